@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# make, make demo, make check, make lint, make bench, make install DESTDIR= PREFIX=, make clean
+# BUILD=DIR builds elsewhere; SAN=asan|tsan adds a sanitizer; WERROR= turns warnings back into warnings.
+
+VERSION  := $(shell cat VERSION)
+ABI      := 0
+BUILD    ?= build
+PREFIX   ?= /usr/local
+LIBDIR   ?= $(PREFIX)/lib
+DATADIR  ?= $(PREFIX)/share/ocivariant
+CC       ?= cc
+OPT      ?= -O2 -g
+WERROR   ?= -Werror
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wconversion -Wno-format-truncation
+SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer
+SANFLAGS := $(SAN_$(SAN))
+
+CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) -fPIC -fvisibility=hidden \
+             -D_GNU_SOURCE -DOCV_VERSION='"$(VERSION)"' -DOCV_DEFAULT_DATADIR='"$(DATADIR)"' \
+             -Ilib -Ilib/registry -Ilib/probe -I$(BUILD)/gen $(CFLAGS)
+LDFLAGS_ALL = $(SANFLAGS) $(LDFLAGS)
+
+CORE_LIBS     := -ljansson -lyaml -lcrypto -lpthread
+REGISTRY_LIBS := -lcurl $(CORE_LIBS)
+PROBE_LIBS    := -lpci $(CORE_LIBS)
+
+CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c))
+REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
+PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c))
+COMMON_SRC   := $(sort $(wildcard cmd/common/*.c))
+obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
+
+LIBS  := core registry probe
+CORE_A     := $(BUILD)/libocivariant.a
+REGISTRY_A := $(BUILD)/libocivariant-registry.a
+PROBE_A    := $(BUILD)/libocivariant-probe.a
+COMMON_A   := $(BUILD)/libcommon.a
+SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
+PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl
+GENERATED  := $(BUILD)/gen/vocabulary.h
+
+.PHONY: all
+all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(BUILD)/ocivariant.pc
+
+# ---- generated --------------------------------------------------------------------------------
+$(BUILD)/gen/vocabulary.h: schema/vocabulary.yaml schema/vocabulary.awk
+	@mkdir -p $(@D)
+	awk -f schema/vocabulary.awk $< > $@.tmp && mv $@.tmp $@
+
+# ---- objects ----------------------------------------------------------------------------------
+$(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# ---- libraries --------------------------------------------------------------------------------
+$(CORE_A): $(call obj,$(CORE_SRC))
+$(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
+$(PROBE_A): $(call obj,$(PROBE_SRC))
+$(COMMON_A): $(call obj,$(COMMON_SRC))
+%.a:
+	@rm -f $@
+	ar rcs $@ $^
+
+# soname link, version script: only ocv_ symbols leave
+define shared
+	$(CC) -shared -Wl,-soname,$(notdir $@).$(ABI) -Wl,--version-script,lib/libocivariant.map -Wl,-z,defs \
+	    -Wl,--as-needed -o $@.$(VERSION) $(1) $(LDFLAGS_ALL) $(2)
+	ln -sf $(notdir $@).$(VERSION) $@.$(ABI)
+	ln -sf $(notdir $@).$(VERSION) $@
+endef
+$(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) lib/libocivariant.map
+	$(call shared,$(call obj,$(CORE_SRC)),$(CORE_LIBS))
+$(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so
+	$(call shared,$(call obj,$(REGISTRY_SRC)),-L$(BUILD) -locivariant $(REGISTRY_LIBS))
+$(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant.so
+	$(call shared,$(call obj,$(PROBE_SRC)),-L$(BUILD) -locivariant $(PROBE_LIBS))
+
+$(BUILD)/ocivariant.pc: contrib/ocivariant.pc.in VERSION Makefile
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+
+# ---- programs: shared libraries beside them, found by a relative run path ----------------------
+RPATH := -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../lib'
+define program
+$(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHARED)
+	$$(CC) -o $$@ $$(filter %.o %.a,$$^) $$(LDFLAGS_ALL) $(RPATH) -L$(BUILD) -Wl,--as-needed \
+	    -locivariant-probe -locivariant -ljansson -ldl -lpthread
+endef
+$(eval $(call program,vpull))
+$(eval $(call program,variantctl))
+
+include test/test.mk
+
+# ---- install ----------------------------------------------------------------------------------
+.PHONY: install
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include \
+	    $(DESTDIR)$(DATADIR)/schema $(DESTDIR)$(PREFIX)/lib/docker/cli-plugins
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	ln -sf ../../../bin/vpull $(DESTDIR)$(PREFIX)/lib/docker/cli-plugins/docker-vpull
+	cp -P $(foreach s,$(SHARED),$(s) $(s).$(ABI) $(s).$(VERSION)) $(DESTDIR)$(LIBDIR)
+	install -m 644 $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(DESTDIR)$(LIBDIR)
+	install -m 644 lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h \
+	    $(DESTDIR)$(PREFIX)/include
+	install -m 644 $(BUILD)/ocivariant.pc $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 schema/* $(DESTDIR)$(DATADIR)/schema
+
+.PHONY: clean
+clean:
+	rm -rf build build-*

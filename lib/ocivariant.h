@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/**
+ * @file ocivariant.h
+ * libocivariant: choose the image of an OCI image index that was built for this machine.
+ *
+ * The library reads three kinds of documents (an image index with variant annotations, a host
+ * profile, a configuration file) and turns them into a decision that can be explained. The core
+ * does no I/O, keeps no global state, never prints, aborts or exits; every function may be called
+ * from any thread as long as one object is not changed by two threads at once. Parsed indexes,
+ * profiles and decisions are immutable and may be shared. The last section is the OCI layout on
+ * disk and does I/O.
+ *
+ * Fallible functions return OCV_OK (0) or a negative enum ocv_status and, when `err` is not NULL,
+ * fill it. Outputs are written on success only, unless a function says otherwise. A pointer to a
+ * pointer is freed by the caller with the matching _free; a returned pointer is borrowed.
+ */
+#ifndef OCIVARIANT_H
+#define OCIVARIANT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define OCV_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define OCV_WARN_UNUSED __attribute__((warn_unused_result))
+#define OCV_API __attribute__((visibility("default")))
+#else
+#define OCV_PRINTF(fmt, args)
+#define OCV_WARN_UNUSED
+#define OCV_API
+#endif
+
+/** Version of the library that is running, "MAJOR.MINOR.PATCH". Never NULL. */
+OCV_API const char *ocv_version(void);
+
+/* ---- Errors ------------------------------------------------------------------------------- */
+
+/** Status of a call. Numbers are never reused or removed. */
+enum ocv_status {
+    OCV_OK = 0,
+    OCV_ERR_NOMEM = -1,       /**< an allocation failed */
+    OCV_ERR_INVALID = -2,     /**< wrong argument or usage */
+    OCV_ERR_CONFIG = -3,      /**< wrong configuration */
+    OCV_ERR_DATA = -4,        /**< malformed index, profile, rule file or message */
+    OCV_ERR_MISMATCH = -5,    /**< digest or size differs from what was announced */
+    OCV_ERR_IO = -6,          /**< file system */
+    OCV_ERR_NETWORK = -7,     /**< name, connection, TLS, broken transfer, server fault */
+    OCV_ERR_NOT_FOUND = -8,   /**< no such image, tag, blob, file */
+    OCV_ERR_DENIED = -9,      /**< credentials missing or refused */
+    OCV_ERR_NO_MATCH = -10,   /**< no variant fits and there is no default entry */
+    OCV_ERR_ENGINE = -11,     /**< a container engine refused or failed */
+    OCV_ERR_INTERRUPTED = -12, /**< stopped on the caller's request */
+    OCV_ERR_UNSUPPORTED = -13, /**< valid, but not something this version can do */
+    OCV_ERR_CHECK = -14       /**< a check failed: lint, verify */
+};
+
+#define OCV_ERROR_MESSAGE_MAX 1024
+#define OCV_ERROR_HINT_MAX 512
+
+/** Filled by a failing call. Zero-initialise before the first use. Owns no memory. */
+struct ocv_error {
+    enum ocv_status status;
+    int http_status;                     /**< the HTTP status behind it, else 0 */
+    char message[OCV_ERROR_MESSAGE_MAX]; /**< one line, no program name, no final newline */
+    char hint[OCV_ERROR_HINT_MAX];       /**< what to try, or empty */
+};
+
+/** Set status and message (control characters become '?'); clears the hint. Returns `status`, so
+ *  that `return ocv_error_set(...)` reads well. `err` may be NULL. */
+OCV_API int ocv_error_set(struct ocv_error *err, enum ocv_status status, const char *format, ...)
+    OCV_PRINTF(3, 4);
+/** Put "CONTEXT: " before the message. Returns the error's status (OCV_ERR_INVALID without err). */
+OCV_API int ocv_error_prefix(struct ocv_error *err, const char *format, ...) OCV_PRINTF(2, 3);
+/** Set the hint of an error that is already set. */
+OCV_API void ocv_error_hint(struct ocv_error *err, const char *format, ...) OCV_PRINTF(2, 3);
+/** Out of memory: fills `err` without allocating; returns OCV_ERR_NOMEM. */
+OCV_API int ocv_error_nomem(struct ocv_error *err);
+/** The documented process exit code (0 to 5, 130) for a status. */
+OCV_API int ocv_error_exit_code(enum ocv_status status);
+
+/* ---- Buffers ------------------------------------------------------------------------------ */
+
+/** Growing byte buffer with a stated maximum. Always NUL-terminated after the first append. */
+struct ocv_buffer {
+    char *data; /**< NULL while empty */
+    size_t len; /**< bytes used, without the NUL */
+    size_t cap;
+    size_t max; /**< an append past this fails with OCV_ERR_DATA */
+};
+
+OCV_API void ocv_buffer_init(struct ocv_buffer *buffer, size_t max);
+OCV_API void ocv_buffer_free(struct ocv_buffer *buffer); /**< also resets it; NULL is allowed */
+OCV_API int ocv_buffer_append(struct ocv_buffer *buffer, const void *data, size_t len,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API int ocv_buffer_printf(struct ocv_buffer *buffer, struct ocv_error *err, const char *format,
+                              ...) OCV_PRINTF(3, 4) OCV_WARN_UNUSED;
+
+/* ---- Properties and labels (PEP 825; characters: section 1 of the specification) ----------- */
+
+/** One property. Strings are borrowed from the object that gave it. */
+struct ocv_property {
+    const char *ns;
+    const char *feature;
+    const char *value;
+};
+
+/** True if the `len` bytes at `s` are a namespace or feature ([a-z0-9_]+) / a value ([a-z0-9_.]+). */
+OCV_API bool ocv_property_name_valid(const char *s, size_t len);
+OCV_API bool ocv_property_value_valid(const char *s, size_t len);
+/** True if readers accept the label: [a-z0-9_.]{1,63}, not "." or "..". */
+OCV_API bool ocv_label_readable(const char *s, size_t len);
+/** True if writers may produce the label: [a-z0-9]+([._][a-z0-9]+)*, at most 48 characters. */
+OCV_API bool ocv_label_valid(const char *s, size_t len);
+
+/** A sorted set of properties (namespace, feature, value; byte order), without duplicates. */
+struct ocv_properties;
+/** Parse "ns :: feature :: value, ..." with free whitespace; an empty or blank list is the empty
+ *  set. More than 4,000 bytes or 512 properties, or bad syntax: OCV_ERR_DATA. */
+OCV_API int ocv_properties_parse(const char *text, size_t len, struct ocv_properties **out,
+                                 struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_properties_free(struct ocv_properties *properties);
+OCV_API size_t ocv_properties_count(const struct ocv_properties *properties);
+OCV_API struct ocv_property ocv_properties_get(const struct ocv_properties *properties, size_t i);
+/** Append the canonical form: sorted, one space around `::`, joined by ", ". */
+OCV_API int ocv_properties_format(const struct ocv_properties *properties,
+                                  struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Namespaces that a provider of this project owns (schema/vocabulary.yaml). */
+OCV_API bool ocv_namespace_owned(const char *ns);
+
+/* ---- Digests -------------------------------------------------------------------------------- */
+
+/** Longest digest string known here ("sha512:" + 128 hex), with NUL. */
+#define OCV_DIGEST_MAX 136
+
+/** Grammar of a digest (algorithm and encoded part); says nothing about being known here. */
+OCV_API bool ocv_digest_wellformed(const char *digest);
+/** True if this library can verify the digest: sha256 or sha512 with lower-case hex of full length. */
+OCV_API bool ocv_digest_known(const char *digest);
+/** sha256 digest string of `len` bytes into `out`. Needs no allocation from the caller. */
+OCV_API int ocv_digest_bytes(const void *data, size_t len, char out[OCV_DIGEST_MAX],
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+/** Check bytes against a digest: OCV_ERR_MISMATCH names both. */
+OCV_API int ocv_digest_check(const char *digest, const void *data, size_t len,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Streaming digest of the algorithm that `digest` names. */
+struct ocv_hasher;
+OCV_API int ocv_hasher_new(const char *digest, struct ocv_hasher **out,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API int ocv_hasher_update(struct ocv_hasher *hasher, const void *data, size_t len,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+/** Finish and write "ALGORITHM:HEX"; the hasher can only be freed afterwards. */
+OCV_API int ocv_hasher_final(struct ocv_hasher *hasher, char out[OCV_DIGEST_MAX],
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_hasher_free(struct ocv_hasher *hasher);
+
+/* ---- References (grammar: distribution/reference; Docker's defaults) ------------------------- */
+
+/** A parsed image reference. All strings are owned by it and never NULL except where said. */
+struct ocv_reference {
+    char *host;       /**< "docker.io", "localhost:5000", "[::1]:5000" */
+    char *repository; /**< "library/alpine" */
+    char *tag;        /**< NULL where only a digest was given; "latest" when neither was */
+    char *digest;     /**< NULL without "@digest" */
+    char *name;       /**< HOST/REPOSITORY without tag and digest */
+    char *familiar;   /**< as docker prints it: "alpine", "user/app", "host:5000/app"; no tag */
+};
+
+/** Parse [HOST[:PORT]/]PATH[:TAG][@DIGEST]. index.docker.io and registry-1.docker.io become
+ *  docker.io; one-component names there get library/. Bad input: OCV_ERR_INVALID. */
+OCV_API int ocv_reference_parse(const char *text, struct ocv_reference **out,
+                                struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_reference_free(struct ocv_reference *reference);
+/** True if the text is a legal tag: [A-Za-z0-9_][A-Za-z0-9._-]{0,127}. */
+OCV_API bool ocv_tag_valid(const char *tag);
+
+/* ---- Platforms (containerd/platforms' matching) ---------------------------------------------- */
+
+/** A platform. Strings may be NULL where unknown or absent; they are borrowed unless said. */
+struct ocv_platform {
+    const char *os;
+    const char *architecture;
+    const char *variant;
+    const char *os_version;
+    const char *const *os_features;
+    size_t n_os_features;
+};
+
+/** Parse "OS/ARCH[/VARIANT]", "ARCH" or "ARCH/VARIANT" with the usual aliases (x86_64, aarch64,
+ *  armhf, ...). The result is one allocation, freed with ocv_platform_free. */
+OCV_API int ocv_platform_parse(const char *text, struct ocv_platform **out,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_platform_free(struct ocv_platform *platform);
+/** How well `entry` runs on `host`: -1 not at all, else its place in containerd's preference
+ *  order, 0 best. `x-...` variants count as none. On -1 `*why` (may be NULL) names the part that
+ *  failed: "os", "architecture", "variant" or "os.features". */
+OCV_API int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platform *entry,
+                               const char **why);
+/** Write "os/arch[/variant]" (truncated to `size`). Returns `out`. */
+OCV_API const char *ocv_platform_format(const struct ocv_platform *platform, char *out, size_t size);
+
+/* ---- Indexes (image-spec v1.1 image index, Docker manifest list) ----------------------------- */
+
+#define OCV_MEDIA_TYPE_INDEX "application/vnd.oci.image.index.v1+json"
+#define OCV_MEDIA_TYPE_MANIFEST "application/vnd.oci.image.manifest.v1+json"
+#define OCV_MEDIA_TYPE_CONFIG "application/vnd.oci.image.config.v1+json"
+#define OCV_MEDIA_TYPE_DOCKER_LIST "application/vnd.docker.distribution.manifest.list.v2+json"
+#define OCV_MEDIA_TYPE_DOCKER_MANIFEST "application/vnd.docker.distribution.manifest.v2+json"
+
+#define OCV_ANNOTATION_LABEL "dev.ocivariant.label"
+#define OCV_ANNOTATION_PROPERTIES "dev.ocivariant.properties"
+#define OCV_ANNOTATION_SCHEMA "dev.ocivariant.schema"
+#define OCV_ANNOTATION_NAMESPACES "dev.ocivariant.namespaces"
+#define OCV_ANNOTATION_STATIC "dev.ocivariant.static."
+#define OCV_ANNOTATION_REF_NAME "org.opencontainers.image.ref.name"
+#define OCV_ANNOTATION_IMAGE_NAME "io.containerd.image.name"
+
+/** Limits on documents from outside; one past any of them is a clear error. */
+#define OCV_MANIFEST_MAX (4u * 1024 * 1024)   /**< bytes of an index or manifest */
+#define OCV_PROFILE_MAX (4u * 1024 * 1024)    /**< bytes of a profile */
+#define OCV_INDEX_ENTRIES_MAX 4096u           /**< entries of an index */
+#define OCV_ENTRY_PROPERTIES_MAX 512u         /**< properties of an entry */
+#define OCV_ENTRY_PROPERTIES_BYTES_MAX 4000u  /**< bytes of the properties annotation */
+
+struct ocv_descriptor {
+    char media_type[256];
+    char digest[OCV_DIGEST_MAX];
+    int64_t size;
+};
+
+/** What a top-level document is, by its bytes and its Content-Type. */
+enum ocv_document_kind { OCV_DOCUMENT_INDEX, OCV_DOCUMENT_MANIFEST };
+/** Decide index or image manifest. `media_type` (may be NULL) is the Content-Type or descriptor's
+ *  type; a body that says otherwise, has both `manifests` and `layers`, or neither: OCV_ERR_DATA. */
+OCV_API int ocv_document_kind(const void *bytes, size_t len, const char *media_type,
+                              enum ocv_document_kind *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Why an entry is not used. Texts (ocv_reject_name) are a contract: append-only. */
+enum ocv_reject {
+    OCV_REJECT_NONE = 0,
+    OCV_REJECT_PLATFORM,                /**< "platform": os or architecture differs */
+    OCV_REJECT_PLATFORM_VARIANT,        /**< "platform-variant": vN above this machine */
+    OCV_REJECT_OS_FEATURES,             /**< "os-features" */
+    OCV_REJECT_UNKNOWN_PLATFORM,        /**< "unknown-platform": unknown/unknown */
+    OCV_REJECT_ATTESTATION,             /**< "attestation": vnd.docker.reference.type */
+    OCV_REJECT_ARTIFACT,                /**< "artifact": artifactType is not an image */
+    OCV_REJECT_MEDIA_TYPE,              /**< "media-type": not an image manifest */
+    OCV_REJECT_NESTED,                  /**< "nested": an index in the index */
+    OCV_REJECT_DIGEST_ALGORITHM,        /**< "digest-algorithm": not known here */
+    OCV_REJECT_LABEL_MISSING,           /**< "label-missing": properties without label */
+    OCV_REJECT_PROPERTIES_MISSING,      /**< "properties-missing": label without properties */
+    OCV_REJECT_BAD_LABEL,               /**< "bad-label" */
+    OCV_REJECT_BAD_PROPERTIES,          /**< "bad-properties": syntax */
+    OCV_REJECT_TOO_LONG,                /**< "too-long": more than 4,000 bytes of properties */
+    OCV_REJECT_DUPLICATE_LABEL,         /**< "duplicate-label": same label twice on a platform */
+    OCV_REJECT_NULL_WITH_PROPERTIES,    /**< "null-with-properties" */
+    OCV_REJECT_EMPTY_NOT_NULL,          /**< "empty-not-null": no property, label not `null` */
+    OCV_REJECT_SCHEMA,                  /**< "schema": unknown dev.ocivariant.schema */
+    OCV_REJECT_NAMESPACE_UNDECLARED,    /**< "namespace-undeclared": not in the index's list */
+    OCV_REJECT_NAMESPACE_UNSUPPORTED,   /**< "namespace-unsupported": host has none of it */
+    OCV_REJECT_FEATURE_UNSUPPORTED,     /**< "feature-unsupported" */
+    OCV_REJECT_VALUE_UNSUPPORTED,       /**< "value-unsupported" */
+    OCV_REJECT_DEVICE,                  /**< "device": a counted device is not served */
+    OCV_REJECT_NO_DEVICE,               /**< "no-device": no counted device left */
+    OCV_REJECT_DISABLED,                /**< "disabled": by the user's configuration */
+    OCV_REJECT_NOT_REQUESTED,           /**< "not-requested": --label names another */
+    OCV_REJECT_FOREIGN_ARCHITECTURE,    /**< "foreign-architecture": a variant for another
+                                             architecture than the profile's */
+    OCV_REJECT_MAX
+};
+/** The code's text, e.g. "value-unsupported". Never NULL. */
+OCV_API const char *ocv_reject_name(enum ocv_reject code);
+
+enum ocv_entry_kind { OCV_ENTRY_VARIANT, OCV_ENTRY_NULL, OCV_ENTRY_NON_VARIANT };
+
+/** One entry of an index, as read. Everything is borrowed from the index. */
+struct ocv_entry {
+    size_t position;          /**< place in `manifests`, from 0 */
+    enum ocv_entry_kind kind; /**< meaningful when code is OCV_REJECT_NONE */
+    enum ocv_reject code;     /**< OCV_REJECT_NONE, or why no host can use it */
+    const char *detail;       /**< for a malformed entry: what is wrong; else NULL */
+    const char *label;        /**< NULL for a non-variant */
+    const char *media_type;
+    const char *digest;
+    int64_t size;
+    bool has_platform;
+    struct ocv_platform platform;
+    const uint32_t *properties; /**< ids for ocv_index_property, in canonical order */
+    size_t n_properties;
+};
+
+struct ocv_index;
+/** Parse index bytes. `media_type`: Content-Type or NULL. The bytes may be freed afterwards.
+ *  Not an index, duplicate keys, malformed digest, negative size, over a limit: OCV_ERR_DATA.
+ *  Malformed entries are kept with their code. */
+OCV_API int ocv_index_parse(const void *bytes, size_t len, const char *media_type,
+                            struct ocv_index **out, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_index_free(struct ocv_index *index);
+OCV_API size_t ocv_index_count(const struct ocv_index *index);
+OCV_API const struct ocv_entry *ocv_index_entry(const struct ocv_index *index, size_t i);
+OCV_API struct ocv_property ocv_index_property(const struct ocv_index *index, uint32_t id);
+/** Number of distinct properties used in the index; ids are below it, in canonical order. */
+OCV_API size_t ocv_index_property_count(const struct ocv_index *index);
+/** sha256 digest of the bytes that were parsed. */
+OCV_API const char *ocv_index_digest(const struct ocv_index *index);
+/** True if any entry carries variant annotations, well-formed or not. */
+OCV_API bool ocv_index_has_variants(const struct ocv_index *index);
+/** The index's namespace order, most important first, after the default rule where the annotation
+ *  is absent. `*declared` (may be NULL): whether the annotation was there. */
+OCV_API size_t ocv_index_namespaces(const struct ocv_index *index, const char *const **out,
+                                    bool *declared);
+/** Notes for people: static namespace that a provider owns, bad namespace list, ... */
+OCV_API size_t ocv_index_warnings(const struct ocv_index *index, const char *const **out);
+/** First entry with this digest, or NULL. */
+OCV_API const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index,
+                                                      const char *digest);
+
+/* ---- Profiles (schema dev.ocivariant.profile/v1) ---------------------------------------------- */
+
+struct ocv_profile;
+/** Parse a profile. Unknown keys are ignored, a namespace or feature listed twice, bad syntax or
+ *  an unknown schema is OCV_ERR_DATA. */
+OCV_API int ocv_profile_parse(const void *bytes, size_t len, struct ocv_profile **out,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_profile_free(struct ocv_profile *profile);
+/** The profile's platform, strings borrowed; os and architecture are NULL if it has none. */
+OCV_API struct ocv_platform ocv_profile_platform(const struct ocv_profile *profile);
+/** Serialise as indented JSON with a final newline, all keys kept. */
+OCV_API int ocv_profile_format(const struct ocv_profile *profile, struct ocv_buffer *out,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
+/** True if the host's namespace list supports the property (device lists are not consulted). */
+OCV_API bool ocv_profile_supports(const struct ocv_profile *profile, struct ocv_property property);
+
+/* ---- Configuration (YAML; section 6 of the specification) ------------------------------------- */
+
+enum ocv_policy { OCV_POLICY_ALL, OCV_POLICY_ANY, OCV_POLICY_FIRST };
+
+/** A registry of the configuration. Strings are borrowed, NULL where not set. */
+struct ocv_registry_config {
+    const char *host; /**< as written in references, e.g. "registry.example:5000" */
+    const char *url;
+    const char *ca;
+    const char *cert;
+    const char *key;
+    const char *mirror_of;
+    bool insecure;
+};
+
+struct ocv_config;
+/** An empty configuration. */
+OCV_API int ocv_config_new(struct ocv_config **out, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_config_free(struct ocv_config *config);
+/** Read YAML over what is there: a key given again replaces the earlier value. `source` is the
+ *  file name for messages. Unknown key, wrong type, bad value: OCV_ERR_CONFIG "FILE:LINE: ...". */
+OCV_API int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const char *text,
+                                  size_t len, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Set one key from text, as environment variables and flags do. `key` is the YAML key
+ *  ("namespace_priority", "device_policy", "devices", "disable", "to", ...); lists are
+ *  comma-separated, maps are NS=VALUE[,VALUE], several separated by ';' or by calling again.
+ *  `append` adds to a list or map instead of replacing it. `source` names it in messages. */
+OCV_API int ocv_config_set(struct ocv_config *config, const char *source, const char *key,
+                           const char *text, bool append, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Every known key, NULL-terminated; "OCV_" + upper case is its environment variable. */
+OCV_API const char *const *ocv_config_keys(void);
+/** A scalar key's value (to, listen, socket, mode, tag_rules, policy, ...), NULL if not set. */
+OCV_API const char *ocv_config_get(const struct ocv_config *config, const char *key);
+OCV_API size_t ocv_config_registry_count(const struct ocv_config *config);
+OCV_API struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i);
+/** The registry entry for a host, host NULL in the result if there is none. */
+OCV_API struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
+                                                            const char *host);
+/** A new profile with the configuration's `override` lists applied: they replace the namespace's
+ *  list of that feature and every device's. */
+OCV_API int ocv_config_override_profile(const struct ocv_config *config,
+                                        const struct ocv_profile *profile,
+                                        struct ocv_profile **out,
+                                        struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- Resolution (section 4 of the specification; PEP 825 ordering) ---------------------------- */
+
+/** What the user asks for beside the host's profile. Zero-initialised: nothing special. */
+struct ocv_resolve_options {
+    const struct ocv_config *config;     /**< namespace_priority, disable, device_policy, devices */
+    const struct ocv_platform *platform; /**< --platform, or NULL for the profile's */
+    const char *label;                   /**< only this label, or NULL */
+    bool unchecked; /**< with label: also if this host cannot run it */
+};
+
+enum ocv_source { OCV_SOURCE_NONE, OCV_SOURCE_INDEX, OCV_SOURCE_RULE };
+
+struct ocv_decision;
+/** Choose. Pure. The decision borrows index and profile: both must outlive it. Nothing fitting is
+ *  not an error: ocv_decision_selected is NULL then. No platform in profile and options:
+ *  OCV_ERR_INVALID. */
+OCV_API int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile,
+                        const struct ocv_resolve_options *options, struct ocv_decision **out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_decision_free(struct ocv_decision *decision);
+/** The chosen entry or NULL. */
+OCV_API const struct ocv_entry *ocv_decision_selected(const struct ocv_decision *decision);
+/** Compatible entries, best first. */
+OCV_API size_t ocv_decision_order_count(const struct ocv_decision *decision);
+OCV_API const struct ocv_entry *ocv_decision_order(const struct ocv_decision *decision, size_t i);
+/** What an older client gets: the first plain default entry for the platform, or NULL. */
+OCV_API const struct ocv_entry *ocv_decision_default(const struct ocv_decision *decision);
+/** Ids (ocv_index_property) of the entry's properties that this host supports; 0 if not compatible. */
+OCV_API size_t ocv_decision_matched(const struct ocv_decision *decision, const struct ocv_entry *entry,
+                                    uint32_t *ids, size_t max);
+
+/** Why an entry is out. Strings are borrowed from index, profile and decision. */
+struct ocv_rejection {
+    const struct ocv_entry *entry;
+    enum ocv_reject code;
+    const char *ns;      /**< first failing feature by namespace, feature; NULL if not about one */
+    const char *feature;
+    const char *device;  /**< id of the device that is not served, or NULL */
+};
+OCV_API size_t ocv_decision_rejected_count(const struct ocv_decision *decision);
+OCV_API struct ocv_rejection ocv_decision_rejected(const struct ocv_decision *decision, size_t i);
+/** One sentence for people. Appends to `out`. */
+OCV_API int ocv_decision_reason(const struct ocv_decision *decision, size_t i,
+                                struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** What would make it fit; appends nothing where unknown. */
+OCV_API int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append the decision as JSON (dev.ocivariant.decision/v1), with a final newline. */
+OCV_API int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buffer *out,
+                                     struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- Image manifests -------------------------------------------------------------------------- */
+
+struct ocv_manifest;
+/** Parse an image manifest (OCI or Docker schema 2): config and layers with media type, digest,
+ *  size. At most 1,000 layers. Malformed: OCV_ERR_DATA. */
+OCV_API int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
+                               struct ocv_manifest **out, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_manifest_free(struct ocv_manifest *manifest);
+OCV_API const struct ocv_descriptor *ocv_manifest_config(const struct ocv_manifest *manifest);
+OCV_API size_t ocv_manifest_layer_count(const struct ocv_manifest *manifest);
+OCV_API const struct ocv_descriptor *ocv_manifest_layer(const struct ocv_manifest *manifest, size_t i);
+
+/* ---- OCI image layout on disk (image-spec image-layout.md) ------------------------------------ */
+
+struct ocv_layout;
+enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1 };
+
+/** Open a layout folder; OCV_LAYOUT_CREATE makes what is missing and allows writing. Holds no lock.
+ *  Not a layout: OCV_ERR_DATA; missing: OCV_ERR_NOT_FOUND. */
+OCV_API int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_layout_free(struct ocv_layout *layout);
+OCV_API const char *ocv_layout_path(const struct ocv_layout *layout);
+/** True if a blob of that digest and size is there (size -1: any). By name and size; content is
+ *  verified when it was written and when it is read. */
+OCV_API bool ocv_layout_has_blob(const struct ocv_layout *layout, const char *digest, int64_t size);
+/** Read a whole blob of at most out->max bytes and verify its digest. */
+OCV_API int ocv_layout_read_blob(const struct ocv_layout *layout, const char *digest,
+                                 struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Open a blob for reading; the caller closes `*fd`. Content is not verified. */
+OCV_API int ocv_layout_open_blob(const struct ocv_layout *layout, const char *digest, int *fd,
+                                 int64_t *size, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Write bytes as a blob (checked, fsynced, renamed). `digest`: expected, or empty to be filled with
+ *  the sha256 digest. */
+OCV_API int ocv_layout_write_blob(struct ocv_layout *layout, const void *data, size_t len,
+                                  char digest[OCV_DIGEST_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
+/** Tag -> descriptor: `tag` is matched with org.opencontainers.image.ref.name, then with
+ *  io.containerd.image.name. NULL takes the only entry. OCV_ERR_NOT_FOUND names what is there. */
+OCV_API int ocv_layout_resolve(const struct ocv_layout *layout, const char *tag,
+                               struct ocv_descriptor *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Point a tag at a blob that is there; other entries keep their bytes' meaning. `image_name` (may be
+ *  NULL) becomes io.containerd.image.name; `platform` (may be NULL) is written into the entry.
+ *  index.json appears by rename, under the layout's lock. */
+OCV_API int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
+                           const struct ocv_descriptor *descriptor,
+                           const struct ocv_platform *platform, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Streaming writer of one blob. Bytes go to a partial file beside the blobs that survives a crash
+ *  and is resumed; an flock makes a second writer of the same blob wait until the first is done. */
+struct ocv_blob_writer;
+/** `*offset`: bytes that are already there and hashed (ask the registry for the rest). `*present`:
+ *  the blob is complete, no writer is made and *out is NULL. */
+OCV_API int ocv_blob_writer_open(struct ocv_layout *layout, const char *digest, int64_t size,
+                                 struct ocv_blob_writer **out, int64_t *offset, bool *present,
+                                 struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append. More bytes than announced: OCV_ERR_MISMATCH. */
+OCV_API int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size_t len,
+                                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Throw away what was written (the server did not honour a Range, or digest trouble). */
+OCV_API int ocv_blob_writer_reset(struct ocv_blob_writer *writer, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Bytes written so far, the resumed ones included. */
+OCV_API int64_t ocv_blob_writer_offset(const struct ocv_blob_writer *writer);
+/** Check size and digest, fsync, rename into place. On OCV_ERR_MISMATCH the partial is removed.
+ *  The writer is freed in every case. */
+OCV_API int ocv_blob_writer_commit(struct ocv_blob_writer *writer, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Close, keeping the partial for a later resume. NULL is allowed. */
+OCV_API void ocv_blob_writer_close(struct ocv_blob_writer *writer);
+
+/** What was resolved on this node (section 2): one JSON file per child digest under `dir`
+ *  (default folder /var/lib/ocivariant/resolved), replaced by rename. */
+struct ocv_record {
+    const char *child;      /**< digest of the chosen manifest */
+    const char *index;      /**< digest of the index */
+    const char *label;      /**< NULL for a non-variant */
+    const char *properties; /**< canonical */
+    const char *reference;  /**< as asked for */
+};
+OCV_API int ocv_record_write(const char *dir, const struct ocv_record *record,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+/** Read the record of a child digest as JSON text: OCV_ERR_NOT_FOUND if there is none. */
+OCV_API int ocv_record_read(const char *dir, const char *child, struct ocv_buffer *out,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- Cleanup ---------------------------------------------------------------------------------- */
+
+#if defined(__GNUC__) && !defined(__cplusplus)
+/** `ocv_auto(ocv_index) index = NULL;` frees on leaving the scope. */
+#define ocv_auto(type) __attribute__((cleanup(type##_cleanup))) struct type *
+#define OCV_DEFINE_CLEANUP(type)                                                                   \
+    __attribute__((unused)) static inline void type##_cleanup(struct type **p)                     \
+    {                                                                                              \
+        type##_free(*p);                                                                           \
+    }
+OCV_DEFINE_CLEANUP(ocv_properties)
+OCV_DEFINE_CLEANUP(ocv_hasher)
+OCV_DEFINE_CLEANUP(ocv_reference)
+OCV_DEFINE_CLEANUP(ocv_platform)
+OCV_DEFINE_CLEANUP(ocv_index)
+OCV_DEFINE_CLEANUP(ocv_profile)
+OCV_DEFINE_CLEANUP(ocv_config)
+OCV_DEFINE_CLEANUP(ocv_decision)
+OCV_DEFINE_CLEANUP(ocv_manifest)
+OCV_DEFINE_CLEANUP(ocv_layout)
+/** A buffer that frees itself; initialise with ocv_buffer_init at once. */
+#define ocv_auto_buffer __attribute__((cleanup(ocv_buffer_free))) struct ocv_buffer
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

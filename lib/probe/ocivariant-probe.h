@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/**
+ * @file ocivariant-probe.h
+ * libocivariant-probe: what this machine, or a recorded one, can run.
+ */
+#ifndef OCIVARIANT_PROBE_H
+#define OCIVARIANT_PROBE_H
+
+#include "ocivariant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Where to look. Zero-initialised: the machine this runs on. */
+struct ocv_probe_options {
+    const char *sysroot; /**< folder that stands for /, or NULL */
+    const char *cpuid;   /**< file of CPUID words (LEAF SUBLEAF EAX EBX ECX EDX, xcr0 HEX), or NULL */
+    bool deep;           /**< also ask vendor libraries */
+};
+
+/** Probe and write the profile (JSON of schema dev.ocivariant.profile/v1, final newline) into
+ *  `json`. A provider that fails is reported inside the profile; only unreadable input named by the
+ *  caller is an error (OCV_ERR_NOT_FOUND, OCV_ERR_DATA). Thread-safe. */
+OCV_API int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

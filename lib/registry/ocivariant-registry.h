@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/**
+ * @file ocivariant-registry.h
+ * libocivariant-registry: client of OCI distribution registries (distribution-spec v1.1), on libcurl.
+ *
+ * One client holds connections, TLS settings, credentials and tokens. A client may be used by one
+ * thread at a time; blobs are fetched several at once inside one call. Errors as in ocivariant.h:
+ * OCV_ERR_NETWORK, OCV_ERR_DENIED (401, 403), OCV_ERR_NOT_FOUND (404), OCV_ERR_DATA (a malformed
+ * answer), OCV_ERR_MISMATCH (digest or size), OCV_ERR_INTERRUPTED; `http_status` is set where a
+ * server answered.
+ */
+#ifndef OCIVARIANT_REGISTRY_H
+#define OCIVARIANT_REGISTRY_H
+
+#include "ocivariant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ocv_registry;
+
+/** Settings; zero-initialised means the defaults. Strings are copied. */
+struct ocv_registry_options {
+    const struct ocv_config *config; /**< `registries`; must outlive the client; may be NULL */
+    const char *user_agent;          /**< default "ocivariant/VERSION" */
+    const char *ca_file;             /**< --cacert: added for every host */
+    const char *cert_file;           /**< --cert, --key: client certificate for every host */
+    const char *key_file;
+    const char *const *insecure; /**< hosts for which plain HTTP and unverified TLS are allowed */
+    size_t n_insecure;
+    const char *username; /**< --creds-stdin: for every host asked; NULL: from the files */
+    const char *password;
+    const char *auth_file;   /**< only this docker config / auth.json; NULL: the usual places */
+    const char *certs_dir;   /**< default "/etc/docker/certs.d" and containers' certs.d */
+    unsigned retries;        /**< default 5 attempts after the first */
+    unsigned connect_timeout_ms; /**< default 30,000 */
+    unsigned stall_timeout_ms;   /**< no byte for so long: given up and retried; default 60,000 */
+    const volatile int *interrupted; /**< non-zero: stop with OCV_ERR_INTERRUPTED; may be NULL */
+    void (*log)(void *data, const char *line); /**< -v: requests and retries, never a secret */
+    void *log_data;
+};
+
+OCV_API int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_registry_free(struct ocv_registry *registry);
+
+/** HEAD of a manifest by the reference's digest, else its tag. Falls back to GET where a registry
+ *  gives no digest. One small request when tokens are cached. */
+OCV_API int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference *reference,
+                              struct ocv_descriptor *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** GET of a manifest or index. `digest` (may be NULL) overrides the reference's tag and digest and is
+ *  verified; without it a Docker-Content-Digest header is verified. `body`->max is set to
+ *  OCV_MANIFEST_MAX. `out`: Content-Type, digest of the bytes, size. */
+OCV_API int ocv_registry_get(struct ocv_registry *registry, const struct ocv_reference *reference,
+                             const char *digest, struct ocv_buffer *body, struct ocv_descriptor *out,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** One blob to fetch into a layout. */
+struct ocv_fetch {
+    struct ocv_descriptor descriptor;
+    void *data; /**< for the caller */
+};
+/** Called from the fetching call: `done` bytes of `fetches[i]` are on disk (resumed ones included);
+ *  `done` == size and `finished` when committed; `cached` when it was there before. */
+typedef void (*ocv_fetch_progress)(void *data, size_t i, int64_t done, bool finished, bool cached);
+/** Fetch blobs into the layout, `jobs` at once (0: 4), verifying, resuming, retrying. Returns the
+ *  first failure after stopping the others (their partial files stay for a resume). */
+OCV_API int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference *reference,
+                               struct ocv_layout *layout, const struct ocv_fetch *fetches, size_t n,
+                               unsigned jobs, ocv_fetch_progress progress, void *data,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
+/** A small blob (an image config) into memory, at most body->max bytes, verified. */
+OCV_API int ocv_registry_get_blob(struct ocv_registry *registry, const struct ocv_reference *reference,
+                                  const struct ocv_descriptor *descriptor, struct ocv_buffer *body,
+                                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Credentials for a host from the same sources as the client's own: JSON {"username","password",
+ *  "identitytoken","serveraddress"} for an engine's X-Registry-Auth. Empty buffer when there are
+ *  none. Holds a secret: never print it. */
+OCV_API int ocv_registry_credentials(struct ocv_registry *registry, const char *host,
+                                     struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** HTTP on a unix or TCP socket, for container engines (Docker Engine API, libpod). */
+struct ocv_http_request {
+    const char *socket; /**< unix socket path, or NULL */
+    const char *method; /**< "GET", "POST", "DELETE", "HEAD" */
+    const char *url;    /**< with unix sockets "http://localhost/..." */
+    const char *const *headers; /**< "Name: value" */
+    size_t n_headers;
+    const char *ca_file, *cert_file, *key_file; /**< DOCKER_CERT_PATH */
+    int upload_fd;       /**< file to send as the body, or -1 (0 only when upload is true) */
+    bool upload;
+    unsigned timeout_ms; /**< whole request; 0: none */
+    const volatile int *interrupted;
+    /** Body bytes as they come; non-zero stops with OCV_ERR_INTERRUPTED. May be NULL. */
+    int (*body)(void *data, const char *bytes, size_t len);
+    void *data;
+};
+/** Perform it. `*status`: the HTTP status. No proxy, no redirects. */
+OCV_API int ocv_http(const struct ocv_http_request *request, long *status,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** All of the above for programs that load this library with dlopen, so that a command that needs no
+ *  network never pays for libcurl. `version` counts up when members are appended. */
+struct ocv_registry_api {
+    unsigned version;
+    int (*open)(const struct ocv_registry_options *, struct ocv_registry **, struct ocv_error *);
+    void (*free)(struct ocv_registry *);
+    int (*head)(struct ocv_registry *, const struct ocv_reference *, struct ocv_descriptor *,
+                struct ocv_error *);
+    int (*get)(struct ocv_registry *, const struct ocv_reference *, const char *,
+               struct ocv_buffer *, struct ocv_descriptor *, struct ocv_error *);
+    int (*fetch)(struct ocv_registry *, const struct ocv_reference *, struct ocv_layout *,
+                 const struct ocv_fetch *, size_t, unsigned, ocv_fetch_progress, void *,
+                 struct ocv_error *);
+    int (*get_blob)(struct ocv_registry *, const struct ocv_reference *,
+                    const struct ocv_descriptor *, struct ocv_buffer *, struct ocv_error *);
+    int (*credentials)(struct ocv_registry *, const char *, struct ocv_buffer *, struct ocv_error *);
+    int (*http)(const struct ocv_http_request *, long *, struct ocv_error *);
+};
+OCV_API const struct ocv_registry_api *ocv_registry_api(void);
+
+#if defined(__GNUC__) && !defined(__cplusplus)
+OCV_DEFINE_CLEANUP(ocv_registry)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif
