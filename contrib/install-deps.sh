@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Install what building and testing needs, on Debian and its relatives.
+#
+#   contrib/install-deps.sh [--build-only] [--check]
+#
+# Silent and quick when nothing is missing. --build-only: compiler and libraries only.
+# --check: say what is missing (exit 1), install nothing.
+#
+# What counts as present is a command or a header, not a package: a Docker or LLVM from elsewhere is
+# as good as the distribution's.
+set -euo pipefail
+
+# package, then the command or (with a dot) the header it is wanted for
+build_needs='
+build-essential cc
+build-essential c++
+build-essential make
+pkg-config pkg-config
+libcurl4-openssl-dev curl/curl.h
+libjansson-dev jansson.h
+libssl-dev openssl/sha.h
+libyaml-dev yaml.h
+libpci-dev pci/pci.h
+zlib1g-dev zlib.h
+'
+test_needs='
+git git
+clang clang
+clang-format clang-format
+clang-tidy clang-tidy
+cppcheck cppcheck
+shellcheck shellcheck
+check check.h
+libsubunit-dev subunit/child.h
+libmicrohttpd-dev microhttpd.h
+bats bats
+jq jq
+curl curl
+openssl openssl
+ca-certificates update-ca-certificates
+util-linux setpriv
+apache2-utils htpasswd
+containerd containerd
+runc runc
+docker.io dockerd
+docker-cli docker
+docker-registry docker-registry
+podman podman
+skopeo skopeo
+buildah buildah
+qemu-user qemu-aarch64
+'
+
+# The commands of daemons live here, and a plain user's PATH often lacks them.
+PATH=$PATH:/usr/sbin:/sbin
+
+header_present()
+{
+    local dir
+    for dir in /usr/include /usr/include/*-linux-gnu /usr/local/include; do
+        [ -e "$dir/$1" ] && return 0
+    done
+    return 1
+}
+
+# clang's sanitizer and fuzzer runtimes are a package of their own on newer releases
+clang_runtime_present()
+{
+    local lib
+    for lib in /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a \
+        /usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.fuzzer.a \
+        /usr/lib/clang/*/lib/*/libclang_rt.fuzzer*.a; do
+        [ -e "$lib" ] && return 0
+    done
+    return 1
+}
+
+list_missing()
+{
+    local package probe last=
+    while read -r package probe; do
+        if [ -z "$package" ] || [ "$package" = "$last" ]; then
+            continue
+        fi
+        case $probe in
+        *.h) header_present "$probe" && continue ;;
+        *) command -v "$probe" >/dev/null && continue ;;
+        esac
+        last=$package
+        printf '%s\n' "$package"
+    done
+    if [ "$only_build" = no ] && ! clang_runtime_present; then
+        printf 'libclang-rt-dev\n'
+    fi
+}
+
+package_known()
+{
+    [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null)" ]
+}
+
+# The names above are today's; older and newer releases split packages differently.
+real_name()
+{
+    local version
+    case $1 in
+    docker-cli) # part of docker.io before Debian 13
+        if package_known docker-cli; then echo docker-cli; else echo docker.io; fi
+        ;;
+    libclang-rt-dev)
+        version=$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p')
+        if package_known "libclang-rt-$version-dev"; then
+            echo "libclang-rt-$version-dev"
+        else
+            echo "libclang-common-$version-dev"
+        fi
+        ;;
+    *) echo "$1" ;;
+    esac
+}
+
+only_build=no
+only_check=no
+for argument; do
+    case $argument in
+    --build-only) only_build=yes ;;
+    --check) only_check=yes ;;
+    *)
+        echo "usage: ${0##*/} [--build-only] [--check]" >&2
+        exit 2
+        ;;
+    esac
+done
+
+needs=$build_needs
+[ "$only_build" = yes ] || needs+=$test_needs
+mapfile -t missing < <(list_missing <<<"$needs")
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if [ "$only_check" = yes ]; then
+    echo "missing: ${missing[*]}"
+    exit 1
+fi
+if ! command -v apt-get >/dev/null; then
+    echo "${0##*/}: no apt-get here; please install what these Debian packages hold:" >&2
+    printf '  %s\n' "${missing[@]}" >&2
+    exit 1
+fi
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "${0##*/}: not root and no sudo; please install: ${missing[*]}" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+
+# The container engines' packages would start their services, change the firewall and hold the
+# default sockets; tests start their own, so none is started while this runs.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null
+    "${as_root[@]}" chmod 755 $policy
+    trap '"${as_root[@]}" rm -f $policy' EXIT
+fi
+
+echo "installing: ${missing[*]}"
+"${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 update -q
+packages=()
+for package in "${missing[@]}"; do
+    packages+=("$(real_name "$package")")
+done
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
+    install -q -y --no-install-recommends "${packages[@]}"
+
+mapfile -t missing < <(list_missing <<<"$needs")
+if [ ${#missing[@]} -gt 0 ]; then
+    echo "${0##*/}: still missing after the installation: ${missing[*]}" >&2
+    exit 1
+fi

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
+# Real registries and container engines for tests, loaded by every .bats file (`load harness`).
+#
+#   setup_file() { state_start; start_registry; }     or setup/teardown for one test
+#   teardown_file() { state_stop; }
+#
+# state_start makes an empty world in $STATE (home, XDG folders, container storage) and state_stop
+# ends every daemon started in it. Start daemons from setup functions or tests, never from a
+# subshell: they are told to end when the shell that started them does, so that nothing survives a
+# killed test run.
+#
+#   start_registry [NAME] [OPTION...]   docker-registry; sets REGISTRY=HOST:PORT (and REGISTRY_NAME)
+#       tls         own CA, whose certificate is $STATE/ca.pem; client-cert also asks for one
+#       htpasswd    Basic auth, user "user", password "secret"
+#       port=N      a fixed port (otherwise the kernel gives one)
+#       proxy=URL   a pull-through cache of another registry
+#   stop_daemon NAME                    ends it (the registry's name is "registry" unless given)
+#   start_dockerd                       sets DOCKER_HOST
+#   start_containerd                    sets CONTAINERD_ADDRESS and CONTAINERD_NAMESPACE
+#   start_podman                        no daemon: `podman` then uses storage inside $STATE
+#   start_podman_service                the libpod API; sets CONTAINER_HOST
+#   mkimage LAYOUT TAG [OPTION...]      one-layer images (test/tools/mkimage.c)
+#   push_layout DIR[:TAG] HOST/REPO:TAG an index with all its entries, or one image
+#   require COMMAND...                  skips the test without it; OCV_STRICT=1 or CI=true: fails
+
+OCV_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+OCV_BUILD=${OCV_BUILD:-$OCV_TOP/build}
+case $OCV_BUILD in /*) ;; *) OCV_BUILD=$OCV_TOP/$OCV_BUILD ;; esac
+OCV_FIXTURES=${OCV_FIXTURES:-$OCV_TOP/../shared/fixtures}
+VPULL=$OCV_BUILD/vpull
+VARIANTCTL=$OCV_BUILD/variantctl
+export OCV_TOP OCV_BUILD OCV_FIXTURES VPULL VARIANTCTL
+PATH=$OCV_BUILD:$PATH:/usr/sbin:/sbin
+
+strict()
+{
+    [ "${OCV_STRICT:-}" = 1 ] || [ "${CI:-}" = true ]
+}
+
+require()
+{
+    local command
+    for command; do
+        command -v "$command" >/dev/null && continue
+        if strict; then
+            echo "$command is not installed, and nothing may be skipped here" >&2
+            return 1
+        fi
+        skip "$command is not installed"
+    done
+}
+
+# Not a packaged program but recorded data that may lie elsewhere: always a skip, never a failure.
+require_fixtures()
+{
+    [ -e "$OCV_FIXTURES/${1:-}" ] || skip "no fixtures ${1:-} in OCV_FIXTURES"
+}
+
+state_start()
+{
+    # short: a unix socket's path has 107 characters at most
+    STATE=$(mktemp -d /tmp/ocv.XXXXXX)
+    mkdir -p "$STATE"/{pids,log,home,config,data,run,docker-config}
+    chmod 700 "$STATE/run"
+    export STATE HOME=$STATE/home XDG_CONFIG_HOME=$STATE/config XDG_DATA_HOME=$STATE/data
+    export XDG_RUNTIME_DIR=$STATE/run DOCKER_CONFIG=$STATE/docker-config
+    export REGISTRY_AUTH_FILE=$STATE/run/auth.json
+    unset DOCKER_HOST CONTAINER_HOST CONTAINERD_ADDRESS CONTAINERD_NAMESPACE
+    unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY no_proxy NO_PROXY
+}
+
+state_stop()
+{
+    local pidfile mount
+    [ -n "${STATE:-}" ] && [ -d "$STATE" ] || return 0
+    for pidfile in "$STATE"/pids/*; do
+        [ -e "$pidfile" ] && stop_daemon "${pidfile##*/}"
+    done
+    # engines leave mounts of layers and network namespaces behind
+    while read -r mount; do
+        umount -l "$mount" 2>/dev/null || true
+    done < <(awk -v top="$STATE/" 'index($2, top) == 1 { print $2 }' /proc/mounts | sort -r)
+    if [ -n "${OCV_KEEP:-}" ]; then
+        echo "kept: $STATE" >&2
+    else
+        rm -rf --one-file-system "$STATE"
+    fi
+    unset STATE
+}
+
+# start_daemon NAME COMMAND...: in the background, output to $STATE/log/NAME, killed with this shell
+start_daemon()
+{
+    local name=$1
+    shift
+    # descriptor 3 is bats' own: a daemon that keeps it would keep the test run waiting
+    setpriv --pdeathsig TERM -- "$@" >"$STATE/log/$name" 2>&1 </dev/null 3>&- &
+    echo $! >"$STATE/pids/$name"
+}
+
+daemon_alive()
+{
+    kill -0 "$(<"$STATE/pids/$1")" 2>/dev/null
+}
+
+stop_daemon()
+{
+    local pid i
+    [ -e "$STATE/pids/$1" ] || return 0
+    pid=$(<"$STATE/pids/$1")
+    rm -f "$STATE/pids/$1"
+    kill -TERM "$pid" 2>/dev/null || return 0
+    for ((i = 0; i < 150; i++)); do
+        kill -0 "$pid" 2>/dev/null || break
+        # a zombie of this shell still answers signals
+        [ "$(awk '{ print $3 }' "/proc/$pid/stat" 2>/dev/null)" != Z ] || break
+        sleep 0.1
+    done
+    kill -KILL "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+}
+
+# await NAME COMMAND...: until the command succeeds; fails at once when daemon NAME has ended
+await()
+{
+    local name=$1 i
+    shift
+    for ((i = 0; i < 600; i++)); do
+        "$@" >/dev/null 2>&1 3>&- && return 0
+        if ! daemon_alive "$name"; then
+            break
+        fi
+        sleep 0.05
+    done
+    echo "$name did not start; its last words:" >&2
+    tail -n 20 "$STATE/log/$name" >&2
+    return 1
+}
+
+# A port nobody listens on at this moment, below the range the kernel hands out.
+free_port()
+{
+    local port
+    while :; do
+        port=$((RANDOM % 12000 + 20000))
+        if ! (exec 4<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+            echo "$port"
+            return 0
+        fi
+    done
+}
+
+# A CA ($STATE/ca.pem), a certificate for 127.0.0.1 and localhost ($STATE/server.*), and one for a
+# client ($STATE/client.*). Made once.
+make_certificates()
+{
+    local who
+    [ ! -e "$STATE/ca.pem" ] || return 0
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+        -subj "/CN=test CA" -keyout "$STATE/ca.key" -out "$STATE/ca.pem" 2>/dev/null
+    for who in server client; do
+        openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$who" \
+            -keyout "$STATE/$who.key" -out "$STATE/$who.csr" 2>/dev/null
+        openssl x509 -req -in "$STATE/$who.csr" -CA "$STATE/ca.pem" -CAkey "$STATE/ca.key" \
+            -CAcreateserial -days 2 -out "$STATE/$who.crt" \
+            -extfile <(printf 'subjectAltName=IP:127.0.0.1,DNS:localhost') 2>/dev/null
+    done
+}
+
+registry_port()
+{
+    sed -n 's/.*listening on [^ "]*:\([0-9][0-9]*\).*/\1/p' "$STATE/log/$1" | tail -n 1 | grep .
+}
+
+start_registry()
+{
+    local name=registry port=0 tls='' auth='' proxy='' option
+    if [ $# -gt 0 ] && [[ $1 != *=* && $1 != tls && $1 != client-cert && $1 != htpasswd ]]; then
+        name=$1
+        shift
+    fi
+    for option; do
+        case $option in
+        tls | client-cert)
+            make_certificates
+            tls="  tls:
+    certificate: $STATE/server.crt
+    key: $STATE/server.key"
+            [ "$option" = tls ] || tls+="
+    clientcas: [$STATE/ca.pem]"
+            ;;
+        htpasswd)
+            htpasswd -Bbn user secret >"$STATE/htpasswd" 2>/dev/null
+            auth="auth:
+  htpasswd:
+    realm: test
+    path: $STATE/htpasswd"
+            ;;
+        port=*) port=${option#port=} ;;
+        proxy=*)
+            proxy="proxy:
+  remoteurl: ${option#proxy=}"
+            ;;
+        *)
+            echo "start_registry: what is '$option'?" >&2
+            return 1
+            ;;
+        esac
+    done
+    cat >"$STATE/$name.yml" <<YAML
+version: 0.1
+log: {level: info, accesslog: {disabled: false}}
+storage:
+  filesystem: {rootdirectory: $STATE/$name}
+  delete: {enabled: true}
+  maintenance: {uploadpurging: {enabled: false}}
+http:
+  addr: 127.0.0.1:$port
+$tls
+$auth
+$proxy
+YAML
+    start_daemon "$name" docker-registry serve "$STATE/$name.yml"
+    await "$name" registry_port "$name" || return 1
+    export REGISTRY REGISTRY_NAME=$name
+    REGISTRY=127.0.0.1:$(registry_port "$name")
+}
+
+start_dockerd()
+{
+    start_daemon dockerd dockerd --data-root "$STATE/docker" --exec-root "$STATE/docker-run" \
+        --pidfile "$STATE/dockerd.pid" -H "unix://$STATE/docker.sock" --config-file "$STATE/none" \
+        --iptables=false --ip6tables=false --bridge=none
+    await dockerd curl -sf --unix-socket "$STATE/docker.sock" http://localhost/_ping || return 1
+    export DOCKER_HOST=unix://$STATE/docker.sock
+}
+
+start_containerd()
+{
+    cat >"$STATE/containerd.toml" <<TOML
+version = 2
+root = "$STATE/containerd"
+state = "$STATE/containerd-run"
+disabled_plugins = ["io.containerd.grpc.v1.cri"]
+[grpc]
+address = "$STATE/containerd.sock"
+[debug]
+address = "$STATE/containerd-debug.sock"
+[plugins."io.containerd.internal.v1.opt"]
+path = "$STATE/containerd-opt"
+TOML
+    start_daemon containerd containerd --config "$STATE/containerd.toml"
+    await containerd ctr --address "$STATE/containerd.sock" version || return 1
+    export CONTAINERD_ADDRESS=$STATE/containerd.sock CONTAINERD_NAMESPACE=default
+}
+
+# Everything podman, skopeo and buildah keep goes into $STATE. runc: crun refuses mixed cgroups.
+start_podman()
+{
+    mkdir -p "$STATE/podman-tmp"
+    cat >"$STATE/storage.conf" <<TOML
+[storage]
+driver = "overlay"
+graphroot = "$STATE/podman"
+runroot = "$STATE/podman-run"
+TOML
+    cat >"$STATE/containers.conf" <<TOML
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+runtime = "runc"
+static_dir = "$STATE/podman/libpod"
+tmp_dir = "$STATE/podman-tmp"
+volume_path = "$STATE/podman/volumes"
+TOML
+    cat >"$STATE/registries.conf" <<TOML
+unqualified-search-registries = ["docker.io"]
+[[registry]]
+location = "127.0.0.1"
+insecure = true
+TOML
+    export CONTAINERS_STORAGE_CONF=$STATE/storage.conf CONTAINERS_CONF=$STATE/containers.conf
+    export CONTAINERS_REGISTRIES_CONF=$STATE/registries.conf
+}
+
+# podman_trust HOST:PORT: allow plain HTTP there (registries.conf has no port wildcard)
+podman_trust()
+{
+    printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$1" >>"$STATE/registries.conf"
+}
+
+start_podman_service()
+{
+    start_daemon podman podman system service --time=0 "unix://$STATE/podman.sock"
+    await podman curl -sf --unix-socket "$STATE/podman.sock" http://localhost/_ping || return 1
+    export CONTAINER_HOST=unix://$STATE/podman.sock
+}
+
+mkimage()
+{
+    "$OCV_BUILD/test/tools/mkimage" "$@"
+}
+
+push_layout()
+{
+    skopeo --insecure-policy copy --quiet --all --dest-tls-verify=false "oci:$1" "docker://$2"
+}
