@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *format_bytes(int64_t bytes, char out[FORMAT_NUMBER_MAX])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+
+    if (bytes < 0) {
+        snprintf(out, FORMAT_NUMBER_MAX, "?");
+        return out;
+    }
+    if (bytes < 1000) {
+        snprintf(out, FORMAT_NUMBER_MAX, "%" PRId64 " B", bytes);
+        return out;
+    }
+    /* 999.5 and more would round to "1000" in this unit */
+    while (value >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        value /= 1000;
+        unit++;
+    }
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+
+    snprintf(out, FORMAT_NUMBER_MAX, "%.*f %s", decimals, value, units[unit]);
+    return out;
+}
+
+const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX])
+{
+    const int64_t minute = 60, hour = 3600, day = 86400;
+
+    if (seconds < 0)
+        snprintf(out, FORMAT_NUMBER_MAX, "?");
+    else if (seconds < minute)
+        snprintf(out, FORMAT_NUMBER_MAX, "%" PRId64 "s", seconds);
+    else if (seconds < hour)
+        snprintf(out, FORMAT_NUMBER_MAX, "%" PRId64 "m%02" PRId64 "s", seconds / minute,
+                 seconds % minute);
+    else if (seconds < day)
+        snprintf(out, FORMAT_NUMBER_MAX, "%" PRId64 "h%02" PRId64 "m", seconds / hour,
+                 seconds % hour / minute);
+    else
+        snprintf(out, FORMAT_NUMBER_MAX, "%" PRId64 "d%02" PRId64 "h", seconds / day,
+                 seconds % day / hour);
+    return out;
+}
+
+const char *format_short_digest(const char *digest, char out[16])
+{
+    const char *colon = strchr(digest, ':');
+
+    snprintf(out, 16, "%.12s", colon ? colon + 1 : digest);
+    return out;
+}
+
+const char *layer_state_name(enum layer_state state)
+{
+    switch (state) {
+    case LAYER_WAITING:
+        return "waiting";
+    case LAYER_DOWNLOADING:
+        return "downloading";
+    case LAYER_EXTRACTING:
+        return "extracting";
+    case LAYER_LOADING:
+        return "loading";
+    case LAYER_DONE:
+        return "done";
+    case LAYER_CACHED:
+        return "already here";
+    }
+    return "?";
+}
+
+/* "12.3 MB/27.1 MB  4.10 MB/s  3s left" or what of it is known */
+static void format_amount(const struct layer_line *line, char *out, size_t size)
+{
+    char done[FORMAT_NUMBER_MAX], total[FORMAT_NUMBER_MAX], rate[FORMAT_NUMBER_MAX];
+    char left[FORMAT_NUMBER_MAX];
+
+    format_bytes(line->done, done);
+    format_bytes(line->size, total);
+    if (line->state == LAYER_WAITING || line->state == LAYER_DONE || line->state == LAYER_CACHED) {
+        snprintf(out, size, "%s", line->size < 0 ? "" : total);
+        return;
+    }
+    if (line->size < 0)
+        snprintf(out, size, "%s", done);
+    else if (line->rate < 1)
+        snprintf(out, size, "%s/%s", done, total);
+    else {
+        double seconds = (double)(line->size - line->done) / line->rate;
+
+        format_bytes((int64_t)line->rate, rate);
+        format_duration(seconds < 1e9 ? (int64_t)(seconds + 0.5) : -1, left);
+        snprintf(out, size, "%s/%s  %s/s  %s left", done, total, rate, left);
+    }
+}
+
+/* "[=====>    ]  45%" with `cells` cells between the brackets */
+static void format_bar(const struct layer_line *line, unsigned cells, char *out, size_t size)
+{
+    double part = line->size > 0 ? (double)line->done / (double)line->size : 1;
+    unsigned full;
+    size_t at = 0;
+
+    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    full = (unsigned)(part * cells);
+    if (at + 1 < size)
+        out[at++] = '[';
+    for (unsigned i = 0; i < cells && at + 1 < size; i++)
+        out[at++] = i < full ? '=' : i == full ? '>' : ' ';
+    out[at] = '\0';
+    /* 100% only when every byte is there */
+    snprintf(out + at, size - at, "] %3u%%", (unsigned)(part * 100));
+}
+
+void format_layer_line(const struct layer_line *line, unsigned width, char *out, size_t size)
+{
+    char head[48], amount[112], bar[80] = "";
+    bool active = line->state == LAYER_DOWNLOADING || line->state == LAYER_EXTRACTING ||
+                  line->state == LAYER_LOADING;
+    size_t used;
+
+    snprintf(head, sizeof(head), "%.12s: %-12s", line->id, layer_state_name(line->state));
+    format_amount(line, amount, sizeof(amount));
+    /* "[" "]" " 45%" and two spaces around it take 10 columns beside the cells; a bar of fewer than
+     * 8 cells says nothing */
+    used = strlen(head) + strlen(amount) + 10;
+    if (active && line->size >= 0 && width >= used + 8) {
+        unsigned cells = width - (unsigned)used;
+
+        format_bar(line, cells > 40 ? 40 : cells, bar, sizeof(bar));
+    }
+    snprintf(out, size, "%s %s%s%s", head, bar, bar[0] ? "  " : "", amount);
+    if (strlen(out) > width && width < size)
+        out[width] = '\0';
+    for (size_t n = strlen(out); n > 0 && out[n - 1] == ' '; n--)
+        out[n - 1] = '\0';
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/** @file format.h  Numbers and progress lines as text. Pure functions. */
+#ifndef VPULL_FORMAT_H
+#define VPULL_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Longest text of format_bytes and format_duration, with NUL. */
+#define FORMAT_NUMBER_MAX 24
+
+/** Decimal units with three significant digits as docker prints them: "512 B", "27.1 MB". Negative:
+ *  "?". Returns `out`. */
+const char *format_bytes(int64_t bytes, char out[FORMAT_NUMBER_MAX]);
+/** "8s", "1m05s", "2h03m", "3d04h". Negative: "?". Returns `out`. */
+const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX]);
+/** The part of a digest that people compare: the first 12 characters of its encoded part. */
+const char *format_short_digest(const char *digest, char out[16]);
+
+/** State of one layer. Texts are the engine's own words where it has them. */
+enum layer_state {
+    LAYER_WAITING,
+    LAYER_DOWNLOADING,
+    LAYER_EXTRACTING,
+    LAYER_LOADING,
+    LAYER_DONE,
+    LAYER_CACHED,
+};
+/** "waiting", "downloading", ... Never NULL. */
+const char *layer_state_name(enum layer_state state);
+
+/** What one progress line shows. */
+struct layer_line {
+    const char *id; /**< short digest */
+    enum layer_state state;
+    int64_t done;
+    int64_t size; /**< negative: unknown */
+    double rate;  /**< bytes a second, 0: unknown */
+};
+/** One line of at most `width` columns, without newline, into `out` (truncated to `size`). */
+void format_layer_line(const struct layer_line *line, unsigned width, char *out, size_t size);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/**
+ * @file progress.h
+ * What the user sees while an image comes: bars on a terminal, lines elsewhere, JSON on request.
+ * Everything goes to one stream (stderr); results on stdout are not printed here. One thread.
+ */
+#ifndef VPULL_PROGRESS_H
+#define VPULL_PROGRESS_H
+
+#include "format.h"
+
+#include <jansson.h>
+#include <ocivariant.h>
+#include <stdio.h>
+
+enum progress_mode {
+    PROGRESS_AUTO, /**< bars on a terminal, else plain */
+    PROGRESS_BARS,
+    PROGRESS_PLAIN,
+    PROGRESS_JSON,
+    PROGRESS_QUIET,
+};
+
+struct progress;
+/** `stream` is borrowed. `clock` gives monotonic nanoseconds; NULL: the system's. */
+int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
+                 struct progress **out, struct ocv_error *err);
+void progress_free(struct progress *progress);
+
+/** A line for people: above the bars, in plain and bar mode. */
+void progress_message(struct progress *progress, const char *format, ...) OCV_PRINTF(2, 3);
+/** A JSON event; nothing in the other modes. Takes the object; NULL is ignored. */
+void progress_event(struct progress *progress, const char *event, json_t *object);
+/** True if messages are shown to people. */
+bool progress_is_text(const struct progress *progress);
+bool progress_is_json(const struct progress *progress);
+
+/** Add a layer; `id` is a digest or an engine's short id, `size` negative when unknown. Returns its
+ *  number; the same id again returns the same number. SIZE_MAX without memory. */
+size_t progress_add(struct progress *progress, const char *id, int64_t size);
+/** Number of the layer whose short id this is, or SIZE_MAX. */
+size_t progress_find(const struct progress *progress, const char *id);
+/** Layer `i` has `done` bytes; a negative `size` leaves the size as it is. Numbers out of range are
+ *  ignored. */
+void progress_set(struct progress *progress, size_t i, enum layer_state state, int64_t done,
+                  int64_t size);
+/** Draw the last state and forget the layers (the image is through, or failed). */
+void progress_finish(struct progress *progress);
+
+#endif

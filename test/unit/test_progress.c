@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/* cmd/vpull/format.c and progress.c: numbers, lines, bars, plain lines and JSON events. */
+#include "../../cmd/vpull/format.c"
+#include "../../cmd/vpull/progress.c"
+
+#include <check.h>
+
+static int64_t fake_now;
+
+static int64_t fake_clock(void)
+{
+    return fake_now;
+}
+
+static const struct {
+    int64_t bytes;
+    const char *text;
+} byte_cases[] = {
+    {0, "0 B"},
+    {999, "999 B"},
+    {1000, "1.00 kB"},
+    {9994, "9.99 kB"},
+    {9996, "10.0 kB"},
+    {99949, "99.9 kB"},
+    {99950, "100 kB"},
+    {999499, "999 kB"},
+    {999500, "1.00 MB"},
+    {27100000, "27.1 MB"},
+    {1200000000, "1.20 GB"},
+    {5100000000000, "5.10 TB"},
+    {INT64_MAX, "9.22 EB"},
+    {-1, "?"},
+};
+
+START_TEST(test_bytes)
+{
+    char out[FORMAT_NUMBER_MAX];
+
+    ck_assert_str_eq(format_bytes(byte_cases[_i].bytes, out), byte_cases[_i].text);
+}
+END_TEST
+
+static const struct {
+    int64_t seconds;
+    const char *text;
+} duration_cases[] = {
+    {0, "0s"},         {59, "59s"},      {60, "1m00s"},    {3599, "59m59s"}, {3600, "1h00m"},
+    {86399, "23h59m"}, {86400, "1d00h"}, {90000, "1d01h"}, {-1, "?"},
+};
+
+START_TEST(test_duration)
+{
+    char out[FORMAT_NUMBER_MAX];
+
+    ck_assert_str_eq(format_duration(duration_cases[_i].seconds, out), duration_cases[_i].text);
+}
+END_TEST
+
+START_TEST(test_short_digest)
+{
+    char out[16];
+
+    ck_assert_str_eq(format_short_digest("sha256:0123456789abcdef0123", out), "0123456789ab");
+    ck_assert_str_eq(format_short_digest("0123456789abcdef", out), "0123456789ab");
+    ck_assert_str_eq(format_short_digest("abc", out), "abc");
+    ck_assert_str_eq(format_short_digest("", out), "");
+}
+END_TEST
+
+START_TEST(test_line)
+{
+    struct layer_line line = {"0123456789ab", LAYER_DOWNLOADING, 50000000, 100000000, 10000000};
+    char out[256];
+
+    format_layer_line(&line, 100, out, sizeof(out));
+    ck_assert_ptr_nonnull(strstr(out, "0123456789ab: downloading"));
+    ck_assert_ptr_nonnull(strstr(out, "]  50%"));
+    ck_assert_ptr_nonnull(strstr(out, "50.0 MB/100 MB  10.0 MB/s  5s left"));
+    line.rate = 0;
+    format_layer_line(&line, 100, out, sizeof(out));
+    ck_assert_ptr_nonnull(strstr(out, "50.0 MB/100 MB"));
+    ck_assert_ptr_null(strstr(out, "left"));
+    line.size = -1;
+    format_layer_line(&line, 100, out, sizeof(out));
+    ck_assert_str_eq(out, "0123456789ab: downloading  50.0 MB");
+    line = (struct layer_line){"0123456789ab", LAYER_CACHED, 5, 5, 0};
+    format_layer_line(&line, 100, out, sizeof(out));
+    ck_assert_str_eq(out, "0123456789ab: already here 5 B");
+}
+END_TEST
+
+/* A bar is full only when every byte is there, and no line is wider than the terminal. */
+START_TEST(test_line_bounds)
+{
+    struct layer_line line = {"0123456789ab", LAYER_DOWNLOADING, 999999, 1000000, 1};
+    char out[256];
+
+    for (unsigned width = 20; width < 200; width++) {
+        format_layer_line(&line, width, out, sizeof(out));
+        ck_assert_uint_le(strlen(out), width);
+        ck_assert_ptr_null(strstr(out, "100%"));
+    }
+    line.done = 2000000; /* an engine may say more than it announced */
+    format_layer_line(&line, 120, out, sizeof(out));
+    ck_assert_ptr_nonnull(strstr(out, "100%"));
+    line = (struct layer_line){"0123456789ab", LAYER_EXTRACTING, 0, 0, 0};
+    format_layer_line(&line, 120, out, sizeof(out));
+    ck_assert_ptr_nonnull(strstr(out, "100%"));
+}
+END_TEST
+
+static char *captured;
+static size_t captured_len;
+
+static struct progress *capture(enum progress_mode mode, FILE **stream)
+{
+    struct progress *progress = NULL;
+
+    fake_now = 1000000000;
+    *stream = open_memstream(&captured, &captured_len);
+    ck_assert_ptr_nonnull(*stream);
+    ck_assert_int_eq(progress_new(mode, *stream, fake_clock, &progress, NULL), 0);
+    return progress;
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t n = 0;
+
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part))
+        n++;
+    return n;
+}
+
+START_TEST(test_bars_follow_the_clock)
+{
+    FILE *stream;
+    struct progress *progress = capture(PROGRESS_BARS, &stream);
+    size_t i = progress_add(progress, "sha256:aaaaaaaaaaaaaaaa", 1000);
+
+    for (int step = 1; step <= 100; step++) {
+        fake_now += 10000000; /* 100 calls in a second */
+        progress_set(progress, i, LAYER_DOWNLOADING, step * 10, -1);
+    }
+    fflush(stream);
+    /* ten redraws a second, whatever the number of calls */
+    ck_assert_uint_eq(count(captured, "aaaaaaaaaaaa: downloading"), 10);
+    progress_set(progress, i, LAYER_DONE, 1000, -1);
+    progress_finish(progress);
+    fflush(stream);
+    ck_assert_uint_eq(count(captured, "aaaaaaaaaaaa: done"), 1);
+    progress_free(progress);
+    fclose(stream);
+    free(captured);
+}
+END_TEST
+
+/* A block taller than the screen cannot be redrawn: it is cut, with a line for the rest. */
+START_TEST(test_more_layers_than_rows)
+{
+    FILE *stream;
+    struct progress *progress = capture(PROGRESS_BARS, &stream);
+    char id[32];
+
+    for (int i = 0; i < 60; i++) {
+        snprintf(id, sizeof(id), "sha256:%012d", i);
+        progress_add(progress, id, 100);
+    }
+    for (size_t i = 0; i < 30; i++)
+        progress_set(progress, i, LAYER_DONE, 100, -1);
+    fake_now += 200000000;
+    progress_set(progress, 31, LAYER_DOWNLOADING, 50, -1);
+    fflush(stream);
+    ck_assert_ptr_nonnull(strstr(captured, "30 of 60 layers done"));
+    ck_assert_uint_le(progress->drawn, 24);
+    ck_assert_ptr_nonnull(strstr(captured, "000000000031: downloading"));
+    progress_finish(progress);
+    fflush(stream);
+    ck_assert_ptr_nonnull(strstr(captured, "000000000059: waiting"));
+    progress_free(progress);
+    fclose(stream);
+    free(captured);
+}
+END_TEST
+
+START_TEST(test_message_stands_above_the_bars)
+{
+    FILE *stream;
+    struct progress *progress = capture(PROGRESS_BARS, &stream);
+    size_t i = progress_add(progress, "sha256:bbbbbbbbbbbbbbbb", 10);
+
+    fake_now += 200000000;
+    progress_set(progress, i, LAYER_DOWNLOADING, 1, -1);
+    progress_message(progress, "hello %d", 7);
+    fflush(stream);
+    const char *message = strstr(captured, "hello 7\n");
+
+    ck_assert_ptr_nonnull(message);
+    ck_assert_ptr_nonnull(strstr(message, "bbbbbbbbbbbb"));
+    progress_free(progress);
+    fclose(stream);
+    free(captured);
+}
+END_TEST
+
+START_TEST(test_plain)
+{
+    FILE *stream;
+    struct progress *progress = capture(PROGRESS_PLAIN, &stream);
+    size_t i = progress_add(progress, "sha256:cccccccccccccccc", 2000);
+
+    progress_set(progress, i, LAYER_DOWNLOADING, 1000, -1);
+    fflush(stream);
+    ck_assert_uint_eq(captured_len, 0);
+    fake_now += 10000000000;
+    progress_set(progress, i, LAYER_DOWNLOADING, 1500, -1);
+    progress_set(progress, i, LAYER_DONE, 2000, -1);
+    progress_set(progress, i, LAYER_DONE, 2000, -1);
+    progress_set(progress, i + 1, LAYER_DONE, 1, -1); /* out of range: ignored */
+    fflush(stream);
+    ck_assert_str_eq(captured, "1.50 kB of 2.00 kB, 150 B/s\ncccccccccccc: done, 2.00 kB\n");
+    ck_assert_ptr_null(strchr(captured, '\033'));
+    progress_free(progress);
+    fclose(stream);
+    free(captured);
+}
+END_TEST
+
+START_TEST(test_json)
+{
+    FILE *stream;
+    struct progress *progress = capture(PROGRESS_JSON, &stream);
+    size_t i = progress_add(progress, "sha256:dddddddddddddddd", 10);
+    char *save = NULL;
+
+    ck_assert_uint_eq(progress_add(progress, "dddddddddddd", 10), i);
+    progress_message(progress, "not shown");
+    fake_now += 200000000;
+    progress_set(progress, i, LAYER_DOWNLOADING, 4, -1);
+    progress_set(progress, i, LAYER_DOWNLOADING, 5, -1); /* too soon for an event */
+    progress_set(progress, i, LAYER_DONE, 10, -1);
+    progress_event(progress, "done", json_pack("{s:s}", "name", "a\nb"));
+    fflush(stream);
+    const char *const want[] = {"layer", "progress", "progress", "done"};
+    size_t n = 0;
+
+    for (char *line = strtok_r(captured, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        json_t *object = json_loads(line, 0, NULL);
+
+        ck_assert_ptr_nonnull(object);
+        ck_assert_uint_lt(n, 4);
+        ck_assert_str_eq(json_string_value(json_object_get(object, "event")), want[n++]);
+        json_decref(object);
+    }
+    ck_assert_uint_eq(n, 4);
+    progress_free(progress);
+    fclose(stream);
+    free(captured);
+}
+END_TEST
+
+START_TEST(test_quiet)
+{
+    FILE *stream;
+    struct progress *progress = capture(PROGRESS_QUIET, &stream);
+    size_t i = progress_add(progress, "sha256:eeeeeeeeeeeeeeee", 10);
+
+    progress_message(progress, "not shown");
+    progress_event(progress, "x", json_object());
+    fake_now += 200000000;
+    progress_set(progress, i, LAYER_DONE, 10, -1);
+    progress_finish(progress);
+    fflush(stream);
+    ck_assert_uint_eq(captured_len, 0);
+    progress_free(progress);
+    fclose(stream);
+    free(captured);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("progress");
+    TCase *tcase = tcase_create("progress");
+
+    tcase_add_loop_test(tcase, test_bytes, 0, sizeof(byte_cases) / sizeof(byte_cases[0]));
+    tcase_add_loop_test(tcase, test_duration, 0,
+                        sizeof(duration_cases) / sizeof(duration_cases[0]));
+    tcase_add_test(tcase, test_short_digest);
+    tcase_add_test(tcase, test_line);
+    tcase_add_test(tcase, test_line_bounds);
+    tcase_add_test(tcase, test_bars_follow_the_clock);
+    tcase_add_test(tcase, test_more_layers_than_rows);
+    tcase_add_test(tcase, test_message_stands_above_the_bars);
+    tcase_add_test(tcase, test_plain);
+    tcase_add_test(tcase, test_json);
+    tcase_add_test(tcase, test_quiet);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
