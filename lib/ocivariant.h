@@ -483,7 +483,9 @@ OCV_API int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const cha
  *  and is resumed; an flock makes a second writer of the same blob wait until the first is done. */
 struct ocv_blob_writer;
 /** `*offset`: bytes that are already there and hashed (ask the registry for the rest). `*present`:
- *  the blob is complete, no writer is made and *out is NULL. */
+ *  the blob is complete, no writer is made and *out is NULL. Waits while another process writes the
+ *  same blob; a signal ends the wait with OCV_ERR_INTERRUPTED. `*offset` may equal `size`: commit then.
+ *  The layout must outlive the writer. */
 OCV_API int ocv_blob_writer_open(struct ocv_layout *layout, const char *digest, int64_t size,
                                  struct ocv_blob_writer **out, int64_t *offset, bool *present,
                                  struct ocv_error *err) OCV_WARN_UNUSED;
@@ -499,6 +501,33 @@ OCV_API int64_t ocv_blob_writer_offset(const struct ocv_blob_writer *writer);
 OCV_API int ocv_blob_writer_commit(struct ocv_blob_writer *writer, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Close, keeping the partial for a later resume. NULL is allowed. */
 OCV_API void ocv_blob_writer_close(struct ocv_blob_writer *writer);
+/** Like open, but never waits: `*busy` and *out NULL while another writer (also of this process) has
+ *  the blob. Whoever writes several blobs in one thread must use this and come back later, or two
+ *  such processes wait for each other for ever. */
+OCV_API int ocv_blob_writer_try_open(struct ocv_layout *layout, const char *digest, int64_t size,
+                                     struct ocv_blob_writer **out, int64_t *offset, bool *present,
+                                     bool *busy, struct ocv_error *err) OCV_WARN_UNUSED;
+/** No more bytes will come: the rest is hashed and fsynced in the background, then `done` (may be
+ *  NULL) is called from the writer's thread; commit does not block for long from then on. Optional,
+ *  for event loops; only commit and close may follow. */
+OCV_API void ocv_blob_writer_finish(struct ocv_blob_writer *writer, void (*done)(void *data),
+                                    void *data);
+
+/** Called for each entry of index.json; `tag` and `image_name` are NULL where absent. Strings are
+ *  borrowed for the call. A non-zero result ends the walk and is returned. */
+typedef int (*ocv_layout_visit)(void *data, const char *tag, const char *image_name,
+                                const struct ocv_descriptor *descriptor);
+/** Walk index.json in its order. Malformed entries are passed over. */
+OCV_API int ocv_layout_list(const struct ocv_layout *layout, ocv_layout_visit visit, void *data,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Write an image of the layout to `fd` as a docker-archive (`docker load`, `podman load`): a ustar
+ *  stream of manifest.json, config and layers as they are, each verified on the way. `names` become
+ *  RepoTags ("name:tag"). Needs no seeking. zstd layers, artifacts, foreign layers that are not
+ *  there: OCV_ERR_UNSUPPORTED or OCV_ERR_NOT_FOUND before the first byte. */
+OCV_API int ocv_archive_write(const struct ocv_layout *layout, const char *manifest_digest,
+                              const char *const *names, size_t n, int fd,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** What was resolved on this node (section 2): one JSON file per child digest under `dir`
  *  (default folder /var/lib/ocivariant/resolved), replaced by rename. */
