@@ -43,20 +43,20 @@ OCV_API const char *ocv_version(void);
 /** Status of a call. Numbers are never reused or removed. */
 enum ocv_status {
     OCV_OK = 0,
-    OCV_ERR_NOMEM = -1,       /**< an allocation failed */
-    OCV_ERR_INVALID = -2,     /**< wrong argument or usage */
-    OCV_ERR_CONFIG = -3,      /**< wrong configuration */
-    OCV_ERR_DATA = -4,        /**< malformed index, profile, rule file or message */
-    OCV_ERR_MISMATCH = -5,    /**< digest or size differs from what was announced */
-    OCV_ERR_IO = -6,          /**< file system */
-    OCV_ERR_NETWORK = -7,     /**< name, connection, TLS, broken transfer, server fault */
-    OCV_ERR_NOT_FOUND = -8,   /**< no such image, tag, blob, file */
-    OCV_ERR_DENIED = -9,      /**< credentials missing or refused */
-    OCV_ERR_NO_MATCH = -10,   /**< no variant fits and there is no default entry */
-    OCV_ERR_ENGINE = -11,     /**< a container engine refused or failed */
+    OCV_ERR_NOMEM = -1,        /**< an allocation failed */
+    OCV_ERR_INVALID = -2,      /**< wrong argument or usage */
+    OCV_ERR_CONFIG = -3,       /**< wrong configuration */
+    OCV_ERR_DATA = -4,         /**< malformed index, profile, rule file or message */
+    OCV_ERR_MISMATCH = -5,     /**< digest or size differs from what was announced */
+    OCV_ERR_IO = -6,           /**< file system */
+    OCV_ERR_NETWORK = -7,      /**< name, connection, TLS, broken transfer, server fault */
+    OCV_ERR_NOT_FOUND = -8,    /**< no such image, tag, blob, file */
+    OCV_ERR_DENIED = -9,       /**< credentials missing or refused */
+    OCV_ERR_NO_MATCH = -10,    /**< no variant fits and there is no default entry */
+    OCV_ERR_ENGINE = -11,      /**< a container engine refused or failed */
     OCV_ERR_INTERRUPTED = -12, /**< stopped on the caller's request */
     OCV_ERR_UNSUPPORTED = -13, /**< valid, but not something this version can do */
-    OCV_ERR_CHECK = -14       /**< a check failed: lint, verify */
+    OCV_ERR_CHECK = -14        /**< a check failed: lint, verify */
 };
 
 #define OCV_ERROR_MESSAGE_MAX 1024
@@ -109,7 +109,8 @@ struct ocv_property {
     const char *value;
 };
 
-/** True if the `len` bytes at `s` are a namespace or feature ([a-z0-9_]+) / a value ([a-z0-9_.]+). */
+/** True if the `len` bytes at `s` are a namespace or feature ([a-z0-9_]+) / a value ([a-z0-9_.]+).
+ */
 OCV_API bool ocv_property_name_valid(const char *s, size_t len);
 OCV_API bool ocv_property_value_valid(const char *s, size_t len);
 /** True if readers accept the label: [a-z0-9_.]{1,63}, not "." or "..". */
@@ -127,8 +128,8 @@ OCV_API void ocv_properties_free(struct ocv_properties *properties);
 OCV_API size_t ocv_properties_count(const struct ocv_properties *properties);
 OCV_API struct ocv_property ocv_properties_get(const struct ocv_properties *properties, size_t i);
 /** Append the canonical form: sorted, one space around `::`, joined by ", ". */
-OCV_API int ocv_properties_format(const struct ocv_properties *properties,
-                                  struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API int ocv_properties_format(const struct ocv_properties *properties, struct ocv_buffer *out,
+                                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** Namespaces that a provider of this project owns (schema/vocabulary.yaml). */
 OCV_API bool ocv_namespace_owned(const char *ns);
 
@@ -139,7 +140,8 @@ OCV_API bool ocv_namespace_owned(const char *ns);
 
 /** Grammar of a digest (algorithm and encoded part); says nothing about being known here. */
 OCV_API bool ocv_digest_wellformed(const char *digest);
-/** True if this library can verify the digest: sha256 or sha512 with lower-case hex of full length. */
+/** True if this library can verify the digest: sha256 or sha512 with lower-case hex of full length.
+ */
 OCV_API bool ocv_digest_known(const char *digest);
 /** sha256 digest string of `len` bytes into `out`. Needs no allocation from the caller. */
 OCV_API int ocv_digest_bytes(const void *data, size_t len, char out[OCV_DIGEST_MAX],
@@ -202,7 +204,8 @@ OCV_API void ocv_platform_free(struct ocv_platform *platform);
 OCV_API int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platform *entry,
                                const char **why);
 /** Write "os/arch[/variant]" (truncated to `size`). Returns `out`. */
-OCV_API const char *ocv_platform_format(const struct ocv_platform *platform, char *out, size_t size);
+OCV_API const char *ocv_platform_format(const struct ocv_platform *platform, char *out,
+                                        size_t size);
 
 /* ---- Indexes (image-spec v1.1 image index, Docker manifest list) ----------------------------- */
 
@@ -221,11 +224,11 @@ OCV_API const char *ocv_platform_format(const struct ocv_platform *platform, cha
 #define OCV_ANNOTATION_IMAGE_NAME "io.containerd.image.name"
 
 /** Limits on documents from outside; one past any of them is a clear error. */
-#define OCV_MANIFEST_MAX (4u * 1024 * 1024)   /**< bytes of an index or manifest */
-#define OCV_PROFILE_MAX (4u * 1024 * 1024)    /**< bytes of a profile */
-#define OCV_INDEX_ENTRIES_MAX 4096u           /**< entries of an index */
-#define OCV_ENTRY_PROPERTIES_MAX 512u         /**< properties of an entry */
-#define OCV_ENTRY_PROPERTIES_BYTES_MAX 4000u  /**< bytes of the properties annotation */
+#define OCV_MANIFEST_MAX (4u * 1024 * 1024)  /**< bytes of an index or manifest */
+#define OCV_PROFILE_MAX (4u * 1024 * 1024)   /**< bytes of a profile */
+#define OCV_INDEX_ENTRIES_MAX 4096u          /**< entries of an index */
+#define OCV_ENTRY_PROPERTIES_MAX 512u        /**< properties of an entry */
+#define OCV_ENTRY_PROPERTIES_BYTES_MAX 4000u /**< bytes of the properties annotation */
 
 struct ocv_descriptor {
     char media_type[256];
@@ -236,41 +239,42 @@ struct ocv_descriptor {
 /** What a top-level document is, by its bytes and its Content-Type. */
 enum ocv_document_kind { OCV_DOCUMENT_INDEX, OCV_DOCUMENT_MANIFEST };
 /** Decide index or image manifest. `media_type` (may be NULL) is the Content-Type or descriptor's
- *  type; a body that says otherwise, has both `manifests` and `layers`, or neither: OCV_ERR_DATA. */
+ *  type; a body that says otherwise, has both `manifests` and `layers`, or neither: OCV_ERR_DATA.
+ */
 OCV_API int ocv_document_kind(const void *bytes, size_t len, const char *media_type,
                               enum ocv_document_kind *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Why an entry is not used. Texts (ocv_reject_name) are a contract: append-only. */
 enum ocv_reject {
     OCV_REJECT_NONE = 0,
-    OCV_REJECT_PLATFORM,                /**< "platform": os or architecture differs */
-    OCV_REJECT_PLATFORM_VARIANT,        /**< "platform-variant": vN above this machine */
-    OCV_REJECT_OS_FEATURES,             /**< "os-features" */
-    OCV_REJECT_UNKNOWN_PLATFORM,        /**< "unknown-platform": unknown/unknown */
-    OCV_REJECT_ATTESTATION,             /**< "attestation": vnd.docker.reference.type */
-    OCV_REJECT_ARTIFACT,                /**< "artifact": artifactType is not an image */
-    OCV_REJECT_MEDIA_TYPE,              /**< "media-type": not an image manifest */
-    OCV_REJECT_NESTED,                  /**< "nested": an index in the index */
-    OCV_REJECT_DIGEST_ALGORITHM,        /**< "digest-algorithm": not known here */
-    OCV_REJECT_LABEL_MISSING,           /**< "label-missing": properties without label */
-    OCV_REJECT_PROPERTIES_MISSING,      /**< "properties-missing": label without properties */
-    OCV_REJECT_BAD_LABEL,               /**< "bad-label" */
-    OCV_REJECT_BAD_PROPERTIES,          /**< "bad-properties": syntax */
-    OCV_REJECT_TOO_LONG,                /**< "too-long": more than 4,000 bytes of properties */
-    OCV_REJECT_DUPLICATE_LABEL,         /**< "duplicate-label": same label twice on a platform */
-    OCV_REJECT_NULL_WITH_PROPERTIES,    /**< "null-with-properties" */
-    OCV_REJECT_EMPTY_NOT_NULL,          /**< "empty-not-null": no property, label not `null` */
-    OCV_REJECT_SCHEMA,                  /**< "schema": unknown dev.ocivariant.schema */
-    OCV_REJECT_NAMESPACE_UNDECLARED,    /**< "namespace-undeclared": not in the index's list */
-    OCV_REJECT_NAMESPACE_UNSUPPORTED,   /**< "namespace-unsupported": host has none of it */
-    OCV_REJECT_FEATURE_UNSUPPORTED,     /**< "feature-unsupported" */
-    OCV_REJECT_VALUE_UNSUPPORTED,       /**< "value-unsupported" */
-    OCV_REJECT_DEVICE,                  /**< "device": a counted device is not served */
-    OCV_REJECT_NO_DEVICE,               /**< "no-device": no counted device left */
-    OCV_REJECT_DISABLED,                /**< "disabled": by the user's configuration */
-    OCV_REJECT_NOT_REQUESTED,           /**< "not-requested": --label names another */
-    OCV_REJECT_FOREIGN_ARCHITECTURE,    /**< "foreign-architecture": a variant for another
-                                             architecture than the profile's */
+    OCV_REJECT_PLATFORM,              /**< "platform": os or architecture differs */
+    OCV_REJECT_PLATFORM_VARIANT,      /**< "platform-variant": vN above this machine */
+    OCV_REJECT_OS_FEATURES,           /**< "os-features" */
+    OCV_REJECT_UNKNOWN_PLATFORM,      /**< "unknown-platform": unknown/unknown */
+    OCV_REJECT_ATTESTATION,           /**< "attestation": vnd.docker.reference.type */
+    OCV_REJECT_ARTIFACT,              /**< "artifact": artifactType is not an image */
+    OCV_REJECT_MEDIA_TYPE,            /**< "media-type": not an image manifest */
+    OCV_REJECT_NESTED,                /**< "nested": an index in the index */
+    OCV_REJECT_DIGEST_ALGORITHM,      /**< "digest-algorithm": not known here */
+    OCV_REJECT_LABEL_MISSING,         /**< "label-missing": properties without label */
+    OCV_REJECT_PROPERTIES_MISSING,    /**< "properties-missing": label without properties */
+    OCV_REJECT_BAD_LABEL,             /**< "bad-label" */
+    OCV_REJECT_BAD_PROPERTIES,        /**< "bad-properties": syntax */
+    OCV_REJECT_TOO_LONG,              /**< "too-long": more than 4,000 bytes of properties */
+    OCV_REJECT_DUPLICATE_LABEL,       /**< "duplicate-label": same label twice on a platform */
+    OCV_REJECT_NULL_WITH_PROPERTIES,  /**< "null-with-properties" */
+    OCV_REJECT_EMPTY_NOT_NULL,        /**< "empty-not-null": no property, label not `null` */
+    OCV_REJECT_SCHEMA,                /**< "schema": unknown dev.ocivariant.schema */
+    OCV_REJECT_NAMESPACE_UNDECLARED,  /**< "namespace-undeclared": not in the index's list */
+    OCV_REJECT_NAMESPACE_UNSUPPORTED, /**< "namespace-unsupported": host has none of it */
+    OCV_REJECT_FEATURE_UNSUPPORTED,   /**< "feature-unsupported" */
+    OCV_REJECT_VALUE_UNSUPPORTED,     /**< "value-unsupported" */
+    OCV_REJECT_DEVICE,                /**< "device": a counted device is not served */
+    OCV_REJECT_NO_DEVICE,             /**< "no-device": no counted device left */
+    OCV_REJECT_DISABLED,              /**< "disabled": by the user's configuration */
+    OCV_REJECT_NOT_REQUESTED,         /**< "not-requested": --label names another */
+    OCV_REJECT_FOREIGN_ARCHITECTURE,  /**< "foreign-architecture": a variant for another
+                                           architecture than the profile's */
     OCV_REJECT_MAX
 };
 /** The code's text, e.g. "value-unsupported". Never NULL. */
@@ -320,7 +324,8 @@ OCV_API size_t ocv_index_warnings(const struct ocv_index *index, const char *con
 OCV_API const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index,
                                                       const char *digest);
 
-/* ---- Profiles (schema dev.ocivariant.profile/v1) ---------------------------------------------- */
+/* ---- Profiles (schema dev.ocivariant.profile/v1) ----------------------------------------------
+ */
 
 struct ocv_profile;
 /** Parse a profile. Unknown keys are ignored, a namespace or feature listed twice, bad syntax or
@@ -336,7 +341,8 @@ OCV_API int ocv_profile_format(const struct ocv_profile *profile, struct ocv_buf
 /** True if the host's namespace list supports the property (device lists are not consulted). */
 OCV_API bool ocv_profile_supports(const struct ocv_profile *profile, struct ocv_property property);
 
-/* ---- Configuration (YAML; section 6 of the specification) ------------------------------------- */
+/* ---- Configuration (YAML; section 6 of the specification) -------------------------------------
+ */
 
 enum ocv_policy { OCV_POLICY_ALL, OCV_POLICY_ANY, OCV_POLICY_FIRST };
 
@@ -377,18 +383,18 @@ OCV_API struct ocv_registry_config ocv_config_find_registry(const struct ocv_con
 /** A new profile with the configuration's `override` lists applied: they replace the namespace's
  *  list of that feature and every device's. */
 OCV_API int ocv_config_override_profile(const struct ocv_config *config,
-                                        const struct ocv_profile *profile,
-                                        struct ocv_profile **out,
+                                        const struct ocv_profile *profile, struct ocv_profile **out,
                                         struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- Resolution (section 4 of the specification; PEP 825 ordering) ---------------------------- */
+/* ---- Resolution (section 4 of the specification; PEP 825 ordering) ----------------------------
+ */
 
 /** What the user asks for beside the host's profile. Zero-initialised: nothing special. */
 struct ocv_resolve_options {
     const struct ocv_config *config;     /**< namespace_priority, disable, device_policy, devices */
     const struct ocv_platform *platform; /**< --platform, or NULL for the profile's */
     const char *label;                   /**< only this label, or NULL */
-    bool unchecked; /**< with label: also if this host cannot run it */
+    bool unchecked;                      /**< with label: also if this host cannot run it */
 };
 
 enum ocv_source { OCV_SOURCE_NONE, OCV_SOURCE_INDEX, OCV_SOURCE_RULE };
@@ -408,17 +414,18 @@ OCV_API size_t ocv_decision_order_count(const struct ocv_decision *decision);
 OCV_API const struct ocv_entry *ocv_decision_order(const struct ocv_decision *decision, size_t i);
 /** What an older client gets: the first plain default entry for the platform, or NULL. */
 OCV_API const struct ocv_entry *ocv_decision_default(const struct ocv_decision *decision);
-/** Ids (ocv_index_property) of the entry's properties that this host supports; 0 if not compatible. */
-OCV_API size_t ocv_decision_matched(const struct ocv_decision *decision, const struct ocv_entry *entry,
-                                    uint32_t *ids, size_t max);
+/** Ids (ocv_index_property) of the entry's properties that this host supports; 0 if not compatible.
+ */
+OCV_API size_t ocv_decision_matched(const struct ocv_decision *decision,
+                                    const struct ocv_entry *entry, uint32_t *ids, size_t max);
 
 /** Why an entry is out. Strings are borrowed from index, profile and decision. */
 struct ocv_rejection {
     const struct ocv_entry *entry;
     enum ocv_reject code;
-    const char *ns;      /**< first failing feature by namespace, feature; NULL if not about one */
+    const char *ns; /**< first failing feature by namespace, feature; NULL if not about one */
     const char *feature;
-    const char *device;  /**< id of the device that is not served, or NULL */
+    const char *device; /**< id of the device that is not served, or NULL */
 };
 OCV_API size_t ocv_decision_rejected_count(const struct ocv_decision *decision);
 OCV_API struct ocv_rejection ocv_decision_rejected(const struct ocv_decision *decision, size_t i);
@@ -432,7 +439,8 @@ OCV_API int ocv_decision_hint(const struct ocv_decision *decision, size_t i, str
 OCV_API int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buffer *out,
                                      struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- Image manifests -------------------------------------------------------------------------- */
+/* ---- Image manifests --------------------------------------------------------------------------
+ */
 
 struct ocv_manifest;
 /** Parse an image manifest (OCI or Docker schema 2): config and layers with media type, digest,
@@ -442,9 +450,11 @@ OCV_API int ocv_manifest_parse(const void *bytes, size_t len, const char *media_
 OCV_API void ocv_manifest_free(struct ocv_manifest *manifest);
 OCV_API const struct ocv_descriptor *ocv_manifest_config(const struct ocv_manifest *manifest);
 OCV_API size_t ocv_manifest_layer_count(const struct ocv_manifest *manifest);
-OCV_API const struct ocv_descriptor *ocv_manifest_layer(const struct ocv_manifest *manifest, size_t i);
+OCV_API const struct ocv_descriptor *ocv_manifest_layer(const struct ocv_manifest *manifest,
+                                                        size_t i);
 
-/* ---- OCI image layout on disk (image-spec image-layout.md) ------------------------------------ */
+/* ---- OCI image layout on disk (image-spec image-layout.md) ------------------------------------
+ */
 
 struct ocv_layout;
 enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1 };
@@ -464,28 +474,30 @@ OCV_API int ocv_layout_read_blob(const struct ocv_layout *layout, const char *di
 /** Open a blob for reading; the caller closes `*fd`. Content is not verified. */
 OCV_API int ocv_layout_open_blob(const struct ocv_layout *layout, const char *digest, int *fd,
                                  int64_t *size, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Write bytes as a blob (checked, fsynced, renamed). `digest`: expected, or empty to be filled with
- *  the sha256 digest. */
+/** Write bytes as a blob (checked, fsynced, renamed). `digest`: expected, or empty to be filled
+ * with the sha256 digest. */
 OCV_API int ocv_layout_write_blob(struct ocv_layout *layout, const void *data, size_t len,
-                                  char digest[OCV_DIGEST_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
+                                  char digest[OCV_DIGEST_MAX],
+                                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** Tag -> descriptor: `tag` is matched with org.opencontainers.image.ref.name, then with
  *  io.containerd.image.name. NULL takes the only entry. OCV_ERR_NOT_FOUND names what is there. */
 OCV_API int ocv_layout_resolve(const struct ocv_layout *layout, const char *tag,
                                struct ocv_descriptor *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Point a tag at a blob that is there; other entries keep their bytes' meaning. `image_name` (may be
- *  NULL) becomes io.containerd.image.name; `platform` (may be NULL) is written into the entry.
+/** Point a tag at a blob that is there; other entries keep their bytes' meaning. `image_name` (may
+ * be NULL) becomes io.containerd.image.name; `platform` (may be NULL) is written into the entry.
  *  index.json appears by rename, under the layout's lock. */
 OCV_API int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
                            const struct ocv_descriptor *descriptor,
-                           const struct ocv_platform *platform, struct ocv_error *err) OCV_WARN_UNUSED;
+                           const struct ocv_platform *platform,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Streaming writer of one blob. Bytes go to a partial file beside the blobs that survives a crash
  *  and is resumed; an flock makes a second writer of the same blob wait until the first is done. */
 struct ocv_blob_writer;
 /** `*offset`: bytes that are already there and hashed (ask the registry for the rest). `*present`:
  *  the blob is complete, no writer is made and *out is NULL. Waits while another process writes the
- *  same blob; a signal ends the wait with OCV_ERR_INTERRUPTED. `*offset` may equal `size`: commit then.
- *  The layout must outlive the writer. */
+ *  same blob; a signal ends the wait with OCV_ERR_INTERRUPTED. `*offset` may equal `size`: commit
+ * then. The layout must outlive the writer. */
 OCV_API int ocv_blob_writer_open(struct ocv_layout *layout, const char *digest, int64_t size,
                                  struct ocv_blob_writer **out, int64_t *offset, bool *present,
                                  struct ocv_error *err) OCV_WARN_UNUSED;
@@ -493,17 +505,19 @@ OCV_API int ocv_blob_writer_open(struct ocv_layout *layout, const char *digest, 
 OCV_API int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size_t len,
                                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Throw away what was written (the server did not honour a Range, or digest trouble). */
-OCV_API int ocv_blob_writer_reset(struct ocv_blob_writer *writer, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API int ocv_blob_writer_reset(struct ocv_blob_writer *writer,
+                                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** Bytes written so far, the resumed ones included. */
 OCV_API int64_t ocv_blob_writer_offset(const struct ocv_blob_writer *writer);
 /** Check size and digest, fsync, rename into place. On OCV_ERR_MISMATCH the partial is removed.
  *  The writer is freed in every case. */
-OCV_API int ocv_blob_writer_commit(struct ocv_blob_writer *writer, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API int ocv_blob_writer_commit(struct ocv_blob_writer *writer,
+                                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Close, keeping the partial for a later resume. NULL is allowed. */
 OCV_API void ocv_blob_writer_close(struct ocv_blob_writer *writer);
-/** Like open, but never waits: `*busy` and *out NULL while another writer (also of this process) has
- *  the blob. Whoever writes several blobs in one thread must use this and come back later, or two
- *  such processes wait for each other for ever. */
+/** Like open, but never waits: `*busy` and *out NULL while another writer (also of this process)
+ * has the blob. Whoever writes several blobs in one thread must use this and come back later, or
+ * two such processes wait for each other for ever. */
 OCV_API int ocv_blob_writer_try_open(struct ocv_layout *layout, const char *digest, int64_t size,
                                      struct ocv_blob_writer **out, int64_t *offset, bool *present,
                                      bool *busy, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -544,15 +558,16 @@ OCV_API int ocv_record_write(const char *dir, const struct ocv_record *record,
 OCV_API int ocv_record_read(const char *dir, const char *child, struct ocv_buffer *out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- Cleanup ---------------------------------------------------------------------------------- */
+/* ---- Cleanup ----------------------------------------------------------------------------------
+ */
 
 #if defined(__GNUC__) && !defined(__cplusplus)
 /** `ocv_auto(ocv_index) index = NULL;` frees on leaving the scope. */
 #define ocv_auto(type) __attribute__((cleanup(type##_cleanup))) struct type *
-#define OCV_DEFINE_CLEANUP(type)                                                                   \
-    __attribute__((unused)) static inline void type##_cleanup(struct type **p)                     \
-    {                                                                                              \
-        type##_free(*p);                                                                           \
+#define OCV_DEFINE_CLEANUP(type)                                               \
+    __attribute__((unused)) static inline void type##_cleanup(struct type **p) \
+    {                                                                          \
+        type##_free(*p);                                                       \
     }
 OCV_DEFINE_CLEANUP(ocv_properties)
 OCV_DEFINE_CLEANUP(ocv_hasher)

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The parts of a configuration that the resolver reads. */
+#ifndef OCV_CONFIG_H
+#define OCV_CONFIG_H
+
+#include "ocivariant.h"
+
+/** A growing list of owned strings. */
+struct ocv_strings {
+    char **list;
+    size_t count;
+};
+
+/** NS -> list of strings: `devices`. */
+struct ocv_named_strings {
+    char *name;
+    struct ocv_strings values;
+};
+
+struct ocv_override {
+    char *ns, *feature;
+    struct ocv_strings values;
+};
+
+struct ocv_policy_setting {
+    char *ns;
+    enum ocv_policy policy;
+};
+
+struct ocv_registry_setting {
+    char *host, *url, *ca, *cert, *key, *mirror_of;
+    bool insecure;
+};
+
+struct ocv_scalar {
+    const char *key; /* one of the known keys, static */
+    char *value;
+};
+
+#define OCV_CONFIG_ITEMS_MAX 4096u /* members of any list or map of a configuration */
+
+struct ocv_config {
+    struct ocv_strings namespace_priority;
+    struct ocv_strings disable; /* canonical: "ns", "ns :: feature", "ns :: feature :: value" */
+    struct ocv_policy_setting *policies;
+    size_t n_policies;
+    struct ocv_named_strings *devices;
+    size_t n_devices;
+    struct ocv_override *overrides;
+    size_t n_overrides;
+    struct ocv_registry_setting *registries;
+    size_t n_registries;
+    struct ocv_strings credentials;
+    struct ocv_strings allow;
+    struct ocv_scalar *scalars;
+    size_t n_scalars;
+};
+
+bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
+                         const char *value);
+enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *ns);
+/** The `devices` list of a namespace, or NULL when it is not narrowed. */
+const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, const char *ns);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A decision as JSON (dev.ocivariant.decision/v1, schema/decision.schema.json). */
+#include "resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAX 4096u
+
+static json_t *property_string(struct ocv_property p)
+{
+    return json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value);
+}
+
+static json_t *string_or_null(const char *s)
+{
+    return s ? json_string(s) : json_null();
+}
+
+static json_t *platform_json(const struct ocv_entry *entry)
+{
+    const struct ocv_platform *p = &entry->platform;
+    if (!entry->has_platform)
+        return json_null();
+    json_t *object = json_object();
+    if (p->os)
+        json_object_set_new(object, "os", json_string(p->os));
+    if (p->architecture)
+        json_object_set_new(object, "architecture", json_string(p->architecture));
+    if (p->variant)
+        json_object_set_new(object, "variant", json_string(p->variant));
+    return object;
+}
+
+static const char *kind_name(enum ocv_entry_kind kind)
+{
+    static const char *const names[] = {"variant", "null", "non-variant"};
+    return names[kind];
+}
+
+static json_t *selected_json(const struct ocv_decision *d)
+{
+    const struct ocv_entry *entry = ocv_decision_selected(d);
+    if (!entry)
+        return json_null();
+    json_t *matched = json_array();
+    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
+    size_t n = ocv_decision_matched(d, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(matched, property_string(ocv_index_property(d->index, ids[i])));
+    return json_pack("{s:o, s:s, s:s, s:s, s:I, s:o, s:o}", "label", string_or_null(entry->label),
+                     "kind", kind_name(entry->kind), "digest", entry->digest, "mediaType",
+                     entry->media_type, "size", (json_int_t)entry->size, "platform",
+                     platform_json(entry), "matched", matched);
+}
+
+static json_t *wanted_json(const struct ocv_decision *d, const struct ocv_rejection *r,
+                           const struct ocv_slot *slot)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
+        uint32_t id = r->entry->properties[i];
+        if (&d->host.slots[d->host.slot_of[id]] == slot)
+            json_array_append_new(list, json_string(ocv_index_property(d->index, id).value));
+    }
+    return list;
+}
+
+static json_t *have_json(const struct ocv_rejection *r, const struct ocv_slot *slot)
+{
+    const struct ocv_feature *have = ocv_rejection_have(r, slot);
+    json_t *list = json_array();
+    for (size_t i = 0; have && i < have->n_values; i++)
+        json_array_append_new(list, json_string(have->values[i]));
+    return list;
+}
+
+typedef int (*sentence)(const struct ocv_decision *, size_t, struct ocv_buffer *,
+                        struct ocv_error *);
+
+static json_t *text_json(const struct ocv_decision *d, size_t i, sentence say)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, TEXT_MAX);
+    if (say(d, i, &text, NULL) < 0 || text.len == 0)
+        return json_null();
+    return json_stringn_nocheck(text.data, text.len);
+}
+
+static json_t *rejected_json(const struct ocv_decision *d, size_t i)
+{
+    const struct ocv_rejection *r = &d->rejected[i];
+    const struct ocv_slot *slot = ocv_rejection_slot(d, r);
+    json_t *property = r->ns ? json_sprintf("%s :: %s", r->ns, r->feature) : json_null();
+    const char *label = r->entry->label;
+    bool readable = label && r->entry->code != OCV_REJECT_BAD_LABEL;
+    return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "label",
+                     string_or_null(readable ? label : NULL), "digest", r->entry->digest, "code",
+                     ocv_reject_name(r->code), "property", property, "device",
+                     string_or_null(r->device), "wanted", wanted_json(d, r, slot), "have",
+                     have_json(r, slot), "reason", text_json(d, i, ocv_decision_reason), "hint",
+                     text_json(d, i, ocv_decision_hint));
+}
+
+static json_t *warnings_json(const struct ocv_decision *d)
+{
+    json_t *list = json_array();
+    const char *const *warnings;
+    size_t n = ocv_index_warnings(d->index, &warnings);
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, json_string(warnings[i]));
+    return list;
+}
+
+int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buffer *out,
+                             struct ocv_error *err)
+{
+    json_t *order = json_array(), *rejected = json_array();
+    for (size_t i = 0; i < decision->n_candidates; i++) {
+        const struct ocv_entry *entry = decision->candidates[i].entry;
+        json_array_append_new(order, json_string(entry->label ? entry->label : entry->digest));
+    }
+    for (size_t i = 0; i < decision->n_rejected; i++)
+        json_array_append_new(rejected, rejected_json(decision, i));
+    ocv_auto_json *root = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "schema",
+                                    "dev.ocivariant.decision/v1", "index", decision->index->digest,
+                                    "source", decision->index->has_variants ? "index" : "none",
+                                    "selected", selected_json(decision), "order", order, "rejected",
+                                    rejected, "warnings", warnings_json(decision));
+    if (!root)
+        return ocv_error_nomem(err);
+    int status = ocv_json_append(root, JSON_INDENT(2), out, err);
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What the parsed index looks like inside the core. */
+#ifndef OCV_INDEX_H
+#define OCV_INDEX_H
+
+#include "arena.h"
+#include "json.h"
+#include "lists.h"
+
+struct ocv_index {
+    struct ocv_arena arena;
+    json_t *root; /* keeps the strings that entries borrow */
+    char digest[OCV_DIGEST_MAX];
+    struct ocv_entry *entries;
+    size_t n_entries;
+    struct ocv_property *properties; /* sorted, distinct; the position is the id */
+    size_t n_properties;
+    const char **namespaces;
+    size_t n_namespaces;
+    bool declared; /* the namespaces annotation was there */
+    bool has_variants;
+    struct ocv_namespace *statics;
+    size_t n_statics;
+    const char **warnings;
+    size_t n_warnings;
+};
+
+/** Give every entry its sorted property ids; `sets[i]` is entry i's list or NULL. */
+int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets,
+                     struct ocv_error *err);
+/** Read namespaces order and static namespaces from the index annotations. */
+int ocv_index_read_annotations(struct ocv_index *index, const json_t *annotations,
+                               struct ocv_error *err);
+int ocv_index_warn(struct ocv_index *index, struct ocv_error *err, const char *format, ...)
+    OCV_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Strict JSON. jansson refuses invalid UTF-8, NUL in strings and more than 2,048 levels by itself.
+ */
+#include "json.h"
+
+#include <string.h>
+
+int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
+                  struct ocv_error *err)
+{
+    if (len > max)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is larger than %zu bytes", what, max);
+    json_error_t e;
+    json_t *json = json_loadb(bytes ? bytes : "", len, JSON_REJECT_DUPLICATES, &e);
+    if (!json) {
+        if (json_error_code(&e) == json_error_out_of_memory)
+            return ocv_error_nomem(err);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not valid JSON: line %d: %s", what, e.line,
+                             e.text);
+    }
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
+    }
+    *out = json;
+    return OCV_OK;
+}
+
+struct dump {
+    struct ocv_buffer *out;
+    struct ocv_error *err;
+    int status;
+};
+
+static int dump_bytes(const char *bytes, size_t len, void *data)
+{
+    struct dump *d = data;
+    d->status = ocv_buffer_append(d->out, bytes, len, d->err);
+    return d->status < 0 ? -1 : 0;
+}
+
+int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct dump d = {out, err, OCV_OK};
+    if (json_dump_callback(json, dump_bytes, &d, flags) != 0)
+        return d.status < 0 ? d.status : ocv_error_nomem(err);
+    return OCV_OK;
+}
+
+int ocv_json_string(const json_t *object, const char *what, const char *key, const char **out,
+                    struct ocv_error *err)
+{
+    const json_t *value = json_object_get(object, key);
+    *out = NULL;
+    if (!value)
+        return OCV_OK;
+    if (!json_is_string(value))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: '%s' is not a string", what, key);
+    *out = json_string_value(value);
+    return OCV_OK;
+}
+
+int ocv_json_descriptor(const json_t *object, const char *what, const char **media_type,
+                        const char **digest, int64_t *size, struct ocv_error *err)
+{
+    if (!json_is_object(object))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not an object", what);
+    int status = ocv_json_string(object, what, "mediaType", media_type, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(object, what, "digest", digest, err);
+    if (status < 0)
+        return status;
+    if (!*media_type)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s has no mediaType", what);
+    if (!*digest || !ocv_digest_wellformed(*digest) || strlen(*digest) >= OCV_DIGEST_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: malformed digest '%.100s'", what,
+                             *digest ? *digest : "");
+    const json_t *number = json_object_get(object, "size");
+    if (!json_is_integer(number) || json_integer_value(number) < 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: size is missing or not a whole number >= 0",
+                             what);
+    *size = json_integer_value(number);
+    return OCV_OK;
+}

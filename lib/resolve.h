@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The two halves of resolution.
+ *
+ * host (lib/resolve_host.c): each distinct property of the index is looked up once in the host's
+ * lists. Properties are sorted, so those of one feature are neighbours: a slot. A slot has one
+ * value list per group of devices, or one in all; `ranks` says where each property stands in each
+ * list.
+ *
+ * resolve (lib/resolve.c): every entry is tested against the slots and gets its sort key. */
+#ifndef OCV_RESOLVE_H
+#define OCV_RESOLVE_H
+
+#include "index.h"
+#include "profile.h"
+
+#define OCV_UNSUPPORTED UINT32_MAX
+
+/** One namespace that the index uses, on this host. */
+struct ocv_host_namespace {
+    const char *name;
+    uint32_t rank; /* place in the namespace order; OCV_UNSUPPORTED: undeclared */
+    const struct ocv_namespace *list; /* NULL: the host has nothing of it */
+    enum ocv_reject code;             /* why every property of it fails, or NONE */
+    enum ocv_policy policy;
+    const struct ocv_device **counted; /* devices that count; n_counted 0 with devices: none left */
+    size_t n_counted;
+};
+
+/** One (namespace, feature) that the index uses. */
+struct ocv_slot {
+    struct ocv_host_namespace *ns;
+    const char *feature;
+    uint32_t first, count; /* ids of its properties */
+    uint32_t rank;         /* place in the host's feature order */
+    bool disabled;
+    const struct ocv_feature **lists; /* one per group; members may be NULL */
+    size_t n_lists;
+    uint32_t *list_of; /* counted device -> list; NULL when there is one list for all */
+    const struct ocv_device **list_device; /* first device of each list; NULL likewise */
+    uint32_t *ranks;                       /* [list * count + (id - first)] */
+    bool *value_disabled;                  /* [id - first], or NULL */
+};
+
+struct ocv_host {
+    struct ocv_host_namespace *namespaces;
+    size_t n_namespaces;
+    struct ocv_slot *slots;
+    size_t n_slots;
+    uint32_t *slot_of; /* id -> slot */
+};
+
+int ocv_host_build(struct ocv_arena *arena, const struct ocv_index *index,
+                   const struct ocv_profile *profile, const struct ocv_config *config,
+                   struct ocv_host *out, struct ocv_error *err);
+
+/** One component of a sort key; smaller is better, a longer key beats its own prefix. */
+struct ocv_component {
+    uint32_t ns, feature, group, value;
+};
+
+struct ocv_candidate {
+    const struct ocv_entry *entry;
+    uint32_t architecture; /* 0 own, 1 compatible, 2 unannotated without platform */
+    uint32_t place;        /* of the platform in the host's order */
+    const struct ocv_component *key;
+    size_t n_key;
+};
+
+struct ocv_decision {
+    struct ocv_arena arena;
+    const struct ocv_index *index;
+    const struct ocv_profile *profile;
+    struct ocv_host host;
+    struct ocv_platform platform; /* resolved for */
+    bool label_only;              /* --label was given */
+    struct ocv_candidate *candidates;
+    size_t n_candidates;
+    struct ocv_rejection *rejected;
+    size_t n_rejected;
+    const struct ocv_entry *fallback; /* what an older client gets */
+};
+
+/** The slot a rejection is about, and the host list it was tested against; NULL if none. */
+const struct ocv_slot *ocv_rejection_slot(const struct ocv_decision *d,
+                                          const struct ocv_rejection *r);
+const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
+                                             const struct ocv_slot *slot);
+bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b);
+
+#endif
