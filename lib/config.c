@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The configuration object: what one key means, whatever it was read from. Files are read by
+ * lib/config_yaml.c; environment variables and flags come in as text through ocv_config_set. */
+#include "config_set.h"
+
+#include "property.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const keys[] = {
+    "namespace_priority",
+    "disable",
+    "device_policy",
+    "devices",
+    "override",
+    "registries",
+    "tag_rules",
+    "to",
+    "listen",
+    "socket",
+    "mode",
+    "tag_ttl",
+    "probe_interval",
+    "serve_private",
+    "credentials",
+    "policy",
+    "fail",
+    "allow",
+    NULL,
+};
+
+const char *const *ocv_config_keys(void)
+{
+    return keys;
+}
+
+const char *ocv_config_key(const char *name)
+{
+    for (size_t i = 0; keys[i]; i++)
+        if (!strcmp(keys[i], name))
+            return keys[i];
+    return NULL;
+}
+
+int ocv_config_new(struct ocv_config **out, struct ocv_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
+void ocv_strings_clear(struct ocv_strings *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->list[i]);
+    free(s->list);
+    *s = (struct ocv_strings){0};
+}
+
+int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, struct ocv_error *err)
+{
+    if (s->count == OCV_CONFIG_ITEMS_MAX)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "more than %u members", OCV_CONFIG_ITEMS_MAX);
+    char **list = realloc(s->list, (s->count + 1) * sizeof(*list));
+    char *copy = list ? strndup(text, len) : NULL;
+    if (list)
+        s->list = list;
+    if (!copy)
+        return ocv_error_nomem(err);
+    s->list[s->count++] = copy;
+    return OCV_OK;
+}
+
+static void clear_devices(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_devices; i++) {
+        free(c->devices[i].name);
+        ocv_strings_clear(&c->devices[i].values);
+    }
+    free(c->devices);
+    c->devices = NULL;
+    c->n_devices = 0;
+}
+
+static void clear_policies(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_policies; i++)
+        free(c->policies[i].ns);
+    free(c->policies);
+    c->policies = NULL;
+    c->n_policies = 0;
+}
+
+static void clear_overrides(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_overrides; i++) {
+        free(c->overrides[i].ns);
+        free(c->overrides[i].feature);
+        ocv_strings_clear(&c->overrides[i].values);
+    }
+    free(c->overrides);
+    c->overrides = NULL;
+    c->n_overrides = 0;
+}
+
+static void clear_registries(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_registries; i++) {
+        struct ocv_registry_setting *r = &c->registries[i];
+        char *const strings[] = {r->host, r->url, r->ca, r->cert, r->key, r->mirror_of};
+        for (size_t k = 0; k < sizeof(strings) / sizeof(*strings); k++)
+            free(strings[k]);
+    }
+    free(c->registries);
+    c->registries = NULL;
+    c->n_registries = 0;
+}
+
+void ocv_config_clear(struct ocv_config *c, const char *key)
+{
+    if (!strcmp(key, "namespace_priority"))
+        ocv_strings_clear(&c->namespace_priority);
+    else if (!strcmp(key, "disable"))
+        ocv_strings_clear(&c->disable);
+    else if (!strcmp(key, "credentials"))
+        ocv_strings_clear(&c->credentials);
+    else if (!strcmp(key, "allow"))
+        ocv_strings_clear(&c->allow);
+    else if (!strcmp(key, "device_policy"))
+        clear_policies(c);
+    else if (!strcmp(key, "devices"))
+        clear_devices(c);
+    else if (!strcmp(key, "override"))
+        clear_overrides(c);
+    else if (!strcmp(key, "registries"))
+        clear_registries(c);
+}
+
+void ocv_config_free(struct ocv_config *config)
+{
+    if (!config)
+        return;
+    for (size_t i = 0; keys[i]; i++)
+        ocv_config_clear(config, keys[i]);
+    for (size_t i = 0; i < config->n_scalars; i++)
+        free(config->scalars[i].value);
+    free(config->scalars);
+    free(config);
+}
+
+/* ---- members, checked ---- */
+
+static int bad_namespace(struct ocv_error *err, const char *text)
+{
+    return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a namespace (a-z 0-9 _)", text);
+}
+
+static bool name_ok(const char *s)
+{
+    return ocv_property_name_valid(s, strlen(s));
+}
+
+/* "ns", "ns :: feature" or "ns :: feature :: value" in canonical spacing. */
+static int add_disabled(struct ocv_config *c, const char *text, struct ocv_error *err)
+{
+    struct ocv_span parts[3];
+    size_t n = ocv_span_parts((struct ocv_span){text, strlen(text)}, parts, 3);
+    bool ok = n >= 1 && n <= 3;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = i < 2 ? ocv_property_name_valid(parts[i].data, parts[i].len)
+                   : ocv_property_value_valid(parts[i].data, parts[i].len);
+    if (!ok)
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "'%.100s' is not NS, NS::FEATURE or NS::FEATURE::VALUE", text);
+    ocv_auto_buffer canonical;
+    ocv_buffer_init(&canonical, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(&canonical, err, "%s%.*s", i ? " :: " : "", (int)parts[i].len,
+                                   parts[i].data);
+    if (status < 0)
+        return status;
+    return ocv_strings_add(&c->disable, canonical.data, canonical.len, err);
+}
+
+int ocv_config_add(struct ocv_config *c, const char *key, const char *text, struct ocv_error *err)
+{
+    if (!strcmp(key, "disable"))
+        return add_disabled(c, text, err);
+    if (!strcmp(key, "namespace_priority")) {
+        if (!name_ok(text))
+            return bad_namespace(err, text);
+        return ocv_strings_add(&c->namespace_priority, text, strlen(text), err);
+    }
+    struct ocv_strings *list = !strcmp(key, "allow") ? &c->allow : &c->credentials;
+    return ocv_strings_add(list, text, strlen(text), err);
+}
+
+int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text,
+                          struct ocv_error *err)
+{
+    static const char *const names[] = {"all", "any", "first"};
+    size_t policy = 0;
+    while (policy < 3 && strcmp(text, names[policy]) != 0)
+        policy++;
+    if (!name_ok(ns))
+        return bad_namespace(err, ns);
+    if (policy == 3)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "device policy '%.60s' is not all, any or first",
+                             text);
+    for (size_t i = 0; i < c->n_policies; i++)
+        if (!strcmp(c->policies[i].ns, ns)) {
+            c->policies[i].policy = (enum ocv_policy)policy;
+            return OCV_OK;
+        }
+    struct ocv_policy_setting *list = realloc(c->policies, (c->n_policies + 1) * sizeof(*list));
+    if (!list)
+        return ocv_error_nomem(err);
+    c->policies = list;
+    list[c->n_policies] = (struct ocv_policy_setting){strdup(ns), (enum ocv_policy)policy};
+    return list[c->n_policies++].ns ? OCV_OK : ocv_error_nomem(err);
+}
+
+int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text,
+                          struct ocv_error *err)
+{
+    if (!name_ok(ns))
+        return bad_namespace(err, ns);
+    if (text && !*text)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "an empty device for %s", ns);
+    size_t i = 0;
+    while (i < c->n_devices && strcmp(c->devices[i].name, ns) != 0)
+        i++;
+    if (i == c->n_devices) {
+        struct ocv_named_strings *list = realloc(c->devices, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->devices = list;
+        list[i] = (struct ocv_named_strings){.name = strdup(ns)};
+        c->n_devices++;
+        if (!list[i].name)
+            return ocv_error_nomem(err);
+    }
+    return text ? ocv_strings_add(&c->devices[i].values, text, strlen(text), err) : OCV_OK;
+}
+
+int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *feature,
+                            const char *value, struct ocv_error *err)
+{
+    if (!name_ok(ns) || !name_ok(feature))
+        return bad_namespace(err, name_ok(ns) ? feature : ns);
+    if (value && !ocv_property_value_valid(value, strlen(value)))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a value (a-z 0-9 _ .)", value);
+    size_t i = 0;
+    while (i < c->n_overrides &&
+           (strcmp(c->overrides[i].ns, ns) != 0 || strcmp(c->overrides[i].feature, feature) != 0))
+        i++;
+    if (i == c->n_overrides) {
+        struct ocv_override *list = realloc(c->overrides, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->overrides = list;
+        list[i] = (struct ocv_override){.ns = strdup(ns), .feature = strdup(feature)};
+        c->n_overrides++;
+        if (!list[i].ns || !list[i].feature)
+            return ocv_error_nomem(err);
+    }
+    return value ? ocv_strings_add(&c->overrides[i].values, value, strlen(value), err) : OCV_OK;
+}
+
+/* Scalar keys and what they may say; NULL: any text. */
+static const struct {
+    const char *key;
+    const char *const values[4];
+} scalars[] = {
+    {"tag_rules", {"on", "off"}},           {"mode", {"auto", "resolver", "proxy"}},
+    {"policy", {"enforce", "warn", "off"}}, {"fail", {"open", "closed"}},
+    {"serve_private", {"true", "false"}},
+};
+
+int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *text,
+                          struct ocv_error *err)
+{
+    for (size_t i = 0; i < sizeof(scalars) / sizeof(*scalars); i++) {
+        if (strcmp(scalars[i].key, key) != 0)
+            continue;
+        bool ok = false;
+        for (size_t k = 0; k < 4 && scalars[i].values[k]; k++)
+            ok = ok || !strcmp(scalars[i].values[k], text);
+        if (!ok)
+            return ocv_error_set(err, OCV_ERR_CONFIG, "%s: '%.60s' is not one of %s, %s%s%s", key,
+                                 text, scalars[i].values[0], scalars[i].values[1],
+                                 scalars[i].values[2] ? ", " : "",
+                                 scalars[i].values[2] ? scalars[i].values[2] : "");
+    }
+    char *copy = strdup(text);
+    if (!copy)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < c->n_scalars; i++)
+        if (!strcmp(c->scalars[i].key, key)) {
+            free(c->scalars[i].value);
+            c->scalars[i].value = copy;
+            return OCV_OK;
+        }
+    struct ocv_scalar *list = realloc(c->scalars, (c->n_scalars + 1) * sizeof(*list));
+    if (!list) {
+        free(copy);
+        return ocv_error_nomem(err);
+    }
+    c->scalars = list;
+    list[c->n_scalars++] = (struct ocv_scalar){ocv_config_key(key), copy};
+    return OCV_OK;
+}
+
+/* ---- text of environment variables and flags ---- */
+
+static char *piece_text(struct ocv_span piece)
+{
+    return strndup(piece.data, piece.len);
+}
+
+/* NS=A,B;NS=C: one map member. */
+static int set_map_piece(struct ocv_config *c, const char *key, const char *ns, const char *value,
+                         struct ocv_error *err)
+{
+    if (!strcmp(key, "device_policy"))
+        return ocv_config_add_policy(c, ns, value, err);
+    if (!strcmp(key, "devices")) {
+        int status = ocv_config_add_device(c, ns, NULL, err);
+        struct ocv_span rest = {value, strlen(value)}, piece;
+        while (status == OCV_OK && ocv_span_split(&rest, ',', &piece)) {
+            char *text = piece_text(piece);
+            status = text ? ocv_config_add_device(c, ns, text, err) : ocv_error_nomem(err);
+            free(text);
+        }
+        return status;
+    }
+    struct ocv_span parts[2], rest = {value, strlen(value)}, piece;
+    if (ocv_span_parts((struct ocv_span){ns, strlen(ns)}, parts, 2) != 2)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not NS::FEATURE", ns);
+    char *name = piece_text(parts[0]), *feature = piece_text(parts[1]);
+    int status = name && feature ? ocv_config_add_override(c, name, feature, NULL, err)
+                                 : ocv_error_nomem(err);
+    while (status == OCV_OK && ocv_span_split(&rest, ',', &piece)) {
+        char *text = piece_text(piece);
+        status = text ? ocv_config_add_override(c, name, feature, text, err) : ocv_error_nomem(err);
+        free(text);
+    }
+    free(name);
+    free(feature);
+    return status;
+}
+
+static int set_map(struct ocv_config *c, const char *key, const char *text, struct ocv_error *err)
+{
+    struct ocv_span rest = {text, strlen(text)}, piece;
+    int status = OCV_OK;
+    while (status == OCV_OK && ocv_span_split(&rest, ';', &piece)) {
+        char *copy = piece_text(piece);
+        char *equals = copy ? strchr(copy, '=') : NULL;
+        if (equals) {
+            *equals = '\0';
+            status = set_map_piece(c, key, copy, equals + 1, err);
+        } else if (!copy) {
+            status = ocv_error_nomem(err);
+        } else if (*copy) {
+            status = ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not NAME=VALUE", copy);
+        }
+        free(copy);
+    }
+    return status;
+}
+
+static int set_list(struct ocv_config *c, const char *key, const char *text, struct ocv_error *err)
+{
+    struct ocv_span rest = {text, strlen(text)}, piece;
+    int status = OCV_OK;
+    while (status == OCV_OK && ocv_span_split(&rest, ',', &piece)) {
+        char *copy = piece_text(piece);
+        if (!copy)
+            status = ocv_error_nomem(err);
+        else if (*copy)
+            status = ocv_config_add(c, key, copy, err);
+        free(copy);
+    }
+    return status;
+}
+
+enum ocv_key_shape ocv_config_shape(const char *key)
+{
+    static const char *const lists[] = {"namespace_priority", "disable", "credentials", "allow"};
+    static const char *const maps[] = {"device_policy", "devices", "override"};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+        if (!strcmp(lists[i], key))
+            return OCV_KEY_LIST;
+    for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+        if (!strcmp(maps[i], key))
+            return OCV_KEY_MAP;
+    return strcmp(key, "registries") ? OCV_KEY_SCALAR : OCV_KEY_REGISTRIES;
+}
+
+int ocv_config_set(struct ocv_config *config, const char *source, const char *key, const char *text,
+                   bool append, struct ocv_error *err)
+{
+    const char *known = ocv_config_key(key);
+    if (!known)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: unknown key '%.60s'", source, key);
+    enum ocv_key_shape shape = ocv_config_shape(known);
+    if (!append)
+        ocv_config_clear(config, known);
+    int status;
+    if (shape == OCV_KEY_LIST)
+        status = set_list(config, known, text, err);
+    else if (shape == OCV_KEY_MAP)
+        status = set_map(config, known, text, err);
+    else if (shape == OCV_KEY_SCALAR)
+        status = ocv_config_set_scalar(config, known, text, err);
+    else
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "registries can be set in a file only");
+    return status < 0 ? ocv_error_prefix(err, "%s", source) : OCV_OK;
+}
+
+/* ---- reading ---- */
+
+const char *ocv_config_get(const struct ocv_config *config, const char *key)
+{
+    for (size_t i = 0; i < config->n_scalars; i++)
+        if (!strcmp(config->scalars[i].key, key))
+            return config->scalars[i].value;
+    return NULL;
+}
+
+size_t ocv_config_registry_count(const struct ocv_config *config)
+{
+    return config->n_registries;
+}
+
+struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i)
+{
+    const struct ocv_registry_setting *r = &config->registries[i];
+    return (struct ocv_registry_config){r->host, r->url,       r->ca,      r->cert,
+                                        r->key,  r->mirror_of, r->insecure};
+}
+
+struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
+                                                    const char *host)
+{
+    for (size_t i = 0; i < config->n_registries; i++)
+        if (!strcmp(config->registries[i].host, host))
+            return ocv_config_registry(config, i);
+    return (struct ocv_registry_config){0};
+}
+
+/* Is `item` ("ns", "ns :: feature", ...) the part of the property up to where it ends? */
+static bool item_is(const char *item, const char *ns, const char *feature, const char *value)
+{
+    const char *const parts[] = {ns, feature, value};
+    for (size_t i = 0; i < 3 && parts[i]; i++) {
+        size_t n = strlen(parts[i]);
+        if (strncmp(item, parts[i], n) != 0)
+            return false;
+        item += n;
+        if (!*item)
+            return i == 2 || !parts[i + 1];
+        if (strncmp(item, " :: ", 4) != 0)
+            return false;
+        item += 4;
+    }
+    return false;
+}
+
+bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
+                         const char *value)
+{
+    for (size_t i = 0; i < config->disable.count; i++)
+        if (item_is(config->disable.list[i], ns, feature, value))
+            return true;
+    return false;
+}
+
+enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *ns)
+{
+    for (size_t i = 0; i < config->n_policies; i++)
+        if (!strcmp(config->policies[i].ns, ns))
+            return config->policies[i].policy;
+    return OCV_POLICY_ALL;
+}
+
+const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, const char *ns)
+{
+    for (size_t i = 0; i < config->n_devices; i++)
+        if (!strcmp(config->devices[i].name, ns))
+            return &config->devices[i].values;
+    return NULL;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* `override`: what the administrator says a host supports, instead of what was probed. */
+#include "config.h"
+#include "profile.h"
+
+#include <string.h>
+
+static json_t *member_named(json_t *list, const char *key, const char *name)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        const char *text = json_string_value(json_object_get(item, key));
+        if (text && !strcmp(text, name))
+            return item;
+    }
+    return NULL;
+}
+
+/* The namespace's or feature's object, made at the end of the list when it is missing. */
+static json_t *ensure(json_t *owner, const char *list_key, const char *key, const char *name)
+{
+    json_t *list = json_object_get(owner, list_key);
+    if (!list) {
+        json_object_set_new(owner, list_key, json_array());
+        list = json_object_get(owner, list_key);
+    }
+    json_t *item = member_named(list, key, name);
+    if (item)
+        return item;
+    json_array_append_new(list, json_pack("{s:s}", key, name));
+    return member_named(list, key, name);
+}
+
+static void drop_from_devices(json_t *ns, const char *feature)
+{
+    size_t i, k;
+    json_t *device, *item;
+    json_array_foreach(json_object_get(ns, "devices"), i, device)
+    {
+        json_t *features = json_object_get(device, "features");
+        json_array_foreach(features, k, item)
+        {
+            const char *name = json_string_value(json_object_get(item, "name"));
+            if (name && !strcmp(name, feature)) {
+                json_array_remove(features, k);
+                break;
+            }
+        }
+    }
+}
+
+static bool apply(json_t *root, const struct ocv_override *o)
+{
+    json_t *ns = ensure(root, "namespaces", "namespace", o->ns);
+    json_t *feature = ns ? ensure(ns, "features", "name", o->feature) : NULL;
+    json_t *values = json_array();
+    for (size_t i = 0; i < o->values.count; i++)
+        json_array_append_new(values, json_string(o->values.list[i]));
+    if (!feature || json_object_set_new(feature, "values", values) != 0)
+        return false;
+    drop_from_devices(ns, o->feature);
+    return true;
+}
+
+int ocv_config_override_profile(const struct ocv_config *config, const struct ocv_profile *profile,
+                                struct ocv_profile **out, struct ocv_error *err)
+{
+    ocv_auto_json *root = json_deep_copy(profile->root);
+    bool ok = root != NULL;
+    for (size_t i = 0; ok && i < config->n_overrides; i++)
+        ok = apply(root, &config->overrides[i]);
+    if (!ok)
+        return ocv_error_nomem(err);
+    return ocv_profile_from_json(root, out, err);
+}

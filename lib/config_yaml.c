@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Configuration files (specification section 6). Every message names file and line. */
+#include "config_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#define CONFIG_BYTES_MAX (256u * 1024)
+#define CONFIG_DEPTH_MAX 16 /* nesting of a file; libyaml's loader recurses */
+
+struct reader {
+    struct ocv_config *config;
+    yaml_document_t *document;
+    const char *source;
+    struct ocv_error *err;
+};
+
+static int at_line(const struct reader *r, const yaml_node_t *node)
+{
+    return ocv_error_prefix(r->err, "%s:%zu", r->source, node->start_mark.line + 1);
+}
+
+static int complain(const struct reader *r, const yaml_node_t *node, const char *name,
+                    const char *what)
+{
+    ocv_error_set(r->err, OCV_ERR_CONFIG, "'%s' %s", name, what);
+    return at_line(r, node);
+}
+
+static const char *text_of(const yaml_node_t *node)
+{
+    return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
+}
+
+/* The scalar's text; an embedded NUL would cut it short unseen. */
+static int scalar(const struct reader *r, const yaml_node_t *node, const char *name,
+                  const char **out)
+{
+    *out = text_of(node);
+    if (!*out || strlen(*out) != node->data.scalar.length) {
+        ocv_error_set(r->err, OCV_ERR_CONFIG, "'%s' must be plain text", name);
+        return at_line(r, node);
+    }
+    return OCV_OK;
+}
+
+typedef int (*member)(const struct reader *r, const char *name, const yaml_node_t *value,
+                      const void *data);
+
+static int each_pair(const struct reader *r, const yaml_node_t *map, const char *name, member visit,
+                     const void *data)
+{
+    if (map->type != YAML_MAPPING_NODE)
+        return complain(r, map, name, "must be a mapping");
+    size_t n = (size_t)(map->data.mapping.pairs.top - map->data.mapping.pairs.start);
+    if (n > OCV_CONFIG_ITEMS_MAX)
+        return complain(r, map, name, "has too many members");
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        const yaml_node_pair_t *pair = &map->data.mapping.pairs.start[i];
+        const yaml_node_t *key = yaml_document_get_node(r->document, pair->key);
+        const yaml_node_t *value = yaml_document_get_node(r->document, pair->value);
+        const char *text;
+        status = scalar(r, key, name, &text);
+        for (size_t k = 0; status == OCV_OK && k < i; k++) {
+            const char *earlier =
+                text_of(yaml_document_get_node(r->document, map->data.mapping.pairs.start[k].key));
+            if (earlier && !strcmp(earlier, text))
+                status = complain(r, key, text, "is given twice");
+        }
+        if (status == OCV_OK)
+            status = visit(r, text, value, data);
+    }
+    return status;
+}
+
+static int each_item(const struct reader *r, const yaml_node_t *list, const char *name,
+                     member visit, const void *data)
+{
+    if (list->type == YAML_SCALAR_NODE && !*text_of(list))
+        return OCV_OK; /* "key:" with nothing after it is the empty list */
+    if (list->type != YAML_SEQUENCE_NODE)
+        return complain(r, list, name, "must be a list");
+    int status = OCV_OK;
+    const yaml_node_item_t *item = list->data.sequence.items.start;
+    for (; item < list->data.sequence.items.top && status == OCV_OK; item++)
+        status = visit(r, name, yaml_document_get_node(r->document, *item), data);
+    return status;
+}
+
+static int checked(const struct reader *r, const yaml_node_t *node, int status)
+{
+    return status < 0 ? at_line(r, node) : OCV_OK;
+}
+
+static int list_item(const struct reader *r, const char *name, const yaml_node_t *value,
+                     const void *key)
+{
+    const char *text;
+    int status = scalar(r, value, name, &text);
+    return status < 0 ? status : checked(r, value, ocv_config_add(r->config, key, text, r->err));
+}
+
+static int policy_pair(const struct reader *r, const char *name, const yaml_node_t *value,
+                       const void *data)
+{
+    const char *text;
+    (void)data;
+    int status = scalar(r, value, name, &text);
+    return status < 0 ? status
+                      : checked(r, value, ocv_config_add_policy(r->config, name, text, r->err));
+}
+
+static int device_item(const struct reader *r, const char *name, const yaml_node_t *value,
+                       const void *data)
+{
+    const char *text;
+    (void)data;
+    int status = scalar(r, value, name, &text);
+    return status < 0 ? status
+                      : checked(r, value, ocv_config_add_device(r->config, name, text, r->err));
+}
+
+static int devices_pair(const struct reader *r, const char *name, const yaml_node_t *value,
+                        const void *data)
+{
+    int status = checked(r, value, ocv_config_add_device(r->config, name, NULL, r->err));
+    return status < 0 ? status : each_item(r, value, name, device_item, data);
+}
+
+static int override_value(const struct reader *r, const char *feature, const yaml_node_t *value,
+                          const void *ns)
+{
+    const char *text;
+    int status = scalar(r, value, feature, &text);
+    return status < 0
+               ? status
+               : checked(r, value, ocv_config_add_override(r->config, ns, feature, text, r->err));
+}
+
+static int override_feature(const struct reader *r, const char *feature, const yaml_node_t *value,
+                            const void *ns)
+{
+    int status = checked(r, value, ocv_config_add_override(r->config, ns, feature, NULL, r->err));
+    return status < 0 ? status : each_item(r, value, feature, override_value, ns);
+}
+
+static int override_pair(const struct reader *r, const char *ns, const yaml_node_t *value,
+                         const void *data)
+{
+    (void)data;
+    return each_pair(r, value, ns, override_feature, ns);
+}
+
+static int registry_field(const struct reader *r, const char *name, const yaml_node_t *value,
+                          const void *data)
+{
+    struct ocv_registry_setting *s = &r->config->registries[r->config->n_registries - 1];
+    (void)data;
+    const struct {
+        const char *name;
+        char **field;
+    } fields[] = {{"url", &s->url},
+                  {"ca", &s->ca},
+                  {"cert", &s->cert},
+                  {"key", &s->key},
+                  {"mirror_of", &s->mirror_of}};
+    const char *text;
+    int status = scalar(r, value, name, &text);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+        if (!strcmp(fields[i].name, name)) {
+            free(*fields[i].field);
+            *fields[i].field = strdup(text);
+            return *fields[i].field ? OCV_OK : ocv_error_nomem(r->err);
+        }
+    if (strcmp(name, "insecure") != 0)
+        return complain(r, value, name, "is not a key of a registry");
+    s->insecure = !strcmp(text, "true") || !strcmp(text, "yes");
+    if (!s->insecure && strcmp(text, "false") != 0 && strcmp(text, "no") != 0)
+        return complain(r, value, name, "must be true or false");
+    return OCV_OK;
+}
+
+static int registry_pair(const struct reader *r, const char *host, const yaml_node_t *value,
+                         const void *data)
+{
+    struct ocv_config *c = r->config;
+    struct ocv_registry_setting *list =
+        realloc(c->registries, (c->n_registries + 1) * sizeof(*list));
+    if (!list)
+        return ocv_error_nomem(r->err);
+    c->registries = list;
+    list[c->n_registries] = (struct ocv_registry_setting){.host = strdup(host)};
+    if (!list[c->n_registries++].host)
+        return ocv_error_nomem(r->err);
+    if (value->type == YAML_SCALAR_NODE && !*text_of(value))
+        return OCV_OK;
+    return each_pair(r, value, host, registry_field, data);
+}
+
+static int map_key(const struct reader *r, const char *key, const yaml_node_t *value)
+{
+    if (!strcmp(key, "device_policy"))
+        return each_pair(r, value, key, policy_pair, NULL);
+    if (!strcmp(key, "devices"))
+        return each_pair(r, value, key, devices_pair, NULL);
+    if (!strcmp(key, "override"))
+        return each_pair(r, value, key, override_pair, NULL);
+    return each_pair(r, value, key, registry_pair, NULL);
+}
+
+static int top_pair(const struct reader *r, const char *name, const yaml_node_t *value,
+                    const void *data)
+{
+    const char *key = ocv_config_key(name), *text;
+    (void)data;
+    if (!key)
+        return complain(r, value, name, "is an unknown key");
+    ocv_config_clear(r->config, key);
+    switch (ocv_config_shape(key)) {
+    case OCV_KEY_LIST:
+        return each_item(r, value, key, list_item, key);
+    case OCV_KEY_SCALAR:
+        if (scalar(r, value, key, &text) < 0)
+            return r->err ? (int)r->err->status : OCV_ERR_CONFIG;
+        return checked(r, value, ocv_config_set_scalar(r->config, key, text, r->err));
+    case OCV_KEY_MAP:
+    case OCV_KEY_REGISTRIES:
+        break;
+    }
+    return map_key(r, key, value);
+}
+
+/* libyaml's loader follows nesting by recursion and aliases by sharing nodes: refuse both beyond
+ * what a configuration needs, before it runs. */
+static int check_events(const char *source, const char *text, size_t len, struct ocv_error *err)
+{
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser))
+        return ocv_error_nomem(err);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
+    int depth = 0, status = OCV_OK;
+    for (bool end = false; !end && status == OCV_OK;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event)) {
+            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: %s", source,
+                                   parser.problem_mark.line + 1,
+                                   parser.problem ? parser.problem : "not valid YAML");
+            break;
+        }
+        depth += event.type == YAML_MAPPING_START_EVENT || event.type == YAML_SEQUENCE_START_EVENT;
+        depth -= event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT;
+        if (depth > CONFIG_DEPTH_MAX || event.type == YAML_ALIAS_EVENT)
+            status = ocv_error_set(
+                err, OCV_ERR_CONFIG, "%s:%zu: %s", source, event.start_mark.line + 1,
+                depth > CONFIG_DEPTH_MAX ? "nested too deeply" : "aliases are not allowed");
+        end = event.type == YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return status;
+}
+
+int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const char *text,
+                          size_t len, struct ocv_error *err)
+{
+    struct ocv_error own = {0};
+    struct ocv_error *e = err ? err : &own;
+    if (len > CONFIG_BYTES_MAX)
+        return ocv_error_set(e, OCV_ERR_CONFIG, "%s: larger than %u bytes", source,
+                             CONFIG_BYTES_MAX);
+    int status = check_events(source, text, len, e);
+    if (status < 0)
+        return status;
+    yaml_parser_t parser;
+    yaml_document_t document;
+    if (!yaml_parser_initialize(&parser))
+        return ocv_error_nomem(e);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
+    if (!yaml_parser_load(&parser, &document)) {
+        yaml_parser_delete(&parser);
+        return ocv_error_nomem(e); /* the events were fine */
+    }
+    struct reader r = {config, &document, source, e};
+    const yaml_node_t *root = yaml_document_get_root_node(&document);
+    if (root && !(root->type == YAML_SCALAR_NODE && !*text_of(root)))
+        status = each_pair(&r, root, "configuration", top_pair, NULL);
+    yaml_document_delete(&document);
+    yaml_parser_delete(&parser);
+    return status;
+}
