@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Messages and options that all commands share. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void cli_init(struct cli *cli, const char *program)
+{
+    *cli = (struct cli){.program = program};
+}
+
+void cli_free(struct cli *cli)
+{
+    if (cli->registry)
+        cli->api->free(cli->registry);
+    ocv_config_free(cli->config);
+    ocv_platform_free(cli->platform);
+    ocv_profile_free(cli->profile);
+    free(cli->username);
+    if (cli->password)
+        explicit_bzero(cli->password, strlen(cli->password));
+    free(cli->password);
+}
+
+int cli_fail(const struct cli *cli, const struct ocv_error *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", cli->program, err->message);
+    if (err->hint[0])
+        fprintf(stderr, "hint: %s\n", err->hint);
+    return ocv_error_exit_code(err->status);
+}
+
+void cli_warn(const struct cli *cli, const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "%s: warning: ", cli->program);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+void cli_say(const struct cli *cli, const char *format, ...)
+{
+    va_list args;
+    if (!cli->verbose)
+        return;
+    fprintf(stderr, "%s: ", cli->program);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+void cli_print_version(const struct cli *cli)
+{
+    printf("%s %s\n", cli->program, ocv_version());
+}
+
+static int add_flag(struct cli *cli, const char *name, const char *text, struct ocv_error *err)
+{
+    if (cli->n_flags == CLI_FLAGS_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u options", CLI_FLAGS_MAX);
+    cli->flags[cli->n_flags++] = (struct cli_flag){name, text};
+    return 1;
+}
+
+int cli_option(struct cli *cli, int value, const struct option *options, int index,
+               struct ocv_error *err)
+{
+    const struct {
+        int value;
+        const char **target;
+    } texts[] = {
+        {CLI_OPTION_CONFIG, &cli->config_file},     {CLI_OPTION_PROFILE, &cli->profile_file},
+        {CLI_OPTION_PLATFORM, &cli->platform_text}, {CLI_OPTION_LABEL, &cli->label},
+        {CLI_OPTION_CACERT, &cli->ca_file},         {CLI_OPTION_CERT, &cli->cert_file},
+        {CLI_OPTION_KEY, &cli->key_file},           {CLI_OPTION_AUTHFILE, &cli->auth_file},
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (texts[i].value == value) {
+            *texts[i].target = optarg;
+            return 1;
+        }
+    switch (value) {
+    case 'v':
+        cli->verbose = true;
+        return 1;
+    case CLI_OPTION_UNCHECKED:
+        cli->unchecked = true;
+        return 1;
+    case CLI_OPTION_CREDS_STDIN:
+        cli->creds_stdin = true;
+        return 1;
+    case CLI_OPTION_INSECURE:
+        if (cli->n_insecure == sizeof(cli->insecure) / sizeof(*cli->insecure))
+            return ocv_error_set(err, OCV_ERR_INVALID, "too many --insecure");
+        cli->insecure[cli->n_insecure++] = optarg;
+        return 1;
+    case CLI_OPTION_FLAG:
+        return add_flag(cli, options[index].name, optarg, err);
+    default:
+        return 0;
+    }
+}
+
+int cli_bad_option(const struct cli *cli, char **argv, int value)
+{
+    const char *text = argv[optind - 1] ? argv[optind - 1] : "";
+    if (value == ':')
+        fprintf(stderr, "%s: option '%s' needs a value\n", cli->program, text);
+    else if (optopt && optopt < 256)
+        fprintf(stderr, "%s: unknown option '-%c'\n", cli->program, optopt);
+    else
+        fprintf(stderr, "%s: unknown or wrong option '%s'\n", cli->program, text);
+    fprintf(stderr, "hint: %s --help\n", cli->program);
+    return 2;
+}
+
+int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char chunk[65536];
+    bool standard = !strcmp(path, "-");
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), status = OCV_OK;
+    if (fd < 0)
+        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
+                             strerror(errno));
+    for (;;) {
+        ssize_t n = read(fd, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+        if (n <= 0)
+            break;
+        status = ocv_buffer_append(out, chunk, (size_t)n, err);
+        if (status < 0) {
+            ocv_error_prefix(err, "%s", path);
+            break;
+        }
+    }
+    if (!standard)
+        close(fd);
+    return status;
+}
+
+int cli_print(const char *text, size_t len, struct ocv_error *err)
+{
+    if (fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0)
+        return ocv_error_set(err, OCV_ERR_IO, "standard output: %s", strerror(errno));
+    return OCV_OK;
+}
+
+const char *cli_bytes(int64_t bytes, char out[32])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 999.5 && unit < 5) {
+        value /= 1000;
+        unit++;
+    }
+    snprintf(out, 32, "%.*f %s",
+             unit == 0 || value >= 99.95 ? 0
+             : value >= 9.995            ? 1
+                                         : 2,
+             value, units[unit]);
+    return out;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What every command shares: options, configuration, messages, exit codes, the profile and images.
+ */
+#ifndef OCV_CLI_H
+#define OCV_CLI_H
+
+#include "ocivariant-registry.h"
+#include "ocivariant.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+/** One configuration flag as given, applied after files and environment. */
+struct cli_flag {
+    const char *key, *text;
+};
+
+#define CLI_FLAGS_MAX 256u
+
+/** One run of a program. Zero-initialise, then cli_init; cli_free at the end. */
+struct cli {
+    const char *program; /**< "vpull", "variantctl" */
+    bool verbose;
+    const char *config_file;  /**< --config: instead of both files */
+    const char *profile_file; /**< --profile, "-" is standard input */
+    const char *platform_text;
+    const char *label;
+    bool unchecked;
+    struct cli_flag flags[CLI_FLAGS_MAX];
+    size_t n_flags;
+    /* registry options */
+    const char *insecure[64];
+    size_t n_insecure;
+    const char *ca_file, *cert_file, *key_file, *auth_file;
+    bool creds_stdin;
+    char *username, *password; /**< read by cli_load when creds_stdin is set */
+    const volatile int *interrupted;
+
+    struct ocv_config *config;          /**< after cli_load */
+    struct ocv_platform *platform;      /**< --platform parsed, or NULL */
+    struct ocv_profile *profile;        /**< after cli_profile */
+    const struct ocv_registry_api *api; /**< after cli_registry */
+    struct ocv_registry *registry;
+};
+
+void cli_init(struct cli *cli, const char *program);
+void cli_free(struct cli *cli);
+
+/** Options of a verb: long options with `val` below CLI_OPTION_COMMON are the verb's own. */
+enum {
+    CLI_OPTION_COMMON = 1000,
+    CLI_OPTION_CONFIG = CLI_OPTION_COMMON,
+    CLI_OPTION_VERSION,
+    CLI_OPTION_HELP,
+    CLI_OPTION_PROFILE,
+    CLI_OPTION_PLATFORM,
+    CLI_OPTION_LABEL,
+    CLI_OPTION_UNCHECKED,
+    CLI_OPTION_INSECURE,
+    CLI_OPTION_CACERT,
+    CLI_OPTION_CERT,
+    CLI_OPTION_KEY,
+    CLI_OPTION_AUTHFILE,
+    CLI_OPTION_CREDS_STDIN,
+    CLI_OPTION_FLAG, /**< any configuration key */
+};
+
+/** For a verb's `struct option` array: what every command takes. */
+#define CLI_COMMON_OPTIONS                                                                       \
+    {"config", required_argument, NULL, CLI_OPTION_CONFIG}, {"verbose", no_argument, NULL, 'v'}, \
+        {"help", no_argument, NULL, CLI_OPTION_HELP},                                            \
+    {                                                                                            \
+        "version", no_argument, NULL, CLI_OPTION_VERSION                                         \
+    }
+/** What commands that resolve take. */
+#define CLI_RESOLVE_OPTIONS                                               \
+    {"profile", required_argument, NULL, CLI_OPTION_PROFILE},             \
+        {"platform", required_argument, NULL, CLI_OPTION_PLATFORM},       \
+        {"label", required_argument, NULL, CLI_OPTION_LABEL},             \
+        {"unchecked", no_argument, NULL, CLI_OPTION_UNCHECKED},           \
+        {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG}, \
+        {"disable", required_argument, NULL, CLI_OPTION_FLAG},            \
+        {"device-policy", required_argument, NULL, CLI_OPTION_FLAG},      \
+        {"devices", required_argument, NULL, CLI_OPTION_FLAG},            \
+        {"override", required_argument, NULL, CLI_OPTION_FLAG},           \
+    {                                                                     \
+        "tag-rules", required_argument, NULL, CLI_OPTION_FLAG             \
+    }
+/** What commands that talk to registries take. */
+#define CLI_REGISTRY_OPTIONS                                        \
+    {"insecure", required_argument, NULL, CLI_OPTION_INSECURE},     \
+        {"cacert", required_argument, NULL, CLI_OPTION_CACERT},     \
+        {"cert", required_argument, NULL, CLI_OPTION_CERT},         \
+        {"key", required_argument, NULL, CLI_OPTION_KEY},           \
+        {"authfile", required_argument, NULL, CLI_OPTION_AUTHFILE}, \
+    {                                                               \
+        "creds-stdin", no_argument, NULL, CLI_OPTION_CREDS_STDIN    \
+    }
+#define CLI_OPTIONS_END  \
+    {                    \
+        NULL, 0, NULL, 0 \
+    }
+
+/** Text for --help, one block for each group above. */
+#define CLI_COMMON_HELP                                                              \
+    "  --config FILE            this configuration file instead of the usual ones\n" \
+    "  -v, --verbose            say what is done\n"                                  \
+    "  --help, --version\n"
+#define CLI_RESOLVE_HELP                                                                    \
+    "  --profile FILE           resolve for this profile instead of this machine\n"         \
+    "  --platform OS/ARCH[/V]   resolve for this platform\n"                                \
+    "  --label LABEL            only this variant (--unchecked: even if it does not fit)\n" \
+    "  --namespace-priority A,B these namespaces first\n"                                   \
+    "  --disable NS[::F[::V]]   act as if the host lacked it\n"                             \
+    "  --device-policy NS=all|any|first   which devices a variant must fit\n"               \
+    "  --devices NS=0,2         only these devices (index, PCI address or UUID)\n"          \
+    "  --override NS::F=V,V     act as if the host had exactly these values\n"
+#define CLI_REGISTRY_HELP                                                          \
+    "  --insecure HOST          plain HTTP and unverified TLS for this registry\n" \
+    "  --cacert, --cert, --key FILE   TLS certificates (PEM)\n"                    \
+    "  --authfile FILE          credentials from this file only\n"                 \
+    "  --creds-stdin            read USER:PASSWORD from standard input\n"
+
+/** Handle a common option returned by getopt_long (`index`: its place in `options`). Returns 1 when
+ *  it was one, 0 when it is the verb's own, a negative status on error. --help and --version are
+ * the verb's to print. */
+int cli_option(struct cli *cli, int value, const struct option *options, int index,
+               struct ocv_error *err);
+/** getopt_long said '?' or ':' : one clear line about argv[optind - 1]; returns exit code 2. */
+int cli_bad_option(const struct cli *cli, char **argv, int value);
+void cli_print_version(const struct cli *cli);
+
+/** Read configuration files, OCV_* variables and flags; --platform; credentials on stdin. */
+int cli_load(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Make cli->profile: --profile or a probe of this machine, with `override` applied. */
+int cli_profile(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Load libocivariant-registry and make the client, once. */
+int cli_registry(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** "PROGRAM: what failed: why" and "hint: ..." on stderr. Returns the exit code of the status. */
+int cli_fail(const struct cli *cli, const struct ocv_error *err);
+/** "PROGRAM: warning: ..." on stderr. */
+void cli_warn(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);
+/** Only with -v, on stderr. */
+void cli_say(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);
+/** Read a whole file of at most out->max bytes ("-": standard input). */
+int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Write text to stdout and notice a full disk or closed pipe. */
+int cli_print(const char *text, size_t len, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Write bytes as "1.2 GB" (SI, three digits) into `out`. Returns `out`. */
+const char *cli_bytes(int64_t bytes, char out[32]);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "image.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+bool image_split_layout(const char *text, char **dir, char **tag)
+{
+    *dir = *tag = NULL;
+    if (strncmp(text, "oci:", 4) != 0 || !text[4])
+        return false;
+    const char *path = text + 4, *slash = strrchr(path, '/');
+    const char *colon = strchr(slash ? slash : path, ':');
+    *dir = colon ? strndup(path, (size_t)(colon - path)) : strdup(path);
+    if (colon && colon[1])
+        *tag = strdup(colon + 1);
+    return true;
+}
+
+/* A lone manifest is an index of one entry without platform: everything after this is the same. */
+static int wrap_manifest(struct image *image, struct ocv_error *err)
+{
+    ocv_auto_buffer json;
+    ocv_buffer_init(&json, 4096);
+    int status = ocv_buffer_printf(&json, err,
+                                   "{\"schemaVersion\":2,\"mediaType\":\"%s\",\"manifests\":"
+                                   "[{\"mediaType\":\"%s\",\"digest\":\"%s\",\"size\":%lld}]}",
+                                   OCV_MEDIA_TYPE_INDEX, image->top.media_type, image->top.digest,
+                                   (long long)image->top.size);
+    if (status == OCV_OK)
+        status = ocv_index_parse(json.data, json.len, NULL, &image->index, err);
+    return status;
+}
+
+static int parse_body(struct image *image, struct ocv_error *err)
+{
+    const char *type = image->top.media_type[0] ? image->top.media_type : NULL;
+    int status = ocv_document_kind(image->body.data, image->body.len, type, &image->kind, err);
+    if (status == OCV_OK && image->kind == OCV_DOCUMENT_INDEX)
+        status = ocv_index_parse(image->body.data, image->body.len, type, &image->index, err);
+    if (status == OCV_OK && image->kind == OCV_DOCUMENT_MANIFEST) {
+        if (!type)
+            snprintf(image->top.media_type, sizeof(image->top.media_type), "%s",
+                     OCV_MEDIA_TYPE_MANIFEST);
+        status = wrap_manifest(image, err);
+    }
+    return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
+}
+
+static int open_layout(struct image *image, const char *dir, struct ocv_error *err)
+{
+    int status = ocv_layout_open(dir, OCV_LAYOUT_READ, &image->layout, err);
+    if (status == OCV_OK)
+        status = ocv_layout_resolve(image->layout, image->layout_tag, &image->top, err);
+    if (status == OCV_OK)
+        status = ocv_layout_read_blob(image->layout, image->top.digest, &image->body, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
+}
+
+static int open_registry(struct cli *cli, struct image *image, struct ocv_error *err)
+{
+    int status = ocv_reference_parse(image->text, &image->reference, err);
+    if (status == OCV_OK)
+        status = cli_registry(cli, err);
+    if (status < 0)
+        return status;
+    status = cli->api->get(cli->registry, image->reference, NULL, &image->body, &image->top, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
+}
+
+int image_open(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)
+{
+    char *dir;
+    *out = (struct image){.text = text};
+    ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
+    bool layout = image_split_layout(text, &dir, &out->layout_tag);
+    int status;
+    if (layout)
+        status = dir ? open_layout(out, dir, err) : ocv_error_nomem(err);
+    else
+        status = open_registry(cli, out, err);
+    free(dir);
+    return status == OCV_OK ? parse_body(out, err) : status;
+}
+
+int image_open_file(const char *path, struct image *out, struct ocv_error *err)
+{
+    *out = (struct image){.text = path};
+    ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
+    int status = cli_read_file(path, &out->body, err);
+    if (status < 0)
+        return status;
+    out->top.size = (int64_t)out->body.len;
+    status =
+        ocv_digest_bytes(out->body.data ? out->body.data : "", out->body.len, out->top.digest, err);
+    return status == OCV_OK ? parse_body(out, err) : status;
+}
+
+void image_close(struct image *image)
+{
+    ocv_reference_free(image->reference);
+    ocv_layout_free(image->layout);
+    free(image->layout_tag);
+    ocv_buffer_free(&image->body);
+    ocv_index_free(image->index);
+}
+
+/* A profile without a platform (PEP 825 has none) is taken to be of this machine's kind. */
+static int own_platform(struct ocv_platform **out, struct ocv_error *err)
+{
+    struct utsname machine;
+    if (uname(&machine) != 0)
+        return ocv_error_set(err, OCV_ERR_IO, "uname failed");
+    return ocv_platform_parse(machine.machine, out, err);
+}
+
+int image_resolve(struct cli *cli, const struct image *image, struct ocv_decision **out,
+                  struct ocv_error *err)
+{
+    int status = cli_profile(cli, err);
+    if (status == OCV_OK && !cli->platform && !ocv_profile_platform(cli->profile).architecture)
+        status = own_platform(&cli->platform, err);
+    if (status < 0)
+        return status;
+    struct ocv_resolve_options options = {.config = cli->config,
+                                          .platform = cli->platform,
+                                          .label = cli->label,
+                                          .unchecked = cli->unchecked};
+    return ocv_resolve(image->index, cli->profile, &options, out, err);
+}

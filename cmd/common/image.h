@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An image as named on the command line: what its name stands for, and the choice inside it. */
+#ifndef OCV_IMAGE_H
+#define OCV_IMAGE_H
+
+#include "cli.h"
+
+struct image {
+    const char *text;                /**< as given */
+    struct ocv_reference *reference; /**< registry image, else NULL */
+    struct ocv_layout *layout;       /**< oci:DIR[:TAG], else NULL */
+    char *layout_tag;                /**< NULL: the only entry */
+    struct ocv_descriptor top;       /**< what the name stands for */
+    struct ocv_buffer body;          /**< its bytes */
+    enum ocv_document_kind kind;
+    struct ocv_index *index; /**< of the body; a lone manifest becomes an index of one entry */
+};
+
+/** Split "oci:DIR[:TAG]". Both outputs are owned by the caller; tag may be NULL. False: not oci:.
+ */
+bool image_split_layout(const char *text, char **dir, char **tag);
+/** Open by name: registry reference or oci:DIR[:TAG]. Fetches the top document. */
+int image_open(struct cli *cli, const char *text, struct image *out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+/** From a file of index bytes. */
+int image_open_file(const char *path, struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
+void image_close(struct image *image);
+/** Resolve with the command's options. Needs cli_load; makes cli->profile. */
+int image_resolve(struct cli *cli, const struct image *image, struct ocv_decision **out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Configuration from its four places, the profile, and the registry client, each made when needed.
+ */
+#include "cli.h"
+#include "ocivariant-probe.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIG_MAX (256u * 1024)
+
+static int merge_file(struct cli *cli, const char *path, bool must_exist, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, CONFIG_MAX);
+    int status = cli_read_file(path, &text, err);
+    if (status == OCV_ERR_NOT_FOUND && !must_exist)
+        return OCV_OK;
+    if (status < 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "configuration %s", err->message);
+    cli_say(cli, "configuration %s", path);
+    return ocv_config_merge_yaml(cli->config, path, text.data ? text.data : "", text.len, err);
+}
+
+static int merge_files(struct cli *cli, struct ocv_error *err)
+{
+    if (cli->config_file)
+        return merge_file(cli, cli->config_file, true, err);
+    int status = merge_file(cli, "/etc/ocivariant/config.yaml", false, err);
+    const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
+    char path[4096];
+    if (status < 0 || (!home && !xdg))
+        return status;
+    bool has_xdg = xdg && *xdg;
+    snprintf(path, sizeof(path), "%s%s/ocivariant/config.yaml",
+             has_xdg ? xdg
+             : home  ? home
+                     : "",
+             has_xdg ? "" : "/.config");
+    return merge_file(cli, path, false, err);
+}
+
+static int merge_environment(struct cli *cli, struct ocv_error *err)
+{
+    const char *const *keys = ocv_config_keys();
+    for (size_t i = 0; keys[i]; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "OCV_%s", keys[i]);
+        for (char *p = name; *p; p++)
+            *p = (char)toupper((unsigned char)*p);
+        const char *text = getenv(name);
+        int status = text ? ocv_config_set(cli->config, name, keys[i], text, false, err) : OCV_OK;
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+static int merge_flags(struct cli *cli, struct ocv_error *err)
+{
+    for (size_t i = 0; i < cli->n_flags; i++) {
+        const struct cli_flag *flag = &cli->flags[i];
+        char key[64], source[72];
+        bool again = false;
+        snprintf(key, sizeof(key), "%s", flag->key);
+        snprintf(source, sizeof(source), "--%s", flag->key);
+        for (char *p = key; *p; p++)
+            if (*p == '-')
+                *p = '_';
+        for (size_t k = 0; k < i; k++)
+            again = again || !strcmp(cli->flags[k].key, flag->key);
+        int status = ocv_config_set(cli->config, source, key, flag->text, again, err);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+/* USER:PASSWORD, or USER and PASSWORD on two lines. */
+static int read_credentials(struct cli *cli, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 64u * 1024);
+    int status = cli_read_file("-", &text, err);
+    if (status < 0)
+        return status;
+    size_t cut = text.data ? strcspn(text.data, ":\n") : 0;
+    if (!text.data || !text.data[cut])
+        return ocv_error_set(err, OCV_ERR_INVALID, "--creds-stdin: expected USER:PASSWORD");
+    const char *password = text.data + cut + 1;
+    cli->username = strndup(text.data, cut);
+    cli->password = strndup(password, strcspn(password, "\r\n"));
+    explicit_bzero(text.data, text.len);
+    return cli->username && cli->password ? OCV_OK : ocv_error_nomem(err);
+}
+
+int cli_load(struct cli *cli, struct ocv_error *err)
+{
+    int status = ocv_config_new(&cli->config, err);
+    if (status == OCV_OK)
+        status = merge_files(cli, err);
+    if (status == OCV_OK)
+        status = merge_environment(cli, err);
+    if (status == OCV_OK)
+        status = merge_flags(cli, err);
+    if (status == OCV_OK && cli->platform_text)
+        status = ocv_platform_parse(cli->platform_text, &cli->platform, err);
+    if (status == OCV_OK && cli->platform && cli->platform->variant &&
+        !strncmp(cli->platform->variant, "x-", 2)) {
+        status = ocv_error_set(err, OCV_ERR_INVALID, "--platform %s names a variant",
+                               cli->platform_text);
+        ocv_error_hint(err, "use --label %s", cli->platform->variant + 2);
+    }
+    if (status == OCV_OK && cli->label && !ocv_label_readable(cli->label, strlen(cli->label)))
+        status = ocv_error_set(err, OCV_ERR_INVALID, "'%.64s' is not a label", cli->label);
+    if (status == OCV_OK && cli->unchecked && !cli->label)
+        status = ocv_error_set(err, OCV_ERR_INVALID, "--unchecked needs --label");
+    if (status == OCV_OK && cli->creds_stdin)
+        status = read_credentials(cli, err);
+    return status;
+}
+
+int cli_profile(struct cli *cli, struct ocv_error *err)
+{
+    ocv_auto_buffer json;
+    ocv_auto(ocv_profile) profile = NULL;
+    int status;
+    if (cli->profile)
+        return OCV_OK;
+    ocv_buffer_init(&json, OCV_PROFILE_MAX);
+    if (cli->profile_file) {
+        status = cli_read_file(cli->profile_file, &json, err);
+    } else {
+        struct ocv_probe_options options = {0};
+        status = ocv_probe(&options, &json, err);
+    }
+    if (status == OCV_OK)
+        status = ocv_profile_parse(json.data, json.len, &profile, err);
+    if (status < 0)
+        return cli->profile_file && status == OCV_ERR_DATA
+                   ? ocv_error_prefix(err, "%s", cli->profile_file)
+                   : status;
+    return ocv_config_override_profile(cli->config, profile, &cli->profile, err);
+}
+
+static void log_line(void *data, const char *line)
+{
+    cli_say(data, "%s", line);
+}
+
+/* Loaded when the first registry is asked, because libcurl and its 33 libraries cost several
+ * milliseconds that purely local commands do not have to pay. */
+static int load_library(struct cli *cli, struct ocv_error *err)
+{
+    void *library = dlopen("libocivariant-registry.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot load the registry client: %s",
+                             dlerror());
+    const struct ocv_registry_api *(*table)(void);
+    *(void **)&table = dlsym(library, "ocv_registry_api");
+    if (!table)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "the registry client library is too old");
+    cli->api = table();
+    return OCV_OK;
+}
+
+int cli_registry(struct cli *cli, struct ocv_error *err)
+{
+    if (cli->registry)
+        return OCV_OK;
+    int status = cli->api ? OCV_OK : load_library(cli, err);
+    if (status < 0)
+        return status;
+    struct ocv_registry_options options = {
+        .config = cli->config,
+        .ca_file = cli->ca_file,
+        .cert_file = cli->cert_file,
+        .key_file = cli->key_file,
+        .insecure = cli->insecure,
+        .n_insecure = cli->n_insecure,
+        .username = cli->username,
+        .password = cli->password,
+        .auth_file = cli->auth_file,
+        .interrupted = cli->interrupted,
+        .log = cli->verbose ? log_line : NULL,
+        .log_data = cli,
+    };
+    return cli->api->open(&options, &cli->registry, err);
+}
