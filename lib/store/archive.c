@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* docker-archive: a tar stream of manifest.json, the image config and the layers, as `docker load`,
+ * `podman load` and skopeo read it. Layers go in as they are (readers detect gzip themselves); zstd
+ * is refused, since engines before 2022 cannot read it and nothing is recompressed here. */
+#include "store.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COPY_BYTES (256u * 1024)
+#define MEDIA_TYPE_DOCKER_CONFIG "application/vnd.docker.container.image.v1+json"
+#define MEMBER_MAX 80 /* "<64 hex>.json" */
+
+struct archive {
+    const struct ocv_layout *layout;
+    const struct ocv_manifest *manifest;
+    int fd;
+};
+
+static int put(const struct archive *archive, const void *data, size_t len, struct ocv_error *err)
+{
+    const char *at = data;
+    while (len) {
+        ssize_t n = write(archive->fd, at, len);
+        if (n < 0 && errno == EAGAIN) { /* a caller's non-blocking pipe */
+            struct pollfd wait = {.fd = archive->fd, .events = POLLOUT};
+            (void)poll(&wait, 1, -1);
+            continue;
+        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return ocv_store_fail(err, "image archive", NULL, "write");
+        at += n;
+        len -= (size_t)n;
+    }
+    return OCV_OK;
+}
+
+static int put_header(const struct archive *archive, const char *name, int64_t size,
+                      struct ocv_error *err)
+{
+    unsigned char header[OCV_TAR_BLOCK];
+    int status = ocv_tar_header(header, name, NULL, 0644, size, OCV_TAR_FILE, err);
+    return status < 0 ? status : put(archive, header, sizeof(header), err);
+}
+
+static int put_padding(const struct archive *archive, int64_t size, struct ocv_error *err)
+{
+    static const char zeros[OCV_TAR_BLOCK];
+    return put(archive, zeros, ocv_tar_padding(size), err);
+}
+
+/* Names inside the archive are tied together by manifest.json only; 64 digits of a sha512 do. */
+static void member_name(const struct ocv_descriptor *blob, const char *suffix,
+                        char name[MEMBER_MAX])
+{
+    snprintf(name, MEMBER_MAX, "%.64s.%s", strchr(blob->digest, ':') + 1, suffix);
+}
+
+/* Copy exactly `size` bytes and compare their digest. */
+static int copy_verified(const struct archive *archive, const struct ocv_descriptor *blob, int fd,
+                         struct ocv_hasher *hasher, struct ocv_error *err)
+{
+    __attribute__((cleanup(ocv_buffer_free))) struct ocv_buffer bytes = {.max = COPY_BYTES};
+    bytes.data = malloc(COPY_BYTES);
+    if (!bytes.data)
+        return ocv_error_nomem(err);
+    int status = OCV_OK;
+    for (int64_t left = blob->size; status == OCV_OK && left > 0;) {
+        size_t want = left < (int64_t)COPY_BYTES ? (size_t)left : COPY_BYTES;
+        ssize_t n = read(fd, bytes.data, want);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return ocv_store_fail(err, archive->layout->path, blob->digest, "read");
+        if (n == 0)
+            return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s became shorter", blob->digest);
+        left -= n;
+        status = ocv_hasher_update(hasher, bytes.data, (size_t)n, err);
+        if (status == OCV_OK)
+            status = put(archive, bytes.data, (size_t)n, err);
+    }
+    char digest[OCV_DIGEST_MAX];
+    if (status == OCV_OK)
+        status = ocv_hasher_final(hasher, digest, err);
+    if (status == OCV_OK && strcmp(digest, blob->digest) != 0)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s: blob %s has digest %s",
+                               archive->layout->path, blob->digest, digest);
+    return status;
+}
+
+static int put_blob(const struct archive *archive, const struct ocv_descriptor *blob,
+                    const char *suffix, struct ocv_error *err)
+{
+    char name[MEMBER_MAX];
+    member_name(blob, suffix, name);
+    ocv_auto_fd int fd = -1;
+    ocv_auto(ocv_hasher) hasher = NULL;
+    int status = ocv_layout_open_blob(archive->layout, blob->digest, &fd, NULL, err);
+    if (status == OCV_OK)
+        status = ocv_hasher_new(blob->digest, &hasher, err);
+    if (status == OCV_OK)
+        status = put_header(archive, name, blob->size, err);
+    if (status == OCV_OK)
+        status = copy_verified(archive, blob, fd, hasher, err);
+    return status < 0 ? status : put_padding(archive, blob->size, err);
+}
+
+static bool is_zstd(const struct ocv_descriptor *layer, int fd)
+{
+    static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
+    unsigned char start[sizeof(magic)];
+    size_t len = strlen(layer->media_type);
+    return (len > 4 && strcmp(layer->media_type + len - 4, "zstd") == 0) ||
+           (pread(fd, start, sizeof(start), 0) == (ssize_t)sizeof(start) &&
+            memcmp(start, magic, sizeof(magic)) == 0);
+}
+
+static int check_blob(const struct archive *archive, const struct ocv_descriptor *blob, bool layer,
+                      struct ocv_error *err)
+{
+    ocv_auto_fd int fd = -1;
+    int64_t size;
+    int status = ocv_layout_open_blob(archive->layout, blob->digest, &fd, &size, err);
+    if (status < 0)
+        return status;
+    if (size != blob->size)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: blob %s has %lld bytes, not %lld",
+                             archive->layout->path, blob->digest, (long long)size,
+                             (long long)blob->size);
+    if (!layer || !is_zstd(blob, fd))
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_UNSUPPORTED, "layer %s is zstd, a docker-archive cannot hold it",
+                  blob->digest);
+    ocv_error_hint(err, "write an OCI layout instead, or pull with an engine");
+    return OCV_ERR_UNSUPPORTED;
+}
+
+/* Everything that can be known beforehand, so that a reader is not left with half a stream. */
+static int check_image(const struct archive *archive, struct ocv_error *err)
+{
+    const struct ocv_descriptor *config = ocv_manifest_config(archive->manifest);
+    if (strcmp(config->media_type, OCV_MEDIA_TYPE_CONFIG) != 0 &&
+        strcmp(config->media_type, MEDIA_TYPE_DOCKER_CONFIG) != 0)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "not a container image: config is %s",
+                             config->media_type);
+    int status = check_blob(archive, config, false, err);
+    size_t n = ocv_manifest_layer_count(archive->manifest);
+    for (size_t i = 0; status == OCV_OK && i < n; i++)
+        status = check_blob(archive, ocv_manifest_layer(archive->manifest, i), true, err);
+    return status;
+}
+
+static int format_manifest(const struct archive *archive, const char *const *names, size_t n,
+                           struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto_json *tags = n ? json_array() : json_null();
+    ocv_auto_json *layers = json_array();
+    char member[MEMBER_MAX];
+    bool ok = tags && layers;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = json_array_append_new(tags, json_string(names[i])) == 0;
+    for (size_t i = 0; ok && i < ocv_manifest_layer_count(archive->manifest); i++) {
+        member_name(ocv_manifest_layer(archive->manifest, i), "tar", member);
+        ok = json_array_append_new(layers, json_string(member)) == 0;
+    }
+    member_name(ocv_manifest_config(archive->manifest), "json", member);
+    ocv_auto_json *root =
+        ok ? json_pack("[{s:s, s:O, s:O}]", "Config", member, "RepoTags", tags, "Layers", layers)
+           : NULL;
+    if (!root)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "cannot write manifest.json of the archive: "
+                             "a name is not UTF-8, or out of memory");
+    return ocv_json_append(root, JSON_COMPACT, out, err);
+}
+
+/* A layer that stands in the image twice is in the archive once. */
+static bool seen_before(const struct ocv_manifest *manifest, size_t layer)
+{
+    const char *digest = ocv_manifest_layer(manifest, layer)->digest;
+    for (size_t i = 0; i < layer; i++)
+        if (strcmp(ocv_manifest_layer(manifest, i)->digest, digest) == 0)
+            return true;
+    return false;
+}
+
+static int write_members(const struct archive *archive, const struct ocv_buffer *manifest,
+                         struct ocv_error *err)
+{
+    static const char end[2 * OCV_TAR_BLOCK];
+    int status = put_header(archive, "manifest.json", (int64_t)manifest->len, err);
+    if (status == OCV_OK)
+        status = put(archive, manifest->data, manifest->len, err);
+    if (status == OCV_OK)
+        status = put_padding(archive, (int64_t)manifest->len, err);
+    if (status == OCV_OK)
+        status = put_blob(archive, ocv_manifest_config(archive->manifest), "json", err);
+    size_t n = ocv_manifest_layer_count(archive->manifest);
+    for (size_t i = 0; status == OCV_OK && i < n; i++)
+        if (!seen_before(archive->manifest, i))
+            status = put_blob(archive, ocv_manifest_layer(archive->manifest, i), "tar", err);
+    return status < 0 ? status : put(archive, end, sizeof(end), err);
+}
+
+int ocv_archive_write(const struct ocv_layout *layout, const char *manifest_digest,
+                      const char *const *names, size_t n, int fd, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    ocv_auto(ocv_manifest) manifest = NULL;
+    int status = ocv_layout_read_blob(layout, manifest_digest, &text, err);
+    if (status == OCV_OK)
+        status = ocv_manifest_parse(text.data, text.len, NULL, &manifest, err);
+    if (status < 0)
+        return status;
+    const struct archive archive = {layout, manifest, fd};
+    status = check_image(&archive, err);
+    ocv_buffer_free(&text);
+    if (status == OCV_OK)
+        status = format_manifest(&archive, names, n, &text, err);
+    return status < 0 ? status : write_members(&archive, &text, err);
+}

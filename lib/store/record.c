@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What was resolved on this node: DIR/ALGORITHM-HEX.json for each chosen manifest. Hooks that run
+ * as other users read it, so modes do not depend on the caller's umask. */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static int record_name(const char *child, char name[OCV_STORE_NAME_MAX], struct ocv_error *err)
+{
+    char algorithm[8];
+    const char *hex;
+    int status = ocv_store_split_digest(child, algorithm, &hex, err);
+    if (status == OCV_OK)
+        snprintf(name, OCV_STORE_NAME_MAX, "%s-%s.json", algorithm, hex);
+    return status;
+}
+
+static int format_record(const struct ocv_record *record, struct ocv_buffer *out,
+                         struct ocv_error *err)
+{
+    char when[32];
+    struct tm tm;
+    time_t now = time(NULL);
+    if (!gmtime_r(&now, &tm) || !strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm))
+        return ocv_error_set(err, OCV_ERR_INVALID, "the clock is out of range");
+    ocv_auto_json *json =
+        json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s}", "child", record->child, "index",
+                  record->index, "label", record->label, "properties", record->properties,
+                  "reference", record->reference, "time", when);
+    if (!json)
+        return ocv_error_set(err, OCV_ERR_INVALID, "cannot record %s: not UTF-8 or out of memory",
+                             record->child);
+    int status = ocv_json_append(json, JSON_INDENT(2), out, err);
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}
+
+int ocv_record_write(const char *dir, const struct ocv_record *record, struct ocv_error *err)
+{
+    char name[OCV_STORE_NAME_MAX];
+    int status = record_name(record->child, name, err);
+    if (status == OCV_OK && record->index && !ocv_digest_wellformed(record->index))
+        status = ocv_error_set(err, OCV_ERR_DATA, "malformed index digest '%.150s'", record->index);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_RECORD_MAX);
+    if (status == OCV_OK)
+        status = format_record(record, &text, err);
+    if (status == OCV_OK)
+        status = ocv_store_make_path(dir, 0755, err);
+    if (status < 0)
+        return status;
+    ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return ocv_store_fail(err, dir, NULL, "open");
+    ocv_store_sweep(fd);
+    return ocv_store_replace_file(fd, fd, dir, name, text.data, text.len, 0644, err);
+}
+
+int ocv_record_read(const char *dir, const char *child, struct ocv_buffer *out,
+                    struct ocv_error *err)
+{
+    char name[OCV_STORE_NAME_MAX];
+    int status = record_name(child, name, err);
+    if (status < 0)
+        return status;
+    ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: nothing was recorded there", dir);
+    if (fd < 0)
+        return ocv_store_fail(err, dir, NULL, "open");
+    return ocv_store_read_file(fd, dir, name, out, err);
+}

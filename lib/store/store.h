@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The store's inside: files relative to a folder descriptor, the layout, ustar.
+ *
+ * Invariants: a name under the layout is either fixed here or made of a digest that passed
+ * ocv_digest_known, never text from outside; whatever has its final name was fsynced before it got
+ * it; everything unfinished lives in DIR/.ocivariant/. */
+#ifndef OCV_STORE_H
+#define OCV_STORE_H
+
+#include "json.h"
+#include "ocivariant.h"
+
+#include <unistd.h>
+
+#define OCV_STORE_PRIVATE ".ocivariant" /**< partials, temporary files, the lock */
+#define OCV_STORE_NAME_MAX (OCV_DIGEST_MAX + 16)
+#define OCV_RECORD_MAX (64u * 1024) /**< bytes of one record */
+
+struct ocv_layout {
+    int fd;
+    bool writable;
+    char path[];
+};
+
+/* ---- file.c ---- */
+
+static inline void ocv_store_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+/** `ocv_auto_fd int fd = -1;` closes on leaving the scope. */
+#define ocv_auto_fd __attribute__((cleanup(ocv_store_close)))
+
+/** OCV_ERR_IO "DIR/NAME: cannot WHAT: <errno>". `name` may be NULL. */
+int ocv_store_fail(struct ocv_error *err, const char *dir, const char *name, const char *what);
+/** Write all bytes. Returns 0, or -1 with errno. */
+int ocv_store_write_all(int fd, const void *data, size_t len);
+/** Read up to the end or out->max. `dir` is for messages. A missing file is OCV_ERR_NOT_FOUND. */
+int ocv_store_read_file(int dirfd, const char *dir, const char *name, struct ocv_buffer *out,
+                        struct ocv_error *err);
+/** Open a regular file for reading; never follows a link in the last component, never blocks. */
+int ocv_store_open_file(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
+                        struct ocv_error *err);
+/** Make a folder and the missing ones above it. `mode` 0 leaves theirs to the umask. */
+int ocv_store_make_path(const char *path, mode_t mode, struct ocv_error *err);
+/** Open DIRFD/NAME as a folder without following a link; `make` creates it (fsyncing DIRFD). */
+int ocv_store_open_dir(int dirfd, const char *dir, const char *name, bool make, int *fd,
+                       struct ocv_error *err);
+/** Write bytes under a unique name in `tmpfd`, fsync, rename to DIRFD/NAME, fsync the folder.
+ *  `mode` 0 leaves the file's to the umask. */
+int ocv_store_replace_file(int tmpfd, int dirfd, const char *dir, const char *name,
+                           const void *data, size_t len, mode_t mode, struct ocv_error *err);
+/** Remove what killed writers of ocv_store_replace_file left there more than an hour ago. */
+void ocv_store_sweep(int tmpfd);
+
+/* ---- blob.c ---- */
+
+/** Split a digest that is known here into "sha256" and its hex. OCV_ERR_DATA for any other. */
+int ocv_store_split_digest(const char *digest, char algorithm[8], const char **hex,
+                           struct ocv_error *err);
+/** Open blobs/ALGORITHM for writing into it. */
+int ocv_store_open_blobs(const struct ocv_layout *layout, const char *algorithm, int *fd,
+                         struct ocv_error *err);
+/** OCV_ERR_INVALID if the layout was opened for reading. */
+int ocv_store_check_writable(const struct ocv_layout *layout, struct ocv_error *err);
+
+/* ---- index_json.c: index.json as a document, without I/O ---- */
+
+int ocv_store_index_load(const void *bytes, size_t len, json_t **out, struct ocv_error *err);
+int ocv_store_index_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
+                         struct ocv_error *err);
+int ocv_store_index_walk(const json_t *root, ocv_layout_visit visit, void *data);
+int ocv_store_index_tag(json_t *root, const char *tag, const char *image_name,
+                        const struct ocv_descriptor *descriptor,
+                        const struct ocv_platform *platform, struct ocv_error *err);
+
+/* ---- tar.c ---- */
+
+#define OCV_TAR_BLOCK 512u
+enum ocv_tar_type { OCV_TAR_FILE = '0', OCV_TAR_LINK = '2', OCV_TAR_DIR = '5' };
+/** One ustar header with owner 0:0 and time 0; sizes from 8 GiB are written base-256, as GNU tar
+ * and Go do. `name` at most 100 bytes, or 255 with a `/` in the right place; `link` may be NULL. */
+int ocv_tar_header(unsigned char out[OCV_TAR_BLOCK], const char *name, const char *link,
+                   unsigned mode, int64_t size, enum ocv_tar_type type, struct ocv_error *err);
+/** Bytes of zeros that follow `size` bytes of content. */
+size_t ocv_tar_padding(int64_t size);
+
+#endif
