@@ -18,7 +18,7 @@ SANFLAGS := $(SAN_$(SAN))
 
 CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) -fPIC -fvisibility=hidden \
              -D_GNU_SOURCE -DOCV_VERSION='"$(VERSION)"' -DOCV_DEFAULT_DATADIR='"$(DATADIR)"' \
-             -Ilib -Ilib/registry -Ilib/probe -I$(BUILD)/gen $(CFLAGS)
+             -Ilib -Ilib/registry -Ilib/probe -Icmd/common -I$(BUILD)/gen $(CFLAGS)
 LDFLAGS_ALL = $(SANFLAGS) $(LDFLAGS)
 
 CORE_LIBS     := -ljansson -lyaml -lcrypto -lpthread

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "explain.h"
+
+#include <string.h>
+
+#define MATCHED_SHOWN 6u
+
+const char *explain_name(const struct ocv_entry *entry, char *out, size_t size)
+{
+    if (entry->label && entry->code != OCV_REJECT_BAD_LABEL)
+        snprintf(out, size, "%s", entry->label);
+    else
+        snprintf(out, size, "(entry %zu)", entry->position);
+    return out;
+}
+
+int explain_matched(const struct image *image, const struct ocv_decision *decision,
+                    const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
+                    struct ocv_error *err)
+{
+    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
+    size_t n = ocv_decision_matched(decision, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && i < max && status == OCV_OK; i++) {
+        struct ocv_property p = ocv_index_property(image->index, ids[i]);
+        status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns, p.feature,
+                                   p.value);
+    }
+    if (status == OCV_OK && n > max)
+        status = ocv_buffer_printf(out, err, " and %zu more", n - max);
+    return status;
+}
+
+static int format_head(const struct image *image, const struct ocv_decision *decision,
+                       const struct ocv_profile *profile, struct ocv_buffer *out,
+                       struct ocv_error *err)
+{
+    char platform[128], name[80];
+    struct ocv_platform host = ocv_profile_platform(profile);
+    const struct ocv_entry *selected = ocv_decision_selected(decision);
+    int status = ocv_buffer_printf(out, err, "Image   %s\n", image->text);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "%s  %s\n",
+                                   image->kind == OCV_DOCUMENT_INDEX ? "Index " : "Digest",
+                                   image->top.digest);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "Host    %s\n",
+                                   host.architecture
+                                       ? ocv_platform_format(&host, platform, sizeof(platform))
+                                       : "(no platform in the profile)");
+    if (status < 0)
+        return status;
+    if (!selected)
+        return ocv_buffer_printf(out, err, "Chosen  nothing: no variant fits, no default entry\n");
+    return ocv_buffer_printf(out, err, "Chosen  %s  %s\n",
+                             selected->kind == OCV_ENTRY_NON_VARIANT
+                                 ? "ordinary image"
+                                 : explain_name(selected, name, sizeof(name)),
+                             selected->digest);
+}
+
+static int format_fitting(const struct image *image, const struct ocv_decision *decision, size_t i,
+                          int width, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char name[80], platform[128];
+    const struct ocv_entry *entry = ocv_decision_order(decision, i);
+    int status = ocv_buffer_printf(
+        out, err, "%4zu  %-*s  %-16s  ", i + 1, width, explain_name(entry, name, sizeof(name)),
+        entry->has_platform ? ocv_platform_format(&entry->platform, platform, sizeof(platform))
+                            : "any platform");
+    if (status == OCV_OK && entry->kind == OCV_ENTRY_VARIANT)
+        status = explain_matched(image, decision, entry, MATCHED_SHOWN, out, err);
+    else if (status == OCV_OK)
+        status =
+            ocv_buffer_printf(out, err, "%s",
+                              entry->kind == OCV_ENTRY_NULL ? "needs nothing special"
+                                                            : "ordinary image, after all variants");
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}
+
+static int format_rejected(const struct ocv_decision *decision, size_t i, int width,
+                           struct ocv_buffer *out, struct ocv_error *err)
+{
+    char name[80];
+    struct ocv_rejection r = ocv_decision_rejected(decision, i);
+    int status = ocv_buffer_printf(out, err, "   -  %-*s  ", width,
+                                   explain_name(r.entry, name, sizeof(name)));
+    if (status == OCV_OK)
+        status = ocv_decision_reason(decision, i, out, err);
+    size_t before = out->len;
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "\n      %-*s  hint: ", width, "");
+    size_t mark = out->len;
+    if (status == OCV_OK)
+        status = ocv_decision_hint(decision, i, out, err);
+    if (status == OCV_OK && out->len == mark) /* nothing to say */
+        out->data[out->len = before] = '\0';
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}
+
+static int label_width(const struct image *image)
+{
+    char name[80];
+    size_t width = 5;
+    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
+        size_t n = strlen(explain_name(ocv_index_entry(image->index, i), name, sizeof(name)));
+        width = n > width ? n : width;
+    }
+    return (int)(width < 48 ? width : 48);
+}
+
+int explain_format(const struct image *image, const struct ocv_decision *decision,
+                   const struct ocv_profile *profile, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int width = label_width(image), status = format_head(image, decision, profile, out, err);
+    size_t fitting = ocv_decision_order_count(decision);
+    size_t rejected = ocv_decision_rejected_count(decision);
+    if (status == OCV_OK && fitting)
+        status = ocv_buffer_printf(out, err, "\nFits, best first\n");
+    for (size_t i = 0; i < fitting && status == OCV_OK; i++)
+        status = format_fitting(image, decision, i, width, out, err);
+    if (status == OCV_OK && rejected)
+        status = ocv_buffer_printf(out, err, "\nDoes not fit\n");
+    for (size_t i = 0; i < rejected && status == OCV_OK; i++)
+        status = format_rejected(decision, i, width, out, err);
+    return status;
+}

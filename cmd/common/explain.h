@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A decision as text for people. */
+#ifndef OCV_EXPLAIN_H
+#define OCV_EXPLAIN_H
+
+#include "image.h"
+
+/** The whole table: what was chosen, the rank of what fits, and why the rest does not. */
+int explain_format(const struct image *image, const struct ocv_decision *decision,
+                   const struct ocv_profile *profile, struct ocv_buffer *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** The entry's matched properties, "ns :: feature :: value, ..."; at most `max`, then "and N more".
+ */
+int explain_matched(const struct image *image, const struct ocv_decision *decision,
+                    const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** "LABEL", "non-variant" or the digest's first characters, for a table's first column. */
+const char *explain_name(const struct ocv_entry *entry, char *out, size_t size);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "verbs.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *help;
+    int (*run)(struct cli *cli, int argc, char **argv);
+} verbs[] = {
+    {"probe", "what this machine, or a recorded one, can run", cmd_probe},
+    {"resolve", "choose in an index, as JSON for programs", cmd_resolve},
+    {"explain", "choose in an index, as a table for people", cmd_explain},
+    {"index", "create, show: indexes with variants", cmd_index},
+};
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: variantctl VERB [OPTIONS]\n\n"
+          "Choose the image that was built for this machine, and see why.\n\nVerbs:\n",
+          out);
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+    fputs("\n'variantctl VERB --help' tells the options of a verb.\n", out);
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli;
+    cli_init(&cli, "variantctl");
+    const char *verb = argc > 1 ? argv[1] : NULL;
+    if (!verb) {
+        print_help(stderr);
+        return 2;
+    }
+    if (!strcmp(verb, "--help") || !strcmp(verb, "-h") || !strcmp(verb, "help")) {
+        print_help(stdout);
+        return 0;
+    }
+    if (!strcmp(verb, "--version")) {
+        cli_print_version(&cli);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
+        if (strcmp(verb, verbs[i].name) != 0)
+            continue;
+        int code = verbs[i].run(&cli, argc - 1, argv + 1);
+        cli_free(&cli);
+        return code;
+    }
+    fprintf(stderr, "variantctl: unknown verb '%s'\nhint: variantctl --help\n", verb);
+    return 2;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl resolve, variantctl explain: the same decision for programs and for people. */
+#include "explain.h"
+#include "image.h"
+#include "verbs.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define OUTPUT_MAX (64u * 1024 * 1024)
+
+enum { OPTION_INDEX = 1, OPTION_FORMAT };
+
+static const struct option options[] = {{"index", required_argument, NULL, OPTION_INDEX},
+                                        {"format", required_argument, NULL, OPTION_FORMAT},
+                                        CLI_RESOLVE_OPTIONS,
+                                        CLI_REGISTRY_OPTIONS,
+                                        CLI_COMMON_OPTIONS,
+                                        CLI_OPTIONS_END};
+
+static void print_help(const char *verb)
+{
+    printf("Usage: variantctl %s [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n\n"
+           "Choose the variant for this machine, or for the one of --profile.\n"
+           "Exit 0: chosen; 3: nothing fits; 4: malformed index or profile.\n\nOptions:\n"
+           "  --index FILE             an index document, '-' for standard input\n"
+           "  --format json|table      default: json for resolve, table for explain\n",
+           verb);
+    fputs(CLI_RESOLVE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
+}
+
+struct request {
+    const char *index_file, *image;
+    bool json;
+};
+
+static int print_decision(const struct cli *cli, const struct image *image,
+                          const struct request *request, const struct ocv_decision *decision,
+                          struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    int status = request->json ? ocv_decision_format_json(decision, &text, err)
+                               : explain_format(image, decision, cli->profile, &text, err);
+    return status < 0 ? status : cli_print(text.data, text.len, err);
+}
+
+static int run(struct cli *cli, const struct request *request, struct image *image,
+               struct ocv_error *err)
+{
+    ocv_auto(ocv_decision) decision = NULL;
+    int status = cli_load(cli, err);
+    if (status == OCV_OK)
+        status = request->index_file ? image_open_file(request->index_file, image, err)
+                                     : image_open(cli, request->image, image, err);
+    if (status == OCV_OK)
+        status = image_resolve(cli, image, &decision, err);
+    if (status == OCV_OK)
+        status = print_decision(cli, image, request, decision, err);
+    if (status < 0)
+        return status;
+    const char *const *warnings;
+    size_t n = request->json ? 0 : ocv_index_warnings(image->index, &warnings);
+    for (size_t i = 0; i < n; i++)
+        cli_warn(cli, "%s", warnings[i]);
+    if (ocv_decision_selected(decision))
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default entry",
+                  image->text);
+    if (request->json)
+        ocv_error_hint(err, "variantctl explain shows what each variant lacks");
+    return OCV_ERR_NO_MATCH;
+}
+
+static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)
+{
+    struct ocv_error err = {0};
+    struct request request = {.json = json};
+    int value, index = 0;
+    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
+        int taken = cli_option(cli, value, options, index, &err);
+        if (taken < 0)
+            return cli_fail(cli, &err);
+        if (taken)
+            continue;
+        if (value == CLI_OPTION_HELP) {
+            print_help(argv[0]);
+            return 0;
+        }
+        if (value == CLI_OPTION_VERSION) {
+            cli_print_version(cli);
+            return 0;
+        }
+        if (value == OPTION_INDEX)
+            request.index_file = optarg;
+        else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
+            request.json = optarg[0] == 'j';
+        else
+            return cli_bad_option(cli, argv, value);
+    }
+    request.image = argv[optind];
+    if ((request.index_file != NULL) + (argc - optind) != 1) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "%s: give one IMAGE, oci:DIR[:TAG] or --index FILE",
+                      argv[0]);
+        return cli_fail(cli, &err);
+    }
+    struct image image = {0};
+    int status = run(cli, &request, &image, &err);
+    image_close(&image);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}
+
+int cmd_resolve(struct cli *cli, int argc, char **argv)
+{
+    return resolve_or_explain(cli, argc, argv, true);
+}
+
+int cmd_explain(struct cli *cli, int argc, char **argv)
+{
+    return resolve_or_explain(cli, argc, argv, false);
+}

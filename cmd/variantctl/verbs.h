@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One function per verb: argv[0] is the verb; returns the exit code. */
+#ifndef OCV_VERBS_H
+#define OCV_VERBS_H
+
+#include "cli.h"
+
+int cmd_probe(struct cli *cli, int argc, char **argv);
+int cmd_resolve(struct cli *cli, int argc, char **argv);
+int cmd_explain(struct cli *cli, int argc, char **argv);
+int cmd_index(struct cli *cli, int argc, char **argv);
+int cmd_index_create(struct cli *cli, int argc, char **argv);
+int cmd_index_show(struct cli *cli, int argc, char **argv);
+
+#endif
