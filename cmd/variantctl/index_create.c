@@ -122,7 +122,7 @@ static int add_reference(struct create *c, const char *ref, const char *label,
 static int add_variant(struct create *c, const char *text, struct ocv_error *err)
 {
     char *copy = NULL;
-    const char *label, *ref, *list;
+    const char *label = NULL, *ref = NULL, *list = NULL;
     ocv_auto(ocv_properties) properties = NULL;
     int status = split_variant(text, &copy, &label, &ref, &list, err);
     if (status == OCV_OK && ocv_properties_parse(list, strlen(list), &properties, err) < 0) {
