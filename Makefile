@@ -38,15 +38,15 @@ PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl
-GENERATED  := $(BUILD)/gen/vocabulary.h
+GENERATED  := $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h
 
 .PHONY: all
 all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(BUILD)/ocivariant.pc
 
 # ---- generated --------------------------------------------------------------------------------
-$(BUILD)/gen/vocabulary.h: schema/vocabulary.yaml schema/vocabulary.awk
+$(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
 	@mkdir -p $(@D)
-	awk -f schema/vocabulary.awk $< > $@.tmp && mv $@.tmp $@
+	awk -f schema/$*.awk $< > $@.tmp && mv $@.tmp $@
 
 # ---- objects ----------------------------------------------------------------------------------
 $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)

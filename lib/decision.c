@@ -2,6 +2,9 @@
 /* What a decision says: accessors, and a sentence and a hint for everything that was not chosen. */
 #include "resolve.h"
 
+#include "hints.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +201,52 @@ int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct oc
     }
 }
 
+static const char *known_need(struct ocv_property p)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+    for (size_t i = 0; i < sizeof(ocv_hints) / sizeof(*ocv_hints); i++)
+        if (!strcmp(ocv_hints[i].property, text))
+            return ocv_hints[i].needs;
+    return NULL;
+}
+
+/* The driver version that the profile recorded for a namespace, or NULL. */
+static const char *recorded_driver(const struct ocv_profile *profile, const char *ns)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(profile->root, "namespaces"), i, item)
+    {
+        const char *name = json_string_value(json_object_get(item, "namespace"));
+        if (name && !strcmp(name, ns))
+            return json_string_value(json_object_get(item, "driver"));
+    }
+    return NULL;
+}
+
+/* "driver 535.161 offers up to 12.2; 12.8 needs driver 570 or newer", from schema/hints.yaml. The
+ * entry's values are alternatives: the first one with a known need will do. */
+static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *r,
+                      struct ocv_buffer *out, struct ocv_error *err)
+{
+    const struct ocv_slot *slot = ocv_rejection_slot(d, r);
+    const struct ocv_feature *have = ocv_rejection_have(r, slot);
+    const char *driver = recorded_driver(d->profile, r->ns);
+    for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
+        uint32_t id = r->entry->properties[i];
+        struct ocv_property p = ocv_index_property(d->index, id);
+        const char *need = &d->host.slots[d->host.slot_of[id]] == slot ? known_need(p) : NULL;
+        if (!need)
+            continue;
+        if (driver && have && have->n_values)
+            return ocv_buffer_printf(out, err, "driver %.40s offers up to %s; %s needs %s", driver,
+                                     have->values[0], p.value, need);
+        return ocv_buffer_printf(out, err, "%s needs %s", p.value, need);
+    }
+    return OCV_OK;
+}
+
 int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
@@ -218,6 +267,8 @@ int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_
                                  "narrow the devices (--devices %s=...) or use "
                                  "--device-policy %s=any",
                                  r->ns, r->ns);
+    case OCV_REJECT_VALUE_UNSUPPORTED:
+        return hint_value(decision, r, out, err);
     default:
         return OCV_OK;
     }
