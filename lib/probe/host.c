@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The machine that is looked at: the one this runs on, a tree that was recorded, or a CPUID file.
+ */
+#include "probe.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* uname's machine -> GOARCH and platform variant. Source: containerd/platforms, Go's GOARCH list.
+ */
+static const struct {
+    const char *machine, *architecture, *variant;
+} machines[] = {
+    {"x86_64", "amd64", NULL},    {"aarch64", "arm64", NULL}, {"riscv64", "riscv64", NULL},
+    {"ppc64le", "ppc64le", NULL}, {"s390x", "s390x", NULL},   {"loongarch64", "loong64", NULL},
+    {"i386", "386", NULL},        {"i486", "386", NULL},      {"i586", "386", NULL},
+    {"i686", "386", NULL},        {"armv8l", "arm", "v8"},    {"armv7l", "arm", "v7"},
+    {"armv6l", "arm", "v6"},      {"armv5tel", "arm", "v5"},  {"ppc64", "ppc64", NULL},
+    {"mips", "mips", NULL},       {"mips64", "mips64", NULL},
+};
+
+const char *ocv_host_architecture(const char *machine, const char **variant)
+{
+    *variant = NULL;
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
+        if (strcmp(machine, machines[i].machine) == 0) {
+            *variant = machines[i].variant;
+            return machines[i].architecture;
+        }
+    return NULL;
+}
+
+static int read_cpuinfo(struct ocv_probe_host *host, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_CPUINFO_MAX);
+    int status = ocv_sysroot_read(host->root, "proc/cpuinfo", &text, err);
+    if (status == OCV_ERR_NOT_FOUND)
+        return OCV_OK; /* a tree of devices only is worth looking at, too */
+    if (status == OCV_OK)
+        status = ocv_cpuinfo_parse(&text, &host->cpuinfo, err);
+    if (status < 0)
+        return status;
+    host->has_cpuinfo = true;
+    host->architecture = host->cpuinfo.architecture;
+    host->variant = host->cpuinfo.variant;
+    return OCV_OK;
+}
+
+static void ask_uname(struct ocv_probe_host *host)
+{
+    struct utsname name;
+    if (uname(&name) == 0)
+        host->architecture = ocv_host_architecture(name.machine, &host->variant);
+}
+
+#define CPUID_EXT_EDX_LM (1u << 29)
+
+static int open_sources(const struct ocv_probe_options *options, struct ocv_probe_host *host,
+                        struct ocv_error *err)
+{
+    if (!options->cpuid) {
+        if (options->sysroot)
+            return read_cpuinfo(host, err);
+        ask_uname(host);
+        return OCV_OK;
+    }
+    int status = ocv_cpuid_read(options->cpuid, &host->cpuid, err);
+    if (status < 0)
+        return status;
+    host->has_cpuid = true;
+    bool lm = ocv_cpuid_word(&host->cpuid, 0x80000001, 0, OCV_EDX) & CPUID_EXT_EDX_LM;
+    host->architecture = lm ? "amd64" : "386";
+    return OCV_OK;
+}
+
+int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
+                  struct ocv_error *err)
+{
+    struct ocv_probe_host host = {
+        .root = -1, .live = options->sysroot == NULL, .deep = options->deep};
+    int status = ocv_sysroot_open(options->sysroot, &host.root, err);
+    if (status == OCV_OK)
+        status = open_sources(options, &host, err);
+    if (status < 0) {
+        ocv_host_close(&host);
+        return status;
+    }
+    *out = host;
+    return OCV_OK;
+}
+
+void ocv_host_close(struct ocv_probe_host *host)
+{
+    if (host->root >= 0)
+        close(host->root);
+    ocv_cpuid_free(&host->cpuid);
+    ocv_cpuinfo_free(&host->cpuinfo);
+    host->root = -1;
+}
+
+void ocv_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,
+                       size_t size)
+{
+    hostname[0] = boot_id[0] = '\0';
+    if (host->live && host->has_cpuid)
+        return; /* the processor of one machine with the name of another would mislead */
+    ocv_sysroot_line(host->root, "proc/sys/kernel/random/boot_id", boot_id, size);
+    if (host->live) {
+        struct utsname name;
+        if (uname(&name) == 0 && strlen(name.nodename) < size)
+            memcpy(hostname, name.nodename, strlen(name.nodename) + 1);
+        return;
+    }
+    if (!ocv_sysroot_line(host->root, "etc/hostname", hostname, size))
+        ocv_sysroot_line(host->root, "proc/sys/kernel/hostname", hostname, size);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* JSON as people would lay it out: what fits on a line stands on it. */
+#include "probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MAX_COLUMNS 100
+#define INDENT 2
+
+static int append_text(struct ocv_buffer *out, const char *text, struct ocv_error *err)
+{
+    return ocv_buffer_append(out, text, strlen(text), err);
+}
+
+/* End of the line, with a comma unless it is the last one, and the indent of the next. */
+static int next_line(struct ocv_buffer *out, bool comma, size_t indent, struct ocv_error *err)
+{
+    return ocv_buffer_printf(out, err, "%s\n%*s", comma ? "," : "", (int)indent, "");
+}
+
+static int append_members(const json_t *json, size_t indent, struct ocv_buffer *out,
+                          struct ocv_error *err)
+{
+    const char *key;
+    json_t *value;
+    bool first = true;
+    int status = append_text(out, "{", err);
+    json_object_foreach((json_t *)json, key, value)
+    {
+        if (status == OCV_OK)
+            status = next_line(out, !first, indent + INDENT, err);
+        if (status == OCV_OK) /* keys of a profile need no escapes: all are written here */
+            status = ocv_buffer_printf(out, err, "\"%s\": ", key);
+        if (status == OCV_OK)
+            status = ocv_pretty_append(value, indent + INDENT, out, err);
+        first = false;
+    }
+    if (status == OCV_OK)
+        status = next_line(out, false, indent, err);
+    return status < 0 ? status : append_text(out, "}", err);
+}
+
+static int append_items(const json_t *json, size_t indent, struct ocv_buffer *out,
+                        struct ocv_error *err)
+{
+    int status = append_text(out, "[", err);
+    for (size_t i = 0; status == OCV_OK && i < json_array_size(json); i++) {
+        status = next_line(out, i > 0, indent + INDENT, err);
+        if (status == OCV_OK)
+            status = ocv_pretty_append(json_array_get(json, i), indent + INDENT, out, err);
+    }
+    if (status == OCV_OK)
+        status = next_line(out, false, indent, err);
+    return status < 0 ? status : append_text(out, "]", err);
+}
+
+int ocv_pretty_append(const json_t *json, size_t indent, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    char line[LINE_MAX_COLUMNS];
+    size_t len = json_dumpb(json, line, sizeof(line), JSON_ENCODE_ANY);
+    if (len > 0 && len <= sizeof(line) && len + indent <= LINE_MAX_COLUMNS)
+        return ocv_buffer_append(out, line, len, err);
+    if (json_is_object(json))
+        return append_members(json, indent, out, err);
+    if (json_is_array(json))
+        return append_items(json, indent, out, err);
+    char *text = json_dumps(json, JSON_ENCODE_ANY);
+    if (!text)
+        return ocv_error_nomem(err);
+    int status = append_text(out, text, err);
+    free(text);
+    return status;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The profile (section 3 of the specification): every provider is asked in turn, and one that fails
+ * costs its own namespace only. */
+#include "probe.h"
+
+#include <string.h>
+#include <time.h>
+
+#define IDENTITY_MAX 256
+
+static const struct provider *const providers[] = {
+    &ocv_provider_x86_64,
+};
+
+static const char *const status_names[] = {
+    [OCV_RESULT_OK] = "ok",
+    [OCV_RESULT_PARTIAL] = "partial",
+    [OCV_RESULT_FAILED] = "failed",
+    [OCV_RESULT_ABSENT] = "absent",
+};
+
+int ocv_result_add(struct ocv_result *result, const char *feature, const char *value,
+                   struct ocv_error *err)
+{
+    size_t n = json_array_size(result->features);
+    for (size_t i = n; i-- > 0;) { /* from the back: values of one feature come together */
+        json_t *entry = json_array_get(result->features, i);
+        if (strcmp(json_string_value(json_object_get(entry, "name")), feature) == 0)
+            return json_array_append_new(json_object_get(entry, "values"), json_string(value)) < 0
+                       ? ocv_error_nomem(err)
+                       : OCV_OK;
+    }
+    json_t *entry = json_pack("{s:s, s:[s]}", "name", feature, "values", value);
+    return !entry || json_array_append_new(result->features, entry) < 0 ? ocv_error_nomem(err)
+                                                                        : OCV_OK;
+}
+
+/* Text into an object; an empty or NULL text is left out. */
+static int set_text(json_t *object, const char *key, const char *text, struct ocv_error *err)
+{
+    if (!text || !*text)
+        return OCV_OK;
+    return json_object_set_new(object, key, json_string(text)) < 0 ? ocv_error_nomem(err) : OCV_OK;
+}
+
+static int describe(const struct provider *provider, const struct ocv_result *result,
+                    const char *message, json_t *namespaces, struct ocv_error *err)
+{
+    json_t *ns =
+        json_pack("{s:s, s:{s:s, s:s}, s:s}", "namespace", provider->ns, "provider", "name",
+                  provider->name, "kind", provider->kind, "status", status_names[result->status]);
+    if (!ns || json_array_append_new(namespaces, ns) < 0)
+        return ocv_error_nomem(err);
+    json_t *origin = json_object_get(ns, "provider");
+    int status = set_text(origin, "source", result->source, err);
+    if (status == OCV_OK)
+        status = set_text(origin, "version", provider->version, err);
+    if (status == OCV_OK)
+        status = set_text(ns, "error", message, err);
+    if (status == OCV_OK && json_object_set(ns, "features", result->features) < 0)
+        status = ocv_error_nomem(err);
+    return status;
+}
+
+/* Ask one provider. `*variant` becomes the platform variant it found. */
+static int ask(const struct provider *provider, const struct ocv_probe_host *host,
+               json_t *namespaces, const char **variant, struct ocv_error *err)
+{
+    struct ocv_error failure = {0};
+    struct ocv_result result = {.status = OCV_RESULT_ABSENT, .features = json_array()};
+    if (!result.features)
+        return ocv_error_nomem(err);
+    int status = provider->probe(host, &result, &failure);
+    if (status == OCV_ERR_NOMEM) {
+        json_decref(result.features);
+        return ocv_error_nomem(err);
+    }
+    if (status < 0)
+        result.status = OCV_RESULT_FAILED;
+    if (result.variant)
+        *variant = result.variant;
+    status = describe(provider, &result, failure.message, namespaces, err);
+    json_decref(result.features);
+    return status;
+}
+
+static int add_platform(json_t *profile, const struct ocv_probe_host *host, const char *variant,
+                        struct ocv_error *err)
+{
+    if (!host->architecture)
+        return OCV_OK;
+    json_t *platform = json_pack("{s:s, s:s}", "os", "linux", "architecture", host->architecture);
+    if (!platform || json_object_set_new(profile, "platform", platform) < 0)
+        return ocv_error_nomem(err);
+    /* a 32-bit processor has instruction set flags, but 386 has no variants */
+    return strcmp(host->architecture, "386") == 0 ? OCV_OK
+                                                  : set_text(platform, "variant", variant, err);
+}
+
+static int add_head(json_t *profile, const struct ocv_probe_host *host, struct ocv_error *err)
+{
+    char hostname[IDENTITY_MAX], boot_id[IDENTITY_MAX], generated[32] = "";
+    time_t now = time(NULL);
+    struct tm tm;
+    if (gmtime_r(&now, &tm))
+        strftime(generated, sizeof(generated), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    ocv_host_identity(host, hostname, boot_id, IDENTITY_MAX);
+    int status = set_text(profile, "schema", "dev.ocivariant.profile/v1", err);
+    if (status == OCV_OK)
+        status = set_text(profile, "generated", generated, err);
+    if (status == OCV_OK)
+        status = set_text(profile, "hostname", hostname, err);
+    if (status == OCV_OK)
+        status = set_text(profile, "boot_id", boot_id, err);
+    return status;
+}
+
+static int build(const struct ocv_probe_host *host, json_t *profile, struct ocv_error *err)
+{
+    const char *variant = host->variant;
+    json_t *namespaces = json_array();
+    if (!namespaces)
+        return ocv_error_nomem(err);
+    int status = add_head(profile, host, err);
+    for (size_t i = 0; status == OCV_OK && i < sizeof(providers) / sizeof(*providers); i++)
+        status = ask(providers[i], host, namespaces, &variant, err);
+    if (status == OCV_OK)
+        status = add_platform(profile, host, variant, err);
+    if (status == OCV_OK && json_object_set(profile, "namespaces", namespaces) < 0)
+        status = ocv_error_nomem(err);
+    json_decref(namespaces);
+    return status;
+}
+
+int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
+              struct ocv_error *err)
+{
+    struct ocv_probe_host host;
+    json_t *profile = json_object();
+    if (!profile)
+        return ocv_error_nomem(err);
+    int status = ocv_host_open(options, &host, err);
+    if (status == OCV_OK) {
+        status = build(&host, profile, err);
+        ocv_host_close(&host);
+    }
+    if (status == OCV_OK)
+        status = ocv_pretty_append(profile, 0, json, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(json, "\n", 1, err);
+    json_decref(profile);
+    return status;
+}
