@@ -157,13 +157,15 @@ static bool fits(const struct ocv_host *host, const struct ocv_entry *entry,
 
 static int compare_components(const struct ocv_component *a, const struct ocv_component *b)
 {
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? -1 : 1;
     if (a->feature != b->feature)
         return a->feature < b->feature ? -1 : 1;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
     return (a->value > b->value) - (a->value < b->value);
+}
+
+static struct ocv_component component(const struct ocv_slot *slot, size_t group, uint32_t value)
+{
+    return (struct ocv_component){(uint64_t)slot->ns->rank << 32 | slot->rank,
+                                  (uint64_t)group << 32 | value};
 }
 
 static int compare_keys(const struct ocv_component *a, size_t n, const struct ocv_component *b,
@@ -196,7 +198,7 @@ static size_t device_key(const struct ocv_host *host, size_t device, const uint3
         for (end = i + 1; end < n && &host->slots[host->slot_of[ids[end]]] == slot; end++)
             ;
         uint32_t value = best_value(slot, list_for(slot, device), ids + i, end - i);
-        insert_component(key, &count, (struct ocv_component){slot->ns->rank, slot->rank, 0, value});
+        insert_component(key, &count, component(slot, 0, value));
     }
     return count;
 }
@@ -231,9 +233,7 @@ static size_t all_key(const struct ocv_host *host, const uint32_t *ids, size_t n
             ;
         for (size_t l = 0; l < slot->n_lists; l++) {
             uint32_t value = best_value(slot, l, ids + i, end - i);
-            insert_component(
-                key, &count,
-                (struct ocv_component){slot->ns->rank, slot->rank, (uint32_t)l, value});
+            insert_component(key, &count, component(slot, l, value));
         }
     }
     return count;

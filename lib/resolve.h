@@ -53,9 +53,11 @@ int ocv_host_build(struct ocv_arena *arena, const struct ocv_index *index,
                    const struct ocv_profile *profile, const struct ocv_config *config,
                    struct ocv_host *out, struct ocv_error *err);
 
-/** One component of a sort key; smaller is better, a longer key beats its own prefix. */
+/** One component of a sort key, (namespace, feature, group, value) in two words; smaller is better,
+ * a longer key beats its own prefix. */
 struct ocv_component {
-    uint32_t ns, feature, group, value;
+    uint64_t feature; /* namespace << 32 | feature */
+    uint64_t value;   /* group << 32 | value */
 };
 
 struct ocv_candidate {
