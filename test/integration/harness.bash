@@ -24,6 +24,8 @@
 #   push_layout DIR[:TAG] HOST/REPO:TAG an index with all its entries, or one image
 #   require COMMAND...                  skips the test without it; OCV_STRICT=1 or CI=true: fails
 
+[ -z "${BATS_VERSION:-}" ] || bats_require_minimum_version 1.5.0
+
 OCV_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 OCV_BUILD=${OCV_BUILD:-$OCV_TOP/build}
 case $OCV_BUILD in /*) ;; *) OCV_BUILD=$OCV_TOP/$OCV_BUILD ;; esac
@@ -63,10 +65,10 @@ state_start()
     STATE=$(mktemp -d /tmp/ocv.XXXXXX)
     mkdir -p "$STATE"/{pids,log,home,config,data,run,docker-config}
     chmod 700 "$STATE/run"
+    echo '{}' >"$STATE/docker-config/config.json" # podman insists on the file
     export STATE HOME=$STATE/home XDG_CONFIG_HOME=$STATE/config XDG_DATA_HOME=$STATE/data
     export XDG_RUNTIME_DIR=$STATE/run DOCKER_CONFIG=$STATE/docker-config
-    export REGISTRY_AUTH_FILE=$STATE/run/auth.json
-    unset DOCKER_HOST CONTAINER_HOST CONTAINERD_ADDRESS CONTAINERD_NAMESPACE
+    unset REGISTRY_AUTH_FILE DOCKER_HOST CONTAINER_HOST CONTAINERD_ADDRESS CONTAINERD_NAMESPACE
     unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY no_proxy NO_PROXY
 }
 
@@ -221,7 +223,9 @@ $tls
 $auth
 $proxy
 YAML
-    start_daemon "$name" docker-registry serve "$STATE/$name.yml"
+    # REGISTRY_... variables would be read as configuration
+    start_daemon "$name" env -u REGISTRY -u REGISTRY_NAME \
+        docker-registry serve "$STATE/$name.yml"
     await "$name" registry_port "$name" || return 1
     export REGISTRY REGISTRY_NAME=$name
     REGISTRY=127.0.0.1:$(registry_port "$name")
@@ -229,8 +233,9 @@ YAML
 
 start_dockerd()
 {
+    echo '{}' >"$STATE/daemon.json"
     start_daemon dockerd dockerd --data-root "$STATE/docker" --exec-root "$STATE/docker-run" \
-        --pidfile "$STATE/dockerd.pid" -H "unix://$STATE/docker.sock" --config-file "$STATE/none" \
+        --pidfile "$STATE/dockerd.pid" -H "unix://$STATE/docker.sock" --config-file "$STATE/daemon.json" \
         --iptables=false --ip6tables=false --bridge=none
     await dockerd curl -sf --unix-socket "$STATE/docker.sock" http://localhost/_ping || return 1
     export DOCKER_HOST=unix://$STATE/docker.sock
