@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The client object: settings, the multi handle that keeps connections, the table of hosts. */
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The one piece of process-wide state: libcurl (and OpenSSL below it) wants to be initialised once,
+ * before any other of its calls and not by two threads at a time. It is never undone: another user
+ * of libcurl in the process may still need it. */
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+static CURLcode curl_result;
+
+static void init_curl(void)
+{
+    curl_result = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+int ocv_registry_global(struct ocv_error *err)
+{
+    pthread_once(&curl_once, init_curl);
+    if (curl_result != CURLE_OK)
+        return ocv_error_set(err, OCV_ERR_NETWORK, "cannot initialise libcurl: %s",
+                             curl_easy_strerror(curl_result));
+    return OCV_OK;
+}
+
+void ocv_registry_log(const struct ocv_registry *registry, const char *format, ...)
+{
+    if (!registry->log)
+        return;
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    for (char *p = line; *p; p++) /* parts come from servers: no terminal may obey them */
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = '?';
+    registry->log(registry->log_data, line);
+}
+
+bool ocv_registry_interrupted(const struct ocv_registry *registry)
+{
+    return registry->interrupted && *registry->interrupted;
+}
+
+int64_t ocv_registry_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void forget(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+}
+
+static bool copy(char **out, const char *text)
+{
+    *out = text ? strdup(text) : NULL;
+    return !text || *out;
+}
+
+static bool copy_options(struct ocv_registry *r, const struct ocv_registry_options *o)
+{
+    char agent[64];
+    snprintf(agent, sizeof(agent), "ocivariant/%s", ocv_version());
+    if (!copy(&r->user_agent, o->user_agent ? o->user_agent : agent) ||
+        !copy(&r->ca_file, o->ca_file) || !copy(&r->cert_file, o->cert_file) ||
+        !copy(&r->key_file, o->key_file) || !copy(&r->username, o->username) ||
+        !copy(&r->password, o->password) || !copy(&r->auth_file, o->auth_file) ||
+        !copy(&r->certs_dir, o->certs_dir))
+        return false;
+    if (o->n_insecure && !(r->insecure = calloc(o->n_insecure, sizeof(*r->insecure))))
+        return false;
+    for (size_t i = 0; i < o->n_insecure; i++, r->n_insecure++)
+        if (!copy(&r->insecure[i], o->insecure[i]))
+            return false;
+    r->config = o->config;
+    r->retries = o->retries ? o->retries : 5;
+    r->connect_timeout_ms = o->connect_timeout_ms ? o->connect_timeout_ms : 30000;
+    r->stall_timeout_ms = o->stall_timeout_ms ? o->stall_timeout_ms : 60000;
+    r->interrupted = o->interrupted;
+    r->log = o->log;
+    r->log_data = o->log_data;
+    return true;
+}
+
+int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
+                     struct ocv_error *err)
+{
+    static const struct ocv_registry_options defaults;
+    int status = ocv_registry_global(err);
+    if (status < 0)
+        return status;
+    struct ocv_registry *registry = calloc(1, sizeof(*registry));
+    if (!registry)
+        return ocv_error_nomem(err);
+    registry->multi = curl_multi_init();
+    if (!registry->multi || !copy_options(registry, options ? options : &defaults)) {
+        ocv_registry_free(registry);
+        return ocv_error_nomem(err);
+    }
+    if (registry->key_file && !registry->cert_file) {
+        ocv_registry_free(registry);
+        return ocv_error_set(err, OCV_ERR_INVALID, "a client key needs its certificate");
+    }
+    *out = registry;
+    return OCV_OK;
+}
+
+void ocv_registry_free(struct ocv_registry *registry)
+{
+    if (!registry)
+        return;
+    while (registry->hosts) {
+        struct ocv_host *host = registry->hosts;
+        registry->hosts = host->next;
+        ocv_host_free(host);
+    }
+    if (registry->multi)
+        curl_multi_cleanup(registry->multi);
+    for (size_t i = 0; i < registry->n_insecure; i++)
+        free(registry->insecure[i]);
+    free(registry->insecure);
+    free(registry->user_agent);
+    free(registry->ca_file);
+    free(registry->cert_file);
+    free(registry->key_file);
+    forget(registry->username);
+    forget(registry->password);
+    free(registry->auth_file);
+    free(registry->certs_dir);
+    free(registry);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* From a failed transfer to one clear line: what was asked for, who refused it, its own words. */
+#include "internal.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SERVER_WORDS_MAX 300 /* characters of a server's own message that are shown */
+
+static void add_words(char *out, size_t size, const char *code, const char *message)
+{
+    size_t used = strlen(out);
+    if (used + 4 >= size)
+        return;
+    snprintf(out + used, size - used, "%s%s%s%s", used ? "; " : "", code ? code : "",
+             code && message ? ": " : "", message ? message : "");
+}
+
+/* Distribution: {"errors":[{"code","message"}]}; token servers: details, message, error. */
+static void words_of_json(const json_t *root, char *out, size_t size)
+{
+    const json_t *errors = json_object_get(root, "errors");
+    size_t n = json_array_size(errors);
+    for (size_t i = 0; i < n && i < 3; i++) {
+        const json_t *e = json_array_get(errors, i);
+        add_words(out, size, json_string_value(json_object_get(e, "code")),
+                  json_string_value(json_object_get(e, "message")));
+    }
+    const char *keys[] = {"details", "message", "error_description", "error"};
+    for (size_t i = 0; !*out && i < sizeof(keys) / sizeof(*keys); i++)
+        add_words(out, size, NULL, json_string_value(json_object_get(root, keys[i])));
+}
+
+void ocv_failure_text(const struct ocv_buffer *body, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (!body->len)
+        return;
+    json_t *root = json_loadb(body->data, body->len, 0, NULL);
+    if (root) {
+        words_of_json(root, out, size);
+        json_decref(root);
+    } else if (body->data[0] != '<') { /* a plain line is worth showing, a web page is not */
+        snprintf(out, size, "%.*s", (int)strcspn(body->data, "\r\n"), body->data);
+    }
+}
+
+static int cannot_connect(struct ocv_exchange *x, const struct ocv_host *host)
+{
+    long code = 0;
+    curl_easy_getinfo(x->transfer.easy, CURLINFO_OS_ERRNO, &code);
+    const char *why = code ? strerror((int)code) : x->transfer.error;
+    return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: cannot connect to %s: %s", x->what,
+                         host->authority, *why ? why : "no connection");
+}
+
+static int tls_failure(struct ocv_exchange *x, const struct ocv_host *host, const char *why)
+{
+    ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: TLS with %s failed: %s", x->what,
+                  host->authority, why);
+    ocv_error_hint(
+        &x->error,
+        "give the authority with --cacert FILE or /etc/docker/certs.d/%s/ca.crt, or name "
+        "the host with --insecure",
+        host->name);
+    return OCV_ERR_NETWORK;
+}
+
+int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_host *host)
+{
+    const struct ocv_transfer *t = &x->transfer;
+    const char *why = t->error[0] ? t->error : curl_easy_strerror(t->result);
+    switch (t->result) {
+    case CURLE_OUT_OF_MEMORY:
+        return ocv_error_nomem(&x->error);
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: no such host: %s", x->what,
+                             host->authority);
+    case CURLE_COULDNT_CONNECT:
+        if (t->refused)
+            return ocv_error_set(&x->error, OCV_ERR_NETWORK,
+                                 "%s: %s has a loopback or link-local address: refused", x->what,
+                                 host->authority);
+        return cannot_connect(x, host);
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_ISSUER_ERROR:
+        return tls_failure(x, host, why);
+    case CURLE_OPERATION_TIMEDOUT:
+        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: %s is too slow or silent: %s",
+                             x->what, host->authority, why);
+    case CURLE_PARTIAL_FILE:
+        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: answer of %s is cut short: %s",
+                             x->what, host->authority, why);
+    case CURLE_BAD_CONTENT_ENCODING:
+        return ocv_error_set(&x->error, OCV_ERR_DATA, "%s: answer of %s is badly compressed: %s",
+                             x->what, host->authority, why);
+    default:
+        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: connection to %s failed: %s", x->what,
+                             host->authority, why);
+    }
+}
+
+static void login_hint(struct ocv_exchange *x, const struct ocv_host *host)
+{
+    const char *name = x->host->name;
+    const char *note = x->registry->note;
+    (void)host;
+    ocv_error_hint(&x->error, "%s%sdocker login %s%s", note, *note ? "; " : "",
+                   strcmp(name, "docker.io") ? name : "", x->credentials_used ? " (again)" : "");
+}
+
+int ocv_failure_http(struct ocv_exchange *x, const struct ocv_host *host)
+{
+    long status = x->transfer.response.status;
+    char words[SERVER_WORDS_MAX];
+    ocv_failure_text(&x->transfer.body, words, sizeof(words));
+    const char *colon = *words ? ": " : "";
+    const char *at = host->authority;
+    int result;
+    if (status == 401 || status == 403) {
+        result =
+            ocv_error_set(&x->error, OCV_ERR_DENIED, "%s: %s (HTTP %ld)%s%s", x->what,
+                          x->credentials_used ? "the credentials are not accepted or not enough"
+                                              : "access denied",
+                          status, colon, words);
+        login_hint(x, host);
+    } else if (status == 404) {
+        result = ocv_error_set(&x->error, OCV_ERR_NOT_FOUND, "%s: not found on %s%s%s", x->what, at,
+                               colon, words);
+    } else if (status == 429) {
+        result = ocv_error_set(&x->error, OCV_ERR_NETWORK,
+                               "%s: %s allows no more requests now (HTTP 429)%s%s", x->what, at,
+                               colon, words);
+    } else {
+        result = ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: %s answers HTTP %ld%s%s", x->what,
+                               at, status, colon, words);
+    }
+    x->error.http_status = (int)status;
+    return result;
+}

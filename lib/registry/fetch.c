@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Several blobs at once into a layout. Each job walks
+ *
+ *   IDLE -> (present) -> DONE
+ *   IDLE -> RECEIVE -> SETTLE (hash and fsync go on in the writer's thread) -> DONE
+ *
+ * and the loop drives all of them and libcurl on the calling thread. `offset` is what the writer
+ * has been given; a broken transfer goes on from there by Range. */
+#include "internal.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JOBS_DEFAULT 4
+#define JOBS_MAX 16
+#define BUSY_RETRY_MS 100 /* another process writes the same blob: look again so often */
+
+enum job_state { JOB_FREE, JOB_OPEN, JOB_RECEIVE, JOB_SETTLE };
+
+struct job {
+    struct fetcher *fetcher;
+    enum job_state state;
+    size_t i; /* of fetches */
+    struct ocv_blob_writer *writer;
+    struct ocv_exchange exchange;
+    char *path;
+    char *what;
+    int64_t offset;
+    int64_t told; /* last progress */
+    bool resumed; /* part of the bytes came from an earlier run */
+    bool again;   /* fetched anew after a resumed part turned out wrong */
+    atomic_bool settled;
+};
+
+struct fetcher {
+    struct ocv_registry *registry;
+    const struct ocv_reference *reference;
+    struct ocv_layout *layout;
+    const struct ocv_fetch *fetches;
+    size_t n, next, done;
+    unsigned jobs;
+    ocv_fetch_progress progress;
+    void *data;
+    struct job job[JOBS_MAX];
+};
+
+static const struct ocv_descriptor *wanted(const struct job *job)
+{
+    return &job->fetcher->fetches[job->i].descriptor;
+}
+
+static void tell(struct job *job, bool finished, bool cached)
+{
+    struct fetcher *f = job->fetcher;
+    if (!finished && job->offset == job->told)
+        return;
+    job->told = job->offset;
+    if (f->progress)
+        f->progress(f->data, job->i, finished ? wanted(job)->size : job->offset, finished, cached);
+}
+
+/* ---- callbacks of the exchange
+ * ------------------------------------------------------------------- */
+
+static int restart(struct job *job, struct ocv_error *err)
+{
+    int status = ocv_blob_writer_reset(job->writer, err);
+    if (status < 0)
+        return status;
+    job->offset = job->exchange.range_from = 0;
+    job->resumed = false;
+    return OCV_OK;
+}
+
+static int begin(void *data, struct ocv_exchange *x)
+{
+    struct job *job = data;
+    const struct ocv_response *r = &x->transfer.response;
+    int64_t size = wanted(job)->size;
+    if (job->offset && r->status == 206) {
+        if (r->range_start == job->offset && (r->range_total < 0 || r->range_total == size))
+            return OCV_OK;
+        int status = restart(job, &x->error); /* another range, or another blob */
+        return status < 0 ? status : OCV_EXCHANGE_AGAIN;
+    }
+    if (r->status == 206)
+        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "a part although the whole was asked for");
+    if (r->content_length >= 0 && r->content_length != size && !r->encoded)
+        return ocv_error_set(&x->error, OCV_ERR_MISMATCH,
+                             "announced with %lld bytes, sent with %lld", (long long)size,
+                             (long long)r->content_length);
+    return job->offset ? restart(job, &x->error) : OCV_OK; /* Range is not supported */
+}
+
+static int sink(void *data, const char *bytes, size_t len, struct ocv_error *err)
+{
+    struct job *job = data;
+    int64_t size = wanted(job)->size;
+    if ((int64_t)len > size - job->offset)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "longer than the announced %lld bytes",
+                             (long long)size);
+    int status = ocv_blob_writer_write(job->writer, bytes, len, err);
+    if (status < 0)
+        return status;
+    job->offset += (int64_t)len;
+    job->exchange.range_from = job->offset;
+    return OCV_OK;
+}
+
+/* From the writer's thread: only wake the loop. */
+static void on_settled(void *data)
+{
+    struct job *job = data;
+    atomic_store(&job->settled, true);
+    curl_multi_wakeup(job->fetcher->registry->multi);
+}
+
+/* ---- states
+ * --------------------------------------------------------------------------------------- */
+
+static void settle(struct job *job)
+{
+    job->state = JOB_SETTLE;
+    atomic_store(&job->settled, false);
+    ocv_blob_writer_finish(job->writer, on_settled, job);
+}
+
+static int ask(struct job *job, struct ocv_error *err)
+{
+    struct fetcher *f = job->fetcher;
+    struct ocv_exchange *x = &job->exchange;
+    if (x->registry)
+        ocv_exchange_free(x);
+    *x = (struct ocv_exchange){.registry = f->registry,
+                               .what = job->what,
+                               .method = "GET",
+                               .path = job->path,
+                               .repository = f->reference->repository,
+                               .body_max = OCV_ERROR_BODY_MAX,
+                               .buffer_size = f->jobs <= JOBS_DEFAULT ? 512L * 1024 : 128L * 1024,
+                               .range_from = job->offset,
+                               .mark = job->offset,
+                               .begin = begin,
+                               .sink = sink,
+                               .data = job};
+    job->state = JOB_RECEIVE;
+    return ocv_host_get(f->registry, f->reference->host, &x->host, err);
+}
+
+static void job_done(struct job *job)
+{
+    free(job->path);
+    free(job->what);
+    job->path = job->what = NULL;
+    job->state = JOB_FREE;
+    job->fetcher->done++;
+}
+
+static int job_open(struct job *job, int *wait_ms, struct ocv_error *err)
+{
+    bool present = false, busy = false;
+    const struct ocv_descriptor *d = wanted(job);
+    int status = ocv_blob_writer_try_open(job->fetcher->layout, d->digest, d->size, &job->writer,
+                                          &job->offset, &present, &busy, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", job->what);
+    if (busy) {
+        if (*wait_ms > BUSY_RETRY_MS)
+            *wait_ms = BUSY_RETRY_MS;
+        return OCV_OK;
+    }
+    if (present) {
+        tell(job, true, true);
+        job_done(job);
+        return OCV_OK;
+    }
+    *wait_ms = 0;
+    job->resumed = job->offset > 0;
+    if (job->offset) {
+        ocv_registry_log(job->fetcher->registry, "%s: resuming at %lld", job->what,
+                         (long long)job->offset);
+        tell(job, false, false);
+    }
+    if (job->offset == d->size) {
+        settle(job);
+        return OCV_OK;
+    }
+    return ask(job, err);
+}
+
+static int job_start(struct job *job, size_t i, struct ocv_error *err)
+{
+    struct fetcher *f = job->fetcher;
+    const struct ocv_descriptor *d = &f->fetches[i].descriptor;
+    if (!ocv_digest_known(d->digest))
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s@%s: unknown digest algorithm",
+                             f->reference->name, d->digest);
+    if (d->size < 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s@%s: no size", f->reference->name, d->digest);
+    if (asprintf(&job->path, "/v2/%s/blobs/%s", f->reference->repository, d->digest) < 0)
+        job->path = NULL;
+    if (asprintf(&job->what, "%s@%s", f->reference->name, d->digest) < 0)
+        job->what = NULL;
+    if (!job->path || !job->what)
+        return ocv_error_nomem(err);
+    job->i = i;
+    job->offset = 0;
+    job->told = -1;
+    job->resumed = job->again = false;
+    job->state = JOB_OPEN;
+    return OCV_OK;
+}
+
+static int job_receive(struct job *job, int *wait_ms, struct ocv_error *err)
+{
+    struct ocv_exchange *x = &job->exchange;
+    ocv_exchange_step(x, wait_ms);
+    tell(job, false, false);
+    if (x->state != OCV_EXCHANGE_DONE)
+        return OCV_OK;
+    if (x->status < 0) {
+        if (err)
+            *err = x->error;
+        return x->status;
+    }
+    *wait_ms = 0;
+    if (job->offset < wanted(job)->size) { /* a body without length that simply ended */
+        if (x->attempts++ < x->registry->retries) {
+            x->state = OCV_EXCHANGE_READY;
+            return OCV_OK;
+        }
+        return ocv_error_set(err, OCV_ERR_NETWORK, "%s: ends after %lld of %lld bytes", job->what,
+                             (long long)job->offset, (long long)wanted(job)->size);
+    }
+    settle(job);
+    return OCV_OK;
+}
+
+static int job_settle(struct job *job, int *wait_ms, struct ocv_error *err)
+{
+    if (!atomic_load(&job->settled))
+        return OCV_OK;
+    *wait_ms = 0;
+    int status = ocv_blob_writer_commit(job->writer, err);
+    job->writer = NULL;
+    if (status == OCV_ERR_MISMATCH && job->resumed && !job->again) {
+        ocv_registry_log(job->fetcher->registry, "%s: what was there before is wrong: anew",
+                         job->what);
+        job->again = true;
+        job->told = -1;
+        job->state = JOB_OPEN;
+        return OCV_OK;
+    }
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", job->what);
+    tell(job, true, false);
+    job_done(job);
+    return OCV_OK;
+}
+
+static int job_step(struct job *job, int *wait_ms, struct ocv_error *err)
+{
+    struct fetcher *f = job->fetcher;
+    if (job->state == JOB_FREE && f->next < f->n) {
+        int status = job_start(job, f->next++, err);
+        if (status < 0)
+            return status;
+        *wait_ms = 0;
+    }
+    switch (job->state) {
+    case JOB_OPEN:
+        return job_open(job, wait_ms, err);
+    case JOB_RECEIVE:
+        return job_receive(job, wait_ms, err);
+    case JOB_SETTLE:
+        return job_settle(job, wait_ms, err);
+    case JOB_FREE:
+        break;
+    }
+    return OCV_OK;
+}
+
+static int run(struct fetcher *f, struct ocv_error *err)
+{
+    while (f->done < f->n) {
+        int wait_ms = 100;
+        for (unsigned i = 0; i < f->jobs; i++) {
+            int status = job_step(&f->job[i], &wait_ms, err);
+            if (status < 0)
+                return status;
+        }
+        int status = ocv_exchange_poll(f->registry, wait_ms, err);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference *reference,
+                       struct ocv_layout *layout, const struct ocv_fetch *fetches, size_t n,
+                       unsigned jobs, ocv_fetch_progress progress, void *data,
+                       struct ocv_error *err)
+{
+    struct ocv_error local = {0};
+    struct fetcher *f = calloc(1, sizeof(*f));
+    if (!f)
+        return ocv_error_nomem(err);
+    f->registry = registry;
+    f->reference = reference;
+    f->layout = layout;
+    f->fetches = fetches;
+    f->n = n;
+    f->jobs = !jobs ? JOBS_DEFAULT : jobs > JOBS_MAX ? JOBS_MAX : jobs;
+    f->progress = progress;
+    f->data = data;
+    for (unsigned i = 0; i < f->jobs; i++)
+        f->job[i].fetcher = f;
+    int status = run(f, &local);
+    for (unsigned i = 0; i < f->jobs; i++) {
+        struct job *job = &f->job[i];
+        if (job->exchange.registry)
+            ocv_exchange_free(&job->exchange);
+        ocv_blob_writer_close(job->writer); /* after this no thread knows the job any more */
+        free(job->path);
+        free(job->what);
+    }
+    free(f);
+    if (status < 0 && err)
+        *err = local;
+    return status;
+}

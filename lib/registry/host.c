@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Servers: where a name is served, by which scheme, and where a server may send us on.
+ *
+ * Scheme. A configured URL decides. Loopback starts with plain HTTP, which costs one request where
+ * the registry is plain, as it nearly always is; a server that turns out to speak TLS answers 400
+ * or garbage and is asked again with TLS. Hosts configured as insecure start with TLS. Nothing else
+ * is ever contacted without TLS. */
+#include "internal.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Host part of "host", "host:port", "[v6]:port" into `out`, without brackets. */
+static void host_part(const char *authority, char *out, size_t size)
+{
+    size_t len = strlen(authority);
+    const char *start = authority;
+    if (*start == '[') {
+        start++;
+        len = strcspn(start, "]");
+    } else if (strchr(start, ':') && strchr(start, ':') == strrchr(start, ':')) {
+        len = strcspn(start, ":");
+    }
+    snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), start);
+}
+
+bool ocv_host_is_loopback(const char *authority)
+{
+    char host[256];
+    host_part(authority, host, sizeof(host));
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (!strcasecmp(host, "localhost"))
+        return true;
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return (ntohl(v4.s_addr) >> 24) == 127;
+    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+static bool local_v4(uint32_t address)
+{
+    return address >> 24 == 127 || address >> 24 == 0 || address >> 16 == 0xa9fe;
+}
+
+bool ocv_address_is_local(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, address, sizeof(v4));
+        return local_v4(ntohl(v4.sin_addr.s_addr));
+    }
+    if (address->sa_family != AF_INET6)
+        return true;
+    struct sockaddr_in6 v6;
+    memcpy(&v6, address, sizeof(v6));
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) || IN6_IS_ADDR_V4COMPAT(&v6.sin6_addr)) {
+        uint32_t v4;
+        memcpy(&v4, &v6.sin6_addr.s6_addr[12], sizeof(v4));
+        return local_v4(ntohl(v4)) || IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+    }
+    return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr) ||
+           IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
+}
+
+/* ---- URLs -------------------------------------------------------------------------------------
+ */
+
+static int origin_of(CURLU *u, const char *url, char *out, struct ocv_error *err)
+{
+    char *scheme = NULL, *host = NULL, *port = NULL, *user = NULL;
+    int status = OCV_OK;
+    if (curl_url_set(u, CURLUPART_URL, url, 0) || curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) ||
+        curl_url_get(u, CURLUPART_HOST, &host, 0) ||
+        curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT)) {
+        status = ocv_error_set(err, OCV_ERR_DATA, "\"%.200s\" is no URL", url);
+    } else if (strcasecmp(scheme, "http") && strcasecmp(scheme, "https")) {
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s URLs are not used here", scheme);
+    } else if (!curl_url_get(u, CURLUPART_USER, &user, 0)) {
+        status = ocv_error_set(err, OCV_ERR_DATA, "a URL with a user name is not used");
+    } else if (strlen(host) > 255) {
+        status = ocv_error_set(err, OCV_ERR_DATA, "host name too long");
+    } else {
+        int n = snprintf(out, OCV_ORIGIN_MAX, "%s://%s:%s", scheme, host, port);
+        for (int i = 0; i < n; i++)
+            if (out[i] >= 'A' && out[i] <= 'Z')
+                out[i] = (char)(out[i] - 'A' + 'a');
+    }
+    curl_free(scheme);
+    curl_free(host);
+    curl_free(port);
+    curl_free(user);
+    return status;
+}
+
+int ocv_url_origin(const char *url, char out[OCV_ORIGIN_MAX], struct ocv_error *err)
+{
+    CURLU *u = curl_url();
+    if (!u)
+        return ocv_error_nomem(err);
+    int status = origin_of(u, url, out, err);
+    curl_url_cleanup(u);
+    return status;
+}
+
+void ocv_origin_authority(const char *origin, char *out, size_t size)
+{
+    bool tls = !strncmp(origin, "https:", 6);
+    const char *start = strstr(origin, "://");
+    snprintf(out, size, "%s", start ? start + 3 : origin);
+    char *port = strrchr(out, ':');
+    if (port && !strcmp(port, tls ? ":443" : ":80"))
+        *port = '\0';
+}
+
+void ocv_url_public(const char *url, char *out, size_t size)
+{
+    size_t len = strcspn(url, "?#");
+    snprintf(out, size, "%.*s%s", (int)(len < size ? len : size - 1), url, url[len] ? "?..." : "");
+}
+
+int ocv_hop_allowed(struct ocv_registry *registry, const struct ocv_host *host, const char *from,
+                    const char *to, const char *kind, bool *guard, struct ocv_error *err)
+{
+    char origin[OCV_ORIGIN_MAX], authority[OCV_ORIGIN_MAX];
+    *guard = false;
+    int status = ocv_url_origin(to, origin, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", kind);
+    if (!strcmp(origin, from))
+        return OCV_OK;
+    ocv_origin_authority(origin, authority, sizeof(authority));
+    struct ocv_host *target = NULL;
+    if ((status = ocv_host_at(registry, authority, &target, err)) < 0)
+        return status;
+    bool plain = !strncmp(origin, "http:", 5);
+    if (plain && !strncmp(from, "https:", 6))
+        return ocv_error_set(err, OCV_ERR_NETWORK, "%s from TLS to plain HTTP at %s refused", kind,
+                             authority);
+    bool local_ok = host->loopback || target->configured;
+    if (target->loopback && !local_ok)
+        return ocv_error_set(err, OCV_ERR_NETWORK, "%s to the loopback host %s refused", kind,
+                             authority);
+    if (plain && !target->insecure && !target->loopback) {
+        ocv_error_set(err, OCV_ERR_NETWORK, "%s to plain HTTP at %s refused", kind, authority);
+        ocv_error_hint(err, "name %s as an insecure registry if you trust the network", authority);
+        return OCV_ERR_NETWORK;
+    }
+    *guard = !local_ok;
+    return OCV_OK;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------
+ */
+
+void ocv_host_free(struct ocv_host *host)
+{
+    if (!host)
+        return;
+    ocv_auth_free(host->tokens);
+    ocv_buffer_free(&host->ca);
+    free(host->name);
+    free(host->authority);
+    free(host->prefix);
+    free(host->account);
+    free(host->cert);
+    free(host->key);
+    free(host);
+}
+
+static bool named_insecure(const struct ocv_registry *registry, const char *name)
+{
+    for (size_t i = 0; i < registry->n_insecure; i++)
+        if (!strcasecmp(registry->insecure[i], name))
+            return true;
+    return false;
+}
+
+/* registries.HOST.url: "https://mirror.example:8443/prefix"; a final /v2 is ours to add. */
+static int use_url(struct ocv_host *host, const char *url, struct ocv_error *err)
+{
+    char full[1024], origin[OCV_ORIGIN_MAX], authority[OCV_ORIGIN_MAX];
+    snprintf(full, sizeof(full), "%s%s", strstr(url, "://") ? "" : "https://", url);
+    int status = ocv_url_origin(full, origin, err);
+    if (status < 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "registries: %s: url: not usable", host->name);
+    ocv_origin_authority(origin, authority, sizeof(authority));
+    char *path = strchr(strstr(full, "://") + 3, '/');
+    if (!path)
+        path = full + strlen(full);
+    path[strcspn(path, "?#")] = '\0';
+    size_t len = strlen(path);
+    while (len && path[len - 1] == '/')
+        path[--len] = '\0';
+    if (len >= 3 && !strcmp(path + len - 3, "/v2"))
+        path[len - 3] = '\0';
+    free(host->authority);
+    free(host->prefix);
+    free(host->account);
+    host->authority = strdup(authority);
+    host->prefix = strdup(path);
+    host->account = strdup(authority); /* a mirror never gets the credentials of what it mirrors */
+    host->scheme = !strncmp(origin, "https:", 6) ? OCV_SCHEME_HTTPS : OCV_SCHEME_HTTP;
+    host->decided = true;
+    return OCV_OK;
+}
+
+static int set_up(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err)
+{
+    struct ocv_registry_config config = {0};
+    if (registry->config)
+        config = ocv_config_find_registry(registry->config, host->name);
+    host->authority = strdup(strcmp(host->name, "docker.io") ? host->name : "registry-1.docker.io");
+    host->account = strdup(host->name);
+    host->prefix = strdup("");
+    host->insecure = config.insecure || named_insecure(registry, host->name);
+    host->configured = config.host || host->insecure;
+    host->loopback = ocv_host_is_loopback(host->name);
+    host->scheme = OCV_SCHEME_HTTPS;
+    int status = ocv_tls_load(registry, host, &config, err);
+    if (status < 0)
+        return status;
+    bool own_tls = config.ca || config.cert;
+    if (host->insecure) {
+        host->decided = false;
+    } else if (host->loopback) {
+        host->decided = own_tls;
+        host->scheme = own_tls ? OCV_SCHEME_HTTPS : OCV_SCHEME_HTTP;
+    } else {
+        host->decided = true;
+    }
+    if (config.url && (status = use_url(host, config.url, err)) < 0)
+        return status;
+    if (!host->authority || !host->account || !host->prefix)
+        return ocv_error_nomem(err);
+    if (config.url)
+        host->loopback = ocv_host_is_loopback(host->authority);
+    if (host->scheme == OCV_SCHEME_HTTP && !host->loopback && !host->insecure)
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "registries: %s: a plain HTTP url needs `insecure: true`", host->name);
+    return OCV_OK;
+}
+
+int ocv_host_get(struct ocv_registry *registry, const char *name, struct ocv_host **out,
+                 struct ocv_error *err)
+{
+    for (struct ocv_host *h = registry->hosts; h; h = h->next) {
+        if (!strcasecmp(h->name, name)) {
+            *out = h;
+            return OCV_OK;
+        }
+    }
+    struct ocv_host *host = calloc(1, sizeof(*host));
+    if (!host || !(host->name = strdup(name))) {
+        ocv_host_free(host);
+        return ocv_error_nomem(err);
+    }
+    ocv_buffer_init(&host->ca, OCV_CA_MAX);
+    int status = set_up(registry, host, err);
+    if (status < 0) {
+        ocv_host_free(host);
+        return status;
+    }
+    host->next = registry->hosts;
+    registry->hosts = host;
+    *out = host;
+    return OCV_OK;
+}
+
+int ocv_host_at(struct ocv_registry *registry, const char *authority, struct ocv_host **out,
+                struct ocv_error *err)
+{
+    for (struct ocv_host *h = registry->hosts; h; h = h->next) {
+        if (!strcasecmp(h->authority, authority)) {
+            *out = h;
+            return OCV_OK;
+        }
+    }
+    return ocv_host_get(registry, authority, out, err);
+}

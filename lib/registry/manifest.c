@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Manifests, indexes and small blobs: documents that are kept in memory, within a limit, and are
+ * checked against a digest before the caller sees them. */
+#include "internal.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* docker-registry 2.8 answers 404 for an OCI index whose type is not named. */
+#define ACCEPT                                                                        \
+    OCV_MEDIA_TYPE_INDEX ", " OCV_MEDIA_TYPE_DOCKER_LIST ", " OCV_MEDIA_TYPE_MANIFEST \
+                         ", " OCV_MEDIA_TYPE_DOCKER_MANIFEST
+
+/* What a request needs for its whole life. */
+struct document {
+    struct ocv_exchange exchange;
+    char *path;
+    char *what;
+};
+
+static void document_free(struct document *d)
+{
+    if (d->exchange.registry)
+        ocv_exchange_free(&d->exchange);
+    free(d->path);
+    free(d->what);
+}
+
+static int document_init(struct document *d, struct ocv_registry *registry,
+                         const struct ocv_reference *reference, const char *kind,
+                         const char *object, struct ocv_error *err)
+{
+    bool by_digest = strchr(object, ':');
+    *d = (struct document){0};
+    int status = ocv_host_get(registry, reference->host, &d->exchange.host, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", reference->name);
+    if (asprintf(&d->path, "/v2/%s/%s/%s", reference->repository, kind, object) < 0)
+        d->path = NULL;
+    if (asprintf(&d->what, "%s%s%s", reference->name, by_digest ? "@" : ":", object) < 0)
+        d->what = NULL;
+    if (!d->path || !d->what)
+        return ocv_error_nomem(err);
+    d->exchange.registry = registry;
+    d->exchange.what = d->what;
+    d->exchange.path = d->path;
+    d->exchange.repository = reference->repository;
+    return OCV_OK;
+}
+
+/* What to ask for: a digest where there is one, else the tag. */
+static int object_of(const struct ocv_reference *reference, const char *digest, const char **out,
+                     struct ocv_error *err)
+{
+    const char *object = digest ? digest : reference->digest;
+    if (object && !ocv_digest_known(object))
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s@%s: unknown digest algorithm",
+                             reference->name, object);
+    *out = object ? object : reference->tag ? reference->tag : "latest";
+    return OCV_OK;
+}
+
+static void fill(struct ocv_descriptor *out, const char *type, const char *digest, int64_t size)
+{
+    snprintf(out->media_type, sizeof(out->media_type), "%s", type);
+    snprintf(out->digest, sizeof(out->digest), "%s", digest);
+    out->size = size;
+}
+
+/* Is the head enough to know what is there? */
+static bool head_tells(const struct ocv_response *r)
+{
+    return r->content_type[0] && ocv_digest_known(r->digest) && r->content_length > 0 &&
+           !r->encoded;
+}
+
+int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference *reference,
+                      struct ocv_descriptor *out, struct ocv_error *err)
+{
+    struct document d = {0};
+    struct ocv_error local = {0};
+    const char *object = NULL;
+    int status = object_of(reference, NULL, &object, &local);
+    if (status == OCV_OK)
+        status = document_init(&d, registry, reference, "manifests", object, &local);
+    if (status == OCV_OK) {
+        d.exchange.method = "HEAD";
+        d.exchange.accept = ACCEPT;
+        d.exchange.body_max = OCV_ERROR_BODY_MAX; /* none comes: its length is the manifest's */
+        status = ocv_exchange_run(&d.exchange, &local);
+    }
+    const struct ocv_response *r = &d.exchange.transfer.response;
+    bool ask =
+        status == OCV_OK ? !head_tells(r) : local.http_status == 405 || local.http_status == 501;
+    if (status == OCV_OK && !ask) {
+        if (reference->digest && strcmp(reference->digest, r->digest))
+            status = ocv_error_set(&local, OCV_ERR_MISMATCH, "%s: %s answers with %s", d.what,
+                                   reference->host, r->digest);
+        else
+            fill(out, r->content_type, r->digest, r->content_length);
+    }
+    document_free(&d);
+    if (ask) {
+        struct ocv_buffer body;
+        ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+        status = ocv_registry_get(registry, reference, NULL, &body, out, &local);
+        ocv_buffer_free(&body);
+    }
+    if (status < 0 && err)
+        *err = local;
+    return status;
+}
+
+/* Some servers type every file as JSON or bytes: the document's own word is better then. */
+static void type_of_body(const struct ocv_buffer *body, char *type, size_t size)
+{
+    const char *generic[] = {"", "application/json", "application/octet-stream", "text/plain"};
+    bool unknown = false;
+    for (size_t i = 0; i < sizeof(generic) / sizeof(*generic); i++)
+        unknown = unknown || !strcmp(type, generic[i]);
+    if (!unknown || !body->len)
+        return;
+    json_t *root = json_loadb(body->data, body->len, 0, NULL);
+    const char *own = json_string_value(json_object_get(root, "mediaType"));
+    if (own && strlen(own) < size)
+        snprintf(type, size, "%s", own);
+    json_decref(root);
+}
+
+static int check(const struct document *d, const char *digest, struct ocv_descriptor *out,
+                 struct ocv_error *err)
+{
+    const struct ocv_response *r = &d->exchange.transfer.response;
+    const struct ocv_buffer *body = &d->exchange.transfer.body;
+    char own[OCV_DIGEST_MAX];
+    const char *bytes = body->data ? body->data : "";
+    const char *wanted = digest ? digest : ocv_digest_known(r->digest) ? r->digest : NULL;
+    int status = wanted ? ocv_digest_check(wanted, bytes, body->len, err)
+                        : ocv_digest_bytes(bytes, body->len, own, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", d->what);
+    char type[sizeof(r->content_type)];
+    snprintf(type, sizeof(type), "%s", r->content_type);
+    type_of_body(body, type, sizeof(type));
+    fill(out, type, wanted ? wanted : own, (int64_t)body->len);
+    return OCV_OK;
+}
+
+/* Run a GET and hand over its body. */
+static int fetch_document(struct document *d, const char *digest, struct ocv_buffer *body,
+                          struct ocv_descriptor *out, struct ocv_error *err)
+{
+    d->exchange.method = "GET";
+    int status = ocv_exchange_run(&d->exchange, err);
+    if (status < 0)
+        return status;
+    status = check(d, digest, out, err);
+    if (status < 0)
+        return status;
+    size_t max = body->max;
+    ocv_buffer_free(body);
+    *body = d->exchange.transfer.body;
+    body->max = max;
+    ocv_buffer_init(&d->exchange.transfer.body, 0);
+    return OCV_OK;
+}
+
+int ocv_registry_get(struct ocv_registry *registry, const struct ocv_reference *reference,
+                     const char *digest, struct ocv_buffer *body, struct ocv_descriptor *out,
+                     struct ocv_error *err)
+{
+    struct document d = {0};
+    struct ocv_error local = {0};
+    const char *object = NULL;
+    body->max = OCV_MANIFEST_MAX;
+    int status = object_of(reference, digest, &object, &local);
+    if (status == OCV_OK)
+        status = document_init(&d, registry, reference, "manifests", object, &local);
+    if (status == OCV_OK) {
+        d.exchange.accept = ACCEPT;
+        d.exchange.kind = "index";
+        d.exchange.body_max = OCV_MANIFEST_MAX;
+        status = fetch_document(&d, strchr(object, ':') ? object : NULL, body, out, &local);
+    }
+    document_free(&d);
+    if (status < 0 && err)
+        *err = local;
+    return status;
+}
+
+int ocv_registry_get_blob(struct ocv_registry *registry, const struct ocv_reference *reference,
+                          const struct ocv_descriptor *descriptor, struct ocv_buffer *body,
+                          struct ocv_error *err)
+{
+    struct document d = {0};
+    struct ocv_descriptor got;
+    struct ocv_error local = {0};
+    const char *object = NULL;
+    int status = object_of(reference, descriptor->digest, &object, &local);
+    if (status == OCV_OK && descriptor->size > (int64_t)body->max)
+        status = ocv_error_set(&local, OCV_ERR_DATA, "%s@%s: %lld bytes, at most %zu are read",
+                               reference->name, object, (long long)descriptor->size, body->max);
+    if (status == OCV_OK)
+        status = document_init(&d, registry, reference, "blobs", object, &local);
+    if (status == OCV_OK) {
+        d.exchange.kind = "blob";
+        d.exchange.body_max = body->max;
+        status = fetch_document(&d, object, body, &got, &local);
+        if (status == OCV_OK && descriptor->size >= 0 && got.size != descriptor->size)
+            status = ocv_error_set(&local, OCV_ERR_MISMATCH, "%s: %lld bytes instead of %lld",
+                                   d.what, (long long)got.size, (long long)descriptor->size);
+    }
+    document_free(&d);
+    if (status < 0 && err)
+        *err = local;
+    return status;
+}

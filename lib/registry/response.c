@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The head of an answer: the few headers that matter, each with its limit. A header that is too
+ * long or malformed counts as absent. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void ocv_response_reset(struct ocv_response *response)
+{
+    free(response->location);
+    ocv_buffer_free(&response->challenges);
+    *response = (struct ocv_response){.content_length = -1, .range_start = -1, .range_total = -1};
+    ocv_buffer_init(&response->challenges, OCV_CHALLENGES_MAX);
+}
+
+/* Decimal digits only: no sign, no overflow. */
+static bool number(const char **p, int64_t *out)
+{
+    int64_t n = 0;
+    const char *start = *p;
+    for (; **p >= '0' && **p <= '9'; (*p)++) {
+        if (n > (INT64_MAX - 9) / 10)
+            return false;
+        n = n * 10 + (**p - '0');
+    }
+    *out = n;
+    return *p > start;
+}
+
+static void content_length(struct ocv_response *r, const char *value)
+{
+    int64_t n;
+    if (number(&value, &n) && !*value)
+        r->content_length = n;
+}
+
+/* "bytes START-END/TOTAL", TOTAL may be "*" */
+static void content_range(struct ocv_response *r, const char *value)
+{
+    int64_t start, end, total = -1;
+    if (strncasecmp(value, "bytes ", 6))
+        return;
+    value += 6;
+    if (!number(&value, &start) || *value++ != '-' || !number(&value, &end) || *value++ != '/')
+        return;
+    if (strcmp(value, "*") && (!number(&value, &total) || *value))
+        return;
+    if (end < start || (total >= 0 && end >= total))
+        return;
+    r->range_start = start;
+    r->range_total = total;
+}
+
+static void content_type(struct ocv_response *r, const char *value)
+{
+    size_t len = strcspn(value, "; \t");
+    if (len >= sizeof(r->content_type))
+        return;
+    for (size_t i = 0; i < len; i++)
+        r->content_type[i] =
+            (char)(value[i] >= 'A' && value[i] <= 'Z' ? value[i] - 'A' + 'a' : value[i]);
+    r->content_type[len] = '\0';
+}
+
+static void store(struct ocv_response *r, const char *name, const char *value, size_t len)
+{
+    if (!strcasecmp(name, "content-type")) {
+        content_type(r, value);
+    } else if (!strcasecmp(name, "content-length")) {
+        content_length(r, value);
+    } else if (!strcasecmp(name, "content-range")) {
+        content_range(r, value);
+    } else if (!strcasecmp(name, "content-encoding")) {
+        r->encoded = strcasecmp(value, "identity") && *value;
+    } else if (!strcasecmp(name, "docker-content-digest")) {
+        if (len < sizeof(r->digest) && ocv_digest_wellformed(value))
+            memcpy(r->digest, value, len + 1);
+    } else if (!strcasecmp(name, "location") && len < OCV_LOCATION_MAX) {
+        free(r->location);
+        r->location = strdup(value);
+    } else if (!strcasecmp(name, "www-authenticate")) {
+        if (ocv_buffer_append(&r->challenges, value, len, NULL) == OCV_OK &&
+            ocv_buffer_append(&r->challenges, "\n", 1, NULL) < 0)
+            ocv_buffer_free(&r->challenges);
+    }
+}
+
+static long status_of(const char *line)
+{
+    const char *space = strchr(line, ' ');
+    int64_t n = 0;
+    if (!space++ || !number(&space, &n) || n < 100 || n > 999)
+        return 0;
+    return (long)n;
+}
+
+size_t ocv_response_header(char *line, size_t size, size_t count, void *data)
+{
+    struct ocv_response *response = data;
+    size_t len = size * count;
+    char text[OCV_LOCATION_MAX + 64];
+    while (len && (line[len - 1] == '\r' || line[len - 1] == '\n'))
+        len--;
+    if (len >= sizeof(text) || memchr(line, '\0', len))
+        return size * count;
+    memcpy(text, line, len);
+    text[len] = '\0';
+    if (!strncasecmp(text, "HTTP/", 5)) { /* 100 Continue has a head of its own */
+        ocv_response_reset(response);
+        response->status = status_of(text);
+        return size * count;
+    }
+    char *colon = strchr(text, ':');
+    if (!colon)
+        return size * count;
+    *colon = '\0';
+    char *value = colon + 1;
+    value += strspn(value, " \t");
+    size_t value_len = strlen(value);
+    while (value_len && strchr(" \t", value[value_len - 1]))
+        value[--value_len] = '\0';
+    store(response, text, value, value_len);
+    return size * count;
+}

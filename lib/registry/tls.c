@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Certificates of a host: --cacert and --cert, the configuration's ca, cert and key, and certs.d
+ * folders as docker and containers read them: HOST[:PORT]/ with *.crt (authorities), NAME.cert and
+ * NAME.key (client certificate). The first client certificate found is used. Additional authorities
+ * never replace the system's. */
+#include "internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CERTS_D_FILES_MAX 64 /* names looked at in one certs.d folder */
+
+static int append_file(struct ocv_buffer *out, const char *path, struct ocv_error *err)
+{
+    char chunk[16384];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
+    int status = OCV_OK;
+    ssize_t n;
+    while (status == OCV_OK && (n = read(fd, chunk, sizeof(chunk))) != 0) {
+        if (n > 0)
+            status = ocv_buffer_append(out, chunk, (size_t)n, err);
+        else if (errno != EINTR)
+            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
+    }
+    close(fd);
+    if (status == OCV_OK) /* a file without a final newline must not swallow the next one */
+        status = ocv_buffer_append(out, "\n", 1, err);
+    return status == OCV_ERR_DATA ? ocv_error_prefix(err, "%s", path) : status;
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), m = strlen(suffix);
+    return n > m && !strcmp(name + n - m, suffix);
+}
+
+static int use_client_cert(struct ocv_host *host, const char *dir, const char *name,
+                           struct ocv_error *err)
+{
+    if (host->cert)
+        return OCV_OK;
+    if (asprintf(&host->cert, "%s/%s", dir, name) < 0) {
+        host->cert = NULL;
+        return ocv_error_nomem(err);
+    }
+    int stem = (int)(strlen(name) - strlen(".cert"));
+    if (asprintf(&host->key, "%s/%.*s.key", dir, stem, name) < 0) {
+        host->key = NULL;
+        return ocv_error_nomem(err);
+    }
+    if (access(host->key, R_OK))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: no usable key %s: %s", host->cert, host->key,
+                             strerror(errno));
+    return OCV_OK;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int read_certs_d(struct ocv_host *host, const char *root, struct ocv_error *err)
+{
+    char dir[1024], path[1400];
+    if (strchr(host->name, '/') || host->name[0] == '.')
+        return OCV_OK; /* names from the network never become paths unchecked */
+    if (snprintf(dir, sizeof(dir), "%s/%s", root, host->name) >= (int)sizeof(dir))
+        return OCV_OK;
+    struct dirent **names = NULL;
+    int n = scandir(dir, &names, visible, by_name);
+    int status = OCV_OK;
+    for (int i = 0; i < n; i++) {
+        if (status == OCV_OK && i < CERTS_D_FILES_MAX) {
+            const char *name = names[i]->d_name;
+            snprintf(path, sizeof(path), "%s/%s", dir, name);
+            if (ends_with(name, ".crt"))
+                status = append_file(&host->ca, path, err);
+            else if (ends_with(name, ".cert"))
+                status = use_client_cert(host, dir, name, err);
+        }
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+static int read_all_certs_d(struct ocv_registry *registry, struct ocv_host *host,
+                            struct ocv_error *err)
+{
+    if (registry->certs_dir)
+        return read_certs_d(host, registry->certs_dir, err);
+    const char *home = getenv("HOME");
+    char own[1024];
+    int status = OCV_OK;
+    if (home && *home == '/' &&
+        snprintf(own, sizeof(own), "%s/.config/containers/certs.d", home) < (int)sizeof(own))
+        status = read_certs_d(host, own, err);
+    if (status == OCV_OK)
+        status = read_certs_d(host, "/etc/containers/certs.d", err);
+    if (status == OCV_OK)
+        status = read_certs_d(host, "/etc/docker/certs.d", err);
+    return status;
+}
+
+/* The blob given to libcurl replaces its bundle, so the bundle's own bytes go after ours. */
+static int append_system(struct ocv_buffer *ca, struct ocv_error *err)
+{
+    const char *bundle = getenv("SSL_CERT_FILE");
+    if (!bundle || !*bundle)
+        bundle = curl_version_info(CURLVERSION_NOW)->cainfo;
+    if (!bundle || access(bundle, R_OK))
+        return OCV_OK;
+    return append_file(ca, bundle, err);
+}
+
+static int copy(char **out, const char *text, struct ocv_error *err)
+{
+    *out = strdup(text);
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
+int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host,
+                 const struct ocv_registry_config *config, struct ocv_error *err)
+{
+    const char *cert = config->cert ? config->cert : registry->cert_file;
+    const char *key = config->cert ? config->key : registry->key_file;
+    int status = OCV_OK;
+    if (cert)
+        status = copy(&host->cert, cert, err);
+    if (status == OCV_OK && cert) /* one PEM file may hold both */
+        status = copy(&host->key, key ? key : cert, err);
+    if (status == OCV_OK && registry->ca_file)
+        status = append_file(&host->ca, registry->ca_file, err);
+    if (status == OCV_OK && config->ca)
+        status = append_file(&host->ca, config->ca, err);
+    if (status == OCV_OK)
+        status = read_all_certs_d(registry, host, err);
+    if (status == OCV_OK && (host->ca.len || getenv("SSL_CERT_FILE")))
+        status = append_system(&host->ca, err);
+    return status;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One HTTP exchange on the wire: set-up of the curl handle, the body's way and its limits.
+ * Redirects, authentication and retries are exchange.c's: libcurl is told to do none of them, so
+ * that no header can travel further than intended. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int too_large(struct ocv_exchange *x)
+{
+    bool mib = x->body_max >= 1024 * 1024;
+    return ocv_error_set(&x->error, OCV_ERR_DATA, "%s larger than %zu %s",
+                         x->kind ? x->kind : "answer", x->body_max / (mib ? 1024 * 1024 : 1024),
+                         mib ? "MiB" : "KiB");
+}
+
+static int judge(struct ocv_exchange *exchange)
+{
+    struct ocv_transfer *t = &exchange->transfer;
+    if (t->began)
+        return OCV_OK;
+    t->began = true;
+    if (exchange->begin)
+        return exchange->begin(exchange->data, exchange);
+    if (!t->response.encoded && t->response.content_length > (int64_t)exchange->body_max)
+        return too_large(exchange);
+    return OCV_OK;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *data)
+{
+    struct ocv_exchange *exchange = data;
+    struct ocv_transfer *t = &exchange->transfer;
+    size_t len = size * count;
+    if (t->response.status < 200 || t->response.status > 299) {
+        size_t room = OCV_ERROR_BODY_MAX -
+                      (t->body.len < OCV_ERROR_BODY_MAX ? t->body.len : OCV_ERROR_BODY_MAX);
+        size_t take = len < room ? len : room; /* the rest of an error page is of no interest */
+        if (ocv_buffer_append(&t->body, bytes, take, NULL) < 0 || take < len) {
+            t->abort_status = OCV_EXCHANGE_AGAIN; /* no failure: the status says what happened */
+            return 0;
+        }
+        return len;
+    }
+    int status = judge(exchange);
+    if (status == OCV_OK && exchange->sink)
+        status = exchange->sink(exchange->data, bytes, len, &exchange->error);
+    else if (status == OCV_OK && len > exchange->body_max - t->body.len)
+        status = too_large(exchange);
+    else if (status == OCV_OK)
+        status = ocv_buffer_append(&t->body, bytes, len, &exchange->error);
+    if (status != OCV_OK) {
+        t->abort_status = status;
+        return 0;
+    }
+    return len;
+}
+
+static curl_socket_t on_socket(void *data, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct ocv_transfer *t = data;
+    if (purpose == CURLSOCKTYPE_IPCXN && t->guard && ocv_address_is_local(&address->addr)) {
+        t->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* With a proxy the address seen is the proxy's, which may well be local. */
+static bool proxied(const char *url)
+{
+    const char *names[] = {"all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY", "http_proxy"};
+    bool tls = !strncmp(url, "https:", 6);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        bool mine = i < 2 || (tls ? i < 4 : i == 4);
+        const char *value = mine ? getenv(names[i]) : NULL;
+        if (value && *value)
+            return true;
+    }
+    return false;
+}
+
+static bool add_header(struct ocv_transfer *t, const char *name, const char *value)
+{
+    char *line = NULL;
+    if (asprintf(&line, "%s: %s", name, value) < 0)
+        return false;
+    struct curl_slist *longer = curl_slist_append(t->headers, line);
+    explicit_bzero(line, strlen(line));
+    free(line);
+    if (longer)
+        t->headers = longer;
+    return longer;
+}
+
+static bool set_headers(struct ocv_exchange *exchange, const char *authorization)
+{
+    struct ocv_transfer *t = &exchange->transfer;
+    bool ok = add_header(t, "Accept-Encoding", "identity");
+    if (exchange->accept)
+        ok = ok && add_header(t, "Accept", exchange->accept);
+    if (authorization)
+        ok = ok && add_header(t, "Authorization", authorization);
+    if (exchange->form)
+        ok = ok && add_header(t, "Expect", "");
+    if (exchange->range_from > 0) {
+        char range[48];
+        snprintf(range, sizeof(range), "bytes=%lld-", (long long)exchange->range_from);
+        ok = ok && add_header(t, "Range", range);
+    }
+    curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
+    return ok;
+}
+
+static void set_tls(CURL *easy, const struct ocv_host *host)
+{
+    if (host->ca.len) {
+        struct curl_blob blob = {host->ca.data, host->ca.len, CURL_BLOB_NOCOPY};
+        curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
+    }
+    if (host->cert) {
+        curl_easy_setopt(easy, CURLOPT_SSLCERT, host->cert);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY, host->key);
+    }
+    if (host->insecure) { /* only where the administrator or user named the host */
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
+static void set_limits(CURL *easy, const struct ocv_exchange *exchange)
+{
+    const struct ocv_registry *registry = exchange->registry;
+    long stall = (long)(registry->stall_timeout_ms + 999) / 1000;
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)registry->connect_timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, stall);
+    if (!exchange->sink) /* 4 MiB at modem speed; a drip must not hold us for ever */
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 5L * 60 * 1000);
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
+                     exchange->buffer_size ? exchange->buffer_size : 64L * 1024);
+}
+
+static void set_method(CURL *easy, const struct ocv_exchange *exchange)
+{
+    if (!strcmp(exchange->method, "HEAD"))
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    if (exchange->form) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange->form);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(exchange->form));
+    }
+    if (!exchange->sink) /* decodes what came compressed unasked; the limit holds for the result */
+        curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
+}
+
+static void set_basics(struct ocv_exchange *exchange, const char *url, const struct ocv_host *host)
+{
+    struct ocv_transfer *t = &exchange->transfer;
+    CURL *easy = t->easy;
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, exchange->registry->user_agent);
+    curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->error);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, ocv_response_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &t->response);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, t);
+    if (host->loopback)
+        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+}
+
+int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const struct ocv_host *host,
+                       const char *authorization)
+{
+    struct ocv_transfer *t = &exchange->transfer;
+    ocv_transfer_stop(t, exchange->registry);
+    if (!t->easy && !(t->easy = curl_easy_init()))
+        return ocv_error_nomem(&exchange->error);
+    curl_easy_reset(t->easy);
+    ocv_buffer_free(&t->body);
+    ocv_buffer_init(&t->body, exchange->body_max > OCV_ERROR_BODY_MAX ? exchange->body_max
+                                                                      : OCV_ERROR_BODY_MAX);
+    ocv_response_reset(&t->response);
+    t->exchange = exchange;
+    t->done = t->began = t->refused = false;
+    t->abort_status = 0;
+    t->error[0] = '\0';
+    set_basics(exchange, url, host);
+    set_method(t->easy, exchange);
+    set_limits(t->easy, exchange);
+    set_tls(t->easy, host);
+    t->guard = (exchange->guard || exchange->redirect_guard) && !proxied(url);
+    if (!set_headers(exchange, authorization))
+        return ocv_error_nomem(&exchange->error);
+    if (curl_multi_add_handle(exchange->registry->multi, t->easy) != CURLM_OK)
+        return ocv_error_nomem(&exchange->error);
+    t->running = true;
+    return OCV_OK;
+}
+
+void ocv_transfer_stop(struct ocv_transfer *t, struct ocv_registry *registry)
+{
+    if (t->running)
+        curl_multi_remove_handle(registry->multi, t->easy);
+    t->running = false;
+    for (struct curl_slist *h = t->headers; h; h = h->next)
+        explicit_bzero(h->data, strlen(h->data));
+    curl_slist_free_all(t->headers);
+    t->headers = NULL;
+}
+
+void ocv_transfer_free(struct ocv_transfer *t, struct ocv_registry *registry)
+{
+    ocv_transfer_stop(t, registry);
+    ocv_response_reset(&t->response);
+    ocv_buffer_free(&t->body);
+    if (t->easy)
+        curl_easy_cleanup(t->easy);
+    t->easy = NULL;
+}
