@@ -359,6 +359,25 @@ int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struc
     return OCV_OK;
 }
 
+int ocv_index_of_manifest(const struct ocv_descriptor *manifest, struct ocv_index **out,
+                          struct ocv_error *err)
+{
+    ocv_auto_json *root =
+        json_pack("{s:i, s:s, s:[{s:s, s:s, s:I}]}", "schemaVersion", 2, "mediaType",
+                  OCV_MEDIA_TYPE_INDEX, "manifests", "mediaType", manifest->media_type, "digest",
+                  manifest->digest, "size", (json_int_t)manifest->size);
+    ocv_auto_buffer bytes;
+    ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
+    if (!root)
+        return ocv_error_nomem(err);
+    int status = ocv_json_append(root, JSON_COMPACT, &bytes, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(bytes.data, bytes.len, NULL, out, err);
+    if (status == OCV_OK)
+        memcpy((*out)->digest, manifest->digest, sizeof((*out)->digest));
+    return status;
+}
+
 void ocv_index_free(struct ocv_index *index)
 {
     if (!index)

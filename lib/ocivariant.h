@@ -304,13 +304,17 @@ struct ocv_index;
  *  Malformed entries are kept with their code. */
 OCV_API int ocv_index_parse(const void *bytes, size_t len, const char *media_type,
                             struct ocv_index **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** An index of one non-variant entry without platform, for an image manifest that stands alone. Its
+ *  digest is the manifest's. */
+OCV_API int ocv_index_of_manifest(const struct ocv_descriptor *manifest, struct ocv_index **out,
+                                  struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_index_free(struct ocv_index *index);
 OCV_API size_t ocv_index_count(const struct ocv_index *index);
 OCV_API const struct ocv_entry *ocv_index_entry(const struct ocv_index *index, size_t i);
 OCV_API struct ocv_property ocv_index_property(const struct ocv_index *index, uint32_t id);
 /** Number of distinct properties used in the index; ids are below it, in canonical order. */
 OCV_API size_t ocv_index_property_count(const struct ocv_index *index);
-/** sha256 digest of the bytes that were parsed. */
+/** sha256 digest of the bytes that were parsed (of a lone manifest: its own). */
 OCV_API const char *ocv_index_digest(const struct ocv_index *index);
 /** True if any entry carries variant annotations, well-formed or not. */
 OCV_API bool ocv_index_has_variants(const struct ocv_index *index);

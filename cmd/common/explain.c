@@ -98,21 +98,31 @@ static int format_rejected(const struct ocv_decision *decision, size_t i, int wi
     return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
 }
 
-static int label_width(const struct image *image)
+static int at_most(size_t n, int max)
 {
-    char name[80];
-    size_t width = 5;
+    return n > (size_t)max ? max : (int)n;
+}
+
+static struct columns measure(const struct image *image, const struct ocv_decision *decision)
+{
+    char text[128];
+    size_t name = 5, platform = 5;
     for (size_t i = 0; i < ocv_index_count(image->index); i++) {
-        size_t n = strlen(explain_name(ocv_index_entry(image->index, i), name, sizeof(name)));
-        width = n > width ? n : width;
+        size_t n = strlen(explain_name(ocv_index_entry(image->index, i), text, sizeof(text)));
+        name = n > name ? n : name;
     }
-    return (int)(width < 48 ? width : 48);
+    for (size_t i = 0; i < ocv_decision_order_count(decision); i++) {
+        size_t n = strlen(platform_text(ocv_decision_order(decision, i), text, sizeof(text)));
+        platform = n > platform ? n : platform;
+    }
+    return (struct columns){at_most(name, 48), at_most(platform, 32)};
 }
 
 int explain_format(const struct image *image, const struct ocv_decision *decision,
                    const struct ocv_profile *profile, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int width = label_width(image), status = format_head(image, decision, profile, out, err);
+    struct columns width = measure(image, decision);
+    int status = format_head(image, decision, profile, out, err);
     size_t fitting = ocv_decision_order_count(decision);
     size_t rejected = ocv_decision_rejected_count(decision);
     if (status == OCV_OK && fitting)
@@ -122,6 +132,6 @@ int explain_format(const struct image *image, const struct ocv_decision *decisio
     if (status == OCV_OK && rejected)
         status = ocv_buffer_printf(out, err, "\nDoes not fit\n");
     for (size_t i = 0; i < rejected && status == OCV_OK; i++)
-        status = format_rejected(decision, i, width, out, err);
+        status = format_rejected(decision, i, width.name, out, err);
     return status;
 }

@@ -18,21 +18,6 @@ bool image_split_layout(const char *text, char **dir, char **tag)
     return true;
 }
 
-/* A lone manifest is an index of one entry without platform: everything after this is the same. */
-static int wrap_manifest(struct image *image, struct ocv_error *err)
-{
-    ocv_auto_buffer json;
-    ocv_buffer_init(&json, 4096);
-    int status = ocv_buffer_printf(&json, err,
-                                   "{\"schemaVersion\":2,\"mediaType\":\"%s\",\"manifests\":"
-                                   "[{\"mediaType\":\"%s\",\"digest\":\"%s\",\"size\":%lld}]}",
-                                   OCV_MEDIA_TYPE_INDEX, image->top.media_type, image->top.digest,
-                                   (long long)image->top.size);
-    if (status == OCV_OK)
-        status = ocv_index_parse(json.data, json.len, NULL, &image->index, err);
-    return status;
-}
-
 static int parse_body(struct image *image, struct ocv_error *err)
 {
     const char *type = image->top.media_type[0] ? image->top.media_type : NULL;
@@ -43,7 +28,7 @@ static int parse_body(struct image *image, struct ocv_error *err)
         if (!type)
             snprintf(image->top.media_type, sizeof(image->top.media_type), "%s",
                      OCV_MEDIA_TYPE_MANIFEST);
-        status = wrap_manifest(image, err);
+        status = ocv_index_of_manifest(&image->top, &image->index, err);
     }
     return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
 }
