@@ -59,15 +59,24 @@ static int format_head(const struct image *image, const struct ocv_decision *dec
                              selected->digest);
 }
 
+/* Widths of the table's columns. */
+struct columns {
+    int name, platform;
+};
+
+static const char *platform_text(const struct ocv_entry *entry, char *out, size_t size)
+{
+    return entry->has_platform ? ocv_platform_format(&entry->platform, out, size) : "any platform";
+}
+
 static int format_fitting(const struct image *image, const struct ocv_decision *decision, size_t i,
-                          int width, struct ocv_buffer *out, struct ocv_error *err)
+                          struct columns width, struct ocv_buffer *out, struct ocv_error *err)
 {
     char name[80], platform[128];
     const struct ocv_entry *entry = ocv_decision_order(decision, i);
-    int status = ocv_buffer_printf(
-        out, err, "%4zu  %-*s  %-16s  ", i + 1, width, explain_name(entry, name, sizeof(name)),
-        entry->has_platform ? ocv_platform_format(&entry->platform, platform, sizeof(platform))
-                            : "any platform");
+    int status = ocv_buffer_printf(out, err, "%4zu  %-*s  %-*s  ", i + 1, width.name,
+                                   explain_name(entry, name, sizeof(name)), width.platform,
+                                   platform_text(entry, platform, sizeof(platform)));
     if (status == OCV_OK && entry->kind == OCV_ENTRY_VARIANT)
         status = explain_matched(image, decision, entry, MATCHED_SHOWN, out, err);
     else if (status == OCV_OK)
