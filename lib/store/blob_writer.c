@@ -117,7 +117,9 @@ static void stop_thread(struct ocv_blob_writer *writer, enum ocv_blob_writer_end
 static void destroy(struct ocv_blob_writer *writer)
 {
     stop_thread(writer, OCV_WRITER_DISCARD);
-    ocv_store_close(&writer->fd); /* gives the lock back */
+    if (writer->fd >= 0)
+        flock(writer->fd, LOCK_UN); /* close is not enough while a forked child has a copy */
+    ocv_store_close(&writer->fd);
     ocv_store_close(&writer->private);
     ocv_hasher_free(writer->hasher);
     for (size_t i = 0; i < OCV_WRITER_CHUNKS; i++)
