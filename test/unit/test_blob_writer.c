@@ -395,13 +395,17 @@ START_TEST(second_writer_waits_and_finds_the_blob)
     make_content();
     enum { WRITERS = 6 };
     pid_t pids[WRITERS];
-    struct ocv_layout *layout = open_layout("l");
-    struct ocv_blob_writer *writer = open_writer(layout, 0);
+    int gate[2]; /* children start before this process has threads, and wait for the lock to be held
+                  */
+    ck_assert_int_eq(pipe(gate), 0);
     for (int i = 0; i < WRITERS; i++) {
         pids[i] = fork();
         ck_assert_int_ge(pids[i], 0);
         if (pids[i])
             continue;
+        char c;
+        close(gate[1]);
+        (void)!read(gate[0], &c, 1);
         struct ocv_layout *own = open_layout("l");
         struct ocv_blob_writer *second;
         int64_t offset;
@@ -416,7 +420,12 @@ START_TEST(second_writer_waits_and_finds_the_blob)
             _exit(3);
         _exit(0);
     }
+    struct ocv_layout *layout = open_layout("l");
+    struct ocv_blob_writer *writer = open_writer(layout, 0);
+    close(gate[0]);
+    close(gate[1]);
     need(ocv_blob_writer_write(writer, bytes, 600000, &err));
+    usleep(20000);
     for (int i = 0; i < WRITERS; i++)
         ck_assert_int_eq(waitpid(pids[i], NULL, WNOHANG), 0); /* all wait */
     ocv_blob_writer_close(writer);
