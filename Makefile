@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # make, make demo, make check, make lint, make bench, make install DESTDIR= PREFIX=, make clean
-# BUILD=DIR builds elsewhere; SAN=asan|tsan adds a sanitizer; WERROR= turns warnings back into warnings.
+# BUILD=DIR builds elsewhere; SAN=asan|tsan|fuzz adds a sanitizer; WERROR= turns warnings back into
+# warnings. What needs tests' tools (demo, check) stands in test/test.mk.
 
 VERSION  := $(shell cat VERSION)
 ABI      := 0
@@ -14,6 +15,7 @@ WERROR   ?= -Werror
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wconversion -Wno-format-truncation
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer
+SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANFLAGS := $(SAN_$(SAN))
 
 CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) -fPIC -fvisibility=hidden \
@@ -85,7 +87,7 @@ $(BUILD)/ocivariant.pc: contrib/ocivariant.pc.in VERSION Makefile
 RPATH := -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../lib'
 define program
 $(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHARED)
-	$$(CC) -o $$@ $$(filter %.o %.a,$$^) $$(LDFLAGS_ALL) $(RPATH) -L$(BUILD) -Wl,--as-needed \
+	$$(CC) -o $$@ $$(filter %.o %.a,$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
 	    -locivariant-probe -locivariant -ljansson -ldl -lpthread
 endef
 $(eval $(call program,vpull))
