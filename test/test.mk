@@ -1,23 +1,90 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Tests. One program per test/unit/test_NAME.c (check), test/tools/*.c helpers for tests,
-# test/fuzz/fuzz_NAME.c (libFuzzer, clang), test/integration/*.bats.
+# test/fuzz/fuzz_NAME.c (libFuzzer, clang), test/integration/*.bats, test/bench/*.c.
+#
+#   make check                          everything but fuzzing, lint and the second compiler
+#   make check SECTIONS="unit asan"     some of it (test/run.sh says which there are)
+#   make fuzz FUZZ_SECONDS=60           every fuzz target for so long
+#   make BUILD/test/unit/test_NAME      one unit test
 
 OCV_FIXTURES ?= ../shared/fixtures
+SECTIONS     ?=
+FUZZ_SECONDS ?= 10
 UNIT_SRC  := $(sort $(wildcard test/unit/test_*.c))
 UNIT_BIN  := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(UNIT_SRC))
 TOOL_SRC  := $(sort $(wildcard test/tools/*.c))
 TOOL_BIN  := $(patsubst test/tools/%.c,$(BUILD)/test/tools/%,$(TOOL_SRC))
 FUZZ_SRC  := $(sort $(wildcard test/fuzz/fuzz_*.c))
-TEST_LIBS := -lcheck -lsubunit -lrt -lm -lpci -lcurl -ldl $(CORE_LIBS)
+FUZZ_BIN  := $(patsubst test/fuzz/%.c,$(BUILD)/test/fuzz/%,$(FUZZ_SRC))
+BENCH_SRC := $(sort $(wildcard test/bench/*.c))
+BENCH_BIN := $(patsubst test/bench/%.c,$(BUILD)/test/bench/%,$(BENCH_SRC))
+ALL_A     := $(COMMON_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
+OUR_LIBS  := -lpci -lcurl -ldl $(CORE_LIBS)
+TEST_LIBS := -lcheck -lsubunit -lrt -lm $(OUR_LIBS)
 
-$(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(COMMON_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
+$(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
 
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lmicrohttpd -lz $(CORE_LIBS)
 
+# needs CC=clang SAN=fuzz: the driver's main comes with -fsanitize=fuzzer
+$(BUILD)/test/fuzz/%: $(BUILD)/test/fuzz/%.o $(ALL_A)
+	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
+
+$(BUILD)/test/bench/bench_%: $(BUILD)/test/bench/bench_%.o $(CORE_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
+# static: a child's peak RSS starts as its parent's
+$(BUILD)/test/bench/runone: test/bench/runone.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 $(WARN) $(WERROR) -D_GNU_SOURCE -static -o $@ $<
+
 $(BUILD)/test/%.o: CFLAGS_ALL += -Itest/unit -Wno-missing-prototypes
+
+# ---- public headers: each compiled alone, as strict C11 and as C++ -------------------------------
+PUBLIC_HEADERS := $(notdir $(wildcard lib/ocivariant.h lib/*/ocivariant-*.h))
+HEADER_FLAGS   := -Wall -Wextra -Werror -Wpedantic -pedantic-errors -Ilib -Ilib/registry -Ilib/probe
+HEADER_OK      := $(foreach h,$(PUBLIC_HEADERS),$(BUILD)/test/header/$(h).c.ok $(BUILD)/test/header/$(h).cc.ok)
+$(BUILD)/test/header/%.c.ok: test/unit/header_alone.c lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -Wstrict-prototypes $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
+$(BUILD)/test/header/%.cc.ok: test/unit/header_alone.cc lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++11 $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
+
 .SECONDARY:
-.PHONY: tests tools
+.PHONY: tests tools fuzzers benches headers deps check lint fuzz bench bench-quick demo ci print-cflags
 tests: $(UNIT_BIN)
 tools: $(TOOL_BIN)
+fuzzers: $(FUZZ_BIN)
+benches: $(BENCH_BIN)
+headers: $(HEADER_OK)
+
+deps:
+	@contrib/install-deps.sh
+
+# run.sh builds what each section needs, in a folder of its own
+check: deps
+	@OCV_BUILD=$(BUILD) OCV_FIXTURES=$(OCV_FIXTURES) test/run.sh $(or $(SECTIONS),check)
+
+lint: deps
+	@OCV_BUILD=$(BUILD) test/run.sh lint
+
+fuzz: deps
+	@OCV_BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) test/run.sh fuzz
+
+demo: deps
+	@$(MAKE) --no-print-directory all tools
+	@BUILD=$(BUILD) contrib/demo.sh
+
+bench: deps
+	@$(MAKE) --no-print-directory all tools benches
+	@OCV_BUILD=$(BUILD) test/bench/run.sh
+
+bench-quick: deps
+	@$(MAKE) --no-print-directory all tools benches
+	@OCV_BUILD=$(BUILD) QUICK=1 test/bench/run.sh
+
+# for clang-tidy and cppcheck
+print-cflags: $(GENERATED)
+	@echo '$(CFLAGS_ALL)'

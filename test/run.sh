@@ -1,0 +1,252 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Run the tests and count every single check.
+#
+#   test/run.sh [SECTION...]      sections: build unit asan tsan headers integration
+#                                           lint clang fuzz; check and ci are sets of them
+#
+# Logs stay in $OCV_BUILD/log. What fails is shown; the last line is "N passed, N failed, N skipped";
+# the exit status is 1 when something failed.
+# OCV_STRICT=1 or CI=true: a skipped packaged daemon is a failure. FUZZ_SECONDS: time for each fuzz
+# target. TESTS: only unit tests and .bats files whose name contains it.
+set -uo pipefail
+
+cd "$(dirname "$0")/.." || exit 2
+top=$PWD
+build=${OCV_BUILD:-build}
+jobs=$(nproc)
+fixtures=${OCV_FIXTURES:-../shared/fixtures}
+case $fixtures in /*) ;; *) fixtures=$top/$fixtures ;; esac
+export OCV_FIXTURES=$fixtures
+# what the developer has set must not reach the programs under test; make's own variables neither
+unset MAKEFLAGS MAKELEVEL MFLAGS
+for name in $(compgen -e OCV_); do
+    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP) ;; *) unset "$name" ;; esac
+done
+logs=$build/log
+mkdir -p "$logs"
+passed=0
+failed=0
+skipped=0
+
+# report NAME PASSED FAILED SKIPPED [LOG]: add up, one line, and the log where something failed
+report()
+{
+    passed=$((passed + $2))
+    failed=$((failed + $3))
+    skipped=$((skipped + $4))
+    printf '%-44s %4d passed' "$1" "$2"
+    [ "$3" = 0 ] || printf ', %d FAILED' "$3"
+    [ "$4" = 0 ] || printf ', %d skipped' "$4"
+    printf '\n'
+    if [ "$3" != 0 ] && [ -n "${5:-}" ]; then
+        printf -- '---- %s\n' "$5"
+        tail -n 200 "$5"
+        printf -- '----\n'
+    elif [ "$4" != 0 ] && [ -n "${5:-}" ]; then
+        grep -hE '^skipped:|# skip' "$5" | sort | uniq -c | sed 's/^ */    /' | head -n 20
+    fi
+}
+
+# step NAME COMMAND...: a command that is one check
+step()
+{
+    local log=$logs/${1//[ \/]/-}.log name=$1
+    shift
+    if "$@" >"$log" 2>&1 </dev/null; then
+        report "$name" 1 0 0
+    else
+        report "$name" 0 1 0 "$log"
+        return 1
+    fi
+}
+
+build_in() # FOLDER MAKE-ARGUMENT...
+{
+    local folder=$1
+    shift
+    make -s -j"$jobs" BUILD="$folder" "$@"
+}
+
+# One program of check tests: "NN%: Checks: N, Failures: F, Errors: E", "skipped: ..." lines.
+unit_program() # NAME LOG COMMAND...
+{
+    local name=$1 log=$2 status=0 ok bad skip checks fails
+    shift 2
+    timeout 300 "$@" >"$log" 2>&1 </dev/null || status=$?
+    checks=$(sed -n 's/^[0-9]*%: Checks: \([0-9]*\), .*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+    fails=$(sed -n 's/^[0-9]*%: Checks: .*Failures: \([0-9]*\), Errors: \([0-9]*\).*/\1 \2/p' "$log" |
+        awk '{ n += $1 + $2 } END { print n + 0 }')
+    skip=$(grep -c '^skipped:' "$log")
+    bad=$fails
+    ok=$((checks - fails))
+    # what says it ran nothing, or ended badly without saying why, has failed
+    if [ "$status" != 0 ] && [ "$bad" = 0 ]; then
+        echo "exit status $status" >>"$log"
+        bad=1
+    elif [ "$status" = 0 ] && [ "$checks" = 0 ] && [ "$skip" = 0 ]; then
+        echo "no check ran" >>"$log"
+        bad=1
+    fi
+    report "$name" "$ok" "$bad" "$skip" "$log"
+}
+
+# Unit tests of a build folder. The launcher (after --) may wrap the program.
+unit_programs() # TITLE FOLDER SOURCE-LIST [LAUNCHER...]
+{
+    local title=$1 folder=$2 sources=$3 source name
+    shift 3
+    mkdir -p "$logs/$title"
+    for source in $sources; do
+        name=$(basename "$source" .c)
+        [[ $name == *${TESTS:-}* ]] || continue
+        unit_program "$title $name" "$logs/$title/$name.log" "$@" "$folder/test/unit/$name"
+    done
+}
+
+section_build()
+{
+    step "build" build_in "$build" all tests tools || return 1
+}
+
+section_unit()
+{
+    step "build unit tests" build_in "$build" tests || return 1
+    unit_programs unit "$build" "$(echo test/unit/test_*.c)"
+}
+
+section_asan()
+{
+    step "build with ASan and UBSan" build_in "$build-asan" SAN=asan tests || return 1
+    ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+        UBSAN_OPTIONS=print_stacktrace=1 \
+        unit_programs asan "$build-asan" "$(echo test/unit/test_*.c)"
+}
+
+# Only tests that use threads. Without address randomisation: older runtimes of TSan cannot map their
+# shadow memory under the kernels that randomise more bits.
+section_tsan()
+{
+    local sources=() targets=() source
+    mapfile -t sources < <(grep -lE 'pthread_create|OCV_THREADS' test/unit/test_*.c)
+    if [ ${#sources[@]} = 0 ]; then
+        report "tsan" 0 1 0
+        echo "no unit test uses threads (pthread_create, or OCV_THREADS in a comment)"
+        return 1
+    fi
+    for source in "${sources[@]}"; do
+        targets+=("$build-tsan/test/unit/$(basename "$source" .c)")
+    done
+    step "build with TSan" build_in "$build-tsan" SAN=tsan "${targets[@]}" || return 1
+    TSAN_OPTIONS=halt_on_error=1 \
+        unit_programs tsan "$build-tsan" "${sources[*]}" setarch "$(uname -m)" -R
+}
+
+section_headers()
+{
+    step "public headers alone, C11 and C++" build_in "$build" headers
+    ! command -v clang >/dev/null ||
+        step "public headers alone, clang" build_in "$build-clang" headers CC=clang CXX=clang++
+}
+
+bats_file() # FILE LOG
+{
+    OCV_BUILD=$top/$build timeout 400 bats --tap --timing --print-output-on-failure "$1" \
+        >"$2" 2>&1 </dev/null
+    echo "exit status $?" >>"$2"
+}
+
+bats_report() # NAME LOG
+{
+    local ok bad skip plan
+    plan=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$2" | head -n 1)
+    ok=$(grep '^ok ' "$2" | grep -vc '# skip')
+    skip=$(grep -c '^ok .*# skip' "$2")
+    bad=$(grep -c '^not ok ' "$2")
+    # tests that were announced and never reported, or a file that bats could not read
+    if [ $((ok + skip + bad)) -lt "${plan:-1}" ]; then
+        bad=$((${plan:-1} - ok - skip))
+    elif [ "$bad" = 0 ] && ! grep -q '^exit status 0$' "$2"; then
+        bad=1
+    fi
+    report "$1" "$ok" "$bad" "$skip" "$2"
+}
+
+section_integration()
+{
+    local file name
+    step "build for integration tests" build_in "$build" all tools || return 1
+    if ! command -v bats >/dev/null; then
+        report "integration (bats is not installed)" 0 1 0
+        return 1
+    fi
+    mkdir -p "$logs/integration"
+    for file in test/integration/*.bats; do
+        name=$(basename "$file" .bats)
+        [[ $name == *${TESTS:-}* ]] || continue
+        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+        bats_file "$file" "$logs/integration/$name.log" &
+    done
+    wait
+    for file in test/integration/*.bats; do
+        name=$(basename "$file" .bats)
+        [[ $name == *${TESTS:-}* ]] || continue
+        bats_report "integration $name" "$logs/integration/$name.log"
+    done
+}
+
+section_lint()
+{
+    local name
+    step "generate headers" build_in "$build" print-cflags
+    for name in $(test/lint.sh --list); do
+        OCV_BUILD=$build step "lint $name" test/lint.sh "$name"
+    done
+}
+
+section_gcc()
+{
+    step "build with gcc" build_in "$build-gcc" CC=gcc all tests tools
+}
+
+section_clang()
+{
+    step "build with clang" build_in "$build-clang" CC=clang all tests tools
+}
+
+section_fuzz()
+{
+    local name
+    if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n); int LLVMFuzzerTestOneInput(const char *d, long n) { return n < 0 && d; }' |
+        clang -x c - -fsanitize=fuzzer,address,undefined -o "$logs/fuzz-probe" 2>"$logs/fuzz-probe.log"; then
+        report "fuzz: clang here has no libFuzzer runtime" 0 1 0 "$logs/fuzz-probe.log"
+        return 1
+    fi
+    step "build fuzz targets" build_in "$build-fuzz" CC=clang SAN=fuzz fuzzers || return 1
+    for name in $(test/fuzz/run.sh --list); do
+        FUZZ_BUILD=$build-fuzz step "fuzz $name" test/fuzz/run.sh "$name" "${FUZZ_SECONDS:-10}"
+    done
+}
+
+[ $# -gt 0 ] || set -- check
+sections=()
+for word; do
+    case $word in
+    check) sections+=(build unit asan tsan headers integration) ;;
+    ci) sections+=(gcc clang build unit asan tsan headers lint integration fuzz) ;;
+    *)
+        if ! declare -F "section_$word" >/dev/null; then
+            echo "usage: ${0##*/} [build|unit|asan|tsan|headers|integration|lint|gcc|clang|fuzz|check|ci]..." >&2
+            exit 2
+        fi
+        sections+=("$word")
+        ;;
+    esac
+done
+for word in "${sections[@]}"; do
+    started=$SECONDS
+    "section_$word"
+    printf '== %s: %d s\n' "$word" $((SECONDS - started))
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
