@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is said before the first byte is fetched: the choice, why, and what it costs. */
+#include "explain.h"
+#include "pull.h"
+
+#include <string.h>
+
+#define MATCHED_SHOWN 4u
+#define TEXT_MAX (64u * 1024)
+
+/* Bytes of what a client without variants would take; -1 if that is the same or cannot be told. */
+static int64_t default_bytes(struct pull *pull)
+{
+    const struct ocv_entry *other = ocv_decision_default(pull->decision);
+    struct ocv_descriptor descriptor;
+    struct child child;
+    if (!other || !strcmp(other->digest, pull->entry->digest) ||
+        child_descriptor(other, &descriptor, NULL) < 0)
+        return -1;
+    int64_t bytes = -1;
+    if (child_read(pull->cli, &pull->image, &descriptor, &child, NULL) == OCV_OK)
+        bytes = child_bytes(&child);
+    child_free(&child);
+    return bytes;
+}
+
+static int announce_text(struct pull *pull, const char *matched, int64_t bytes, int64_t others)
+{
+    char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX];
+    size_t layers = ocv_manifest_layer_count(pull->child.manifest);
+    const struct ocv_entry *entry = pull->entry;
+    bool variant = entry->kind == OCV_ENTRY_VARIANT;
+    progress_message(pull->progress, "%s: %s%s%s%s", pull->image.text,
+                     entry->label ? entry->label : "ordinary image",
+                     variant ? " (matched " : "", variant ? matched : "", variant ? ")" : "");
+    progress_message(pull->progress, "%s in %zu layer%s%s%s%s", format_bytes(bytes, size), layers,
+                     layers == 1 ? "" : "s", others >= 0 ? "; the default entry is " : "",
+                     others >= 0 ? format_bytes(others, other) : "", "");
+    return OCV_OK;
+}
+
+static json_t *decision_event(const struct pull *pull, int64_t bytes, int64_t others)
+{
+    json_t *matched = json_array();
+    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
+    size_t n =
+        ocv_decision_matched(pull->decision, pull->entry, ids, OCV_ENTRY_PROPERTIES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        struct ocv_property p = ocv_index_property(pull->image.index, ids[i]);
+        json_array_append_new(matched, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+    }
+    return json_pack("{s:s, s:s, s:s?, s:s, s:o, s:I, s:o}", "image", pull->image.text, "index",
+                     pull->image.top.digest, "label", pull->entry->label, "digest",
+                     pull->entry->digest, "matched", matched, "bytes", (json_int_t)bytes,
+                     "default_bytes", others >= 0 ? json_integer(others) : json_null());
+}
+
+int pull_announce(struct pull *pull, struct ocv_error *err)
+{
+    ocv_auto_buffer matched;
+    ocv_buffer_init(&matched, TEXT_MAX);
+    if (pull->options->quiet && !pull->options->dry_run)
+        return OCV_OK;
+    int64_t bytes = child_bytes(&pull->child), others = default_bytes(pull);
+    int status = explain_matched(&pull->image, pull->decision, pull->entry, MATCHED_SHOWN, &matched,
+                                 err);
+    if (status < 0)
+        return status;
+    if (progress_is_json(pull->progress)) {
+        progress_event(pull->progress, "decision", decision_event(pull, bytes, others));
+        return OCV_OK;
+    }
+    announce_text(pull, matched.data ? matched.data : "", bytes, others);
+    if (pull->options->dry_run) {
+        printf("%s\n", pull->entry->digest);
+        return cli_print("", 0, err);
+    }
+    return OCV_OK;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "pull.h"
+
+#include "explain.h"
+#include "sink.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MATCHED_SHOWN 4u
+#define TEXT_MAX (64u * 1024)
+#define REJECTIONS_SHOWN 10u
+
+char *pull_digest_reference(const struct pull *pull)
+{
+    char *text = NULL;
+    const struct image *image = &pull->image;
+    int n = image->reference
+                ? asprintf(&text, "%s@%s", image->reference->name, pull->entry->digest)
+                : asprintf(&text, "oci:%s@%s", ocv_layout_path(image->layout), pull->entry->digest);
+    return n < 0 ? NULL : text;
+}
+
+/* "host/repo:tag" for the result: --tag, else the name asked for. A digest alone names nothing. */
+static int name_result(struct pull *pull, struct ocv_error *err)
+{
+    const char *tag = pull->options->tag;
+    const struct ocv_reference *ref = pull->image.reference;
+    if (tag) {
+        ocv_auto(ocv_reference) named = NULL;
+        int status = ocv_reference_parse(tag, &named, err);
+        if (status < 0)
+            return ocv_error_prefix(err, "--tag");
+        if (!named->tag)
+            return ocv_error_set(err, OCV_ERR_INVALID, "--tag %s: a name without digest is needed",
+                                 tag);
+        return asprintf(&pull->name, "%s:%s", named->name, named->tag) < 0 ? ocv_error_nomem(err)
+                                                                           : OCV_OK;
+    }
+    if (ref && ref->tag)
+        return asprintf(&pull->name, "%s:%s", ref->name, ref->tag) < 0 ? ocv_error_nomem(err)
+                                                                       : OCV_OK;
+    return OCV_OK;
+}
+
+static int no_match(struct pull *pull, struct ocv_error *err)
+{
+    size_t n = ocv_decision_rejected_count(pull->decision);
+    char name[80];
+    for (size_t i = 0; i < n && i < REJECTIONS_SHOWN && !pull->options->quiet; i++) {
+        ocv_auto_buffer reason;
+        ocv_buffer_init(&reason, TEXT_MAX);
+        struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
+        if (ocv_decision_reason(pull->decision, i, &reason, NULL) == OCV_OK && reason.data)
+            fprintf(stderr, "  %s: %s\n", explain_name(r.entry, name, sizeof(name)), reason.data);
+    }
+    if (n > REJECTIONS_SHOWN && !pull->options->quiet)
+        fprintf(stderr, "  and %zu more\n", n - REJECTIONS_SHOWN);
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s", pull->image.text,
+                  pull->cli->label ? "the variant asked for does not fit this host or does not exist"
+                                   : "no variant fits and there is no default entry");
+    ocv_error_hint(err, "variantctl explain %s", pull->image.text);
+    return OCV_ERR_NO_MATCH;
+}
+
+static int resolve(struct pull *pull, struct ocv_error *err)
+{
+    int status = image_resolve(pull->cli, &pull->image, &pull->decision, err);
+    if (status < 0)
+        return status;
+    const char *const *warnings;
+    size_t n = ocv_index_warnings(pull->image.index, &warnings);
+    for (size_t i = 0; i < n && !pull->options->quiet; i++)
+        cli_warn(pull->cli, "%s: %s", pull->image.text, warnings[i]);
+    pull->entry = ocv_decision_selected(pull->decision);
+    if (pull->entry && pull->cli->unchecked)
+        cli_warn(pull->cli, "%s: variant %s was not checked against this host", pull->image.text,
+                 pull->cli->label);
+    return pull->entry ? OCV_OK : no_match(pull, err);
+}
+
+static int print_reference(const struct pull *pull, struct ocv_error *err)
+{
+    char *text = pull_digest_reference(pull);
+    if (!text)
+        return ocv_error_nomem(err);
+    printf("%s\n", text);
+    free(text);
+    return cli_print("", 0, err);
+}
+
+static int read_child(struct pull *pull, struct ocv_error *err)
+{
+    struct ocv_descriptor descriptor;
+    int status = child_descriptor(pull->entry, &descriptor, err);
+    return status < 0 ? status
+                      : child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
+}
+
+static int print_result(const struct pull *pull, const char *where, struct ocv_error *err)
+{
+    if (progress_is_json(pull->progress)) {
+        progress_event(pull->progress, "done",
+                       json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:b}", "image", pull->image.text,
+                                 "digest", pull->entry->digest, "label", pull->entry->label, "name",
+                                 pull->name, "where", where, "cached", pull->cached));
+        return OCV_OK;
+    }
+    if (pull->options->quiet)
+        printf("%s\n", pull->entry->digest);
+    else
+        printf("Digest: %s\nStatus: %s %s\n%s%s%s\n", pull->entry->digest,
+               pull->cached ? "Up to date:" : "Downloaded", where, pull->name ? pull->name : "",
+               pull->name ? "  " : "", pull->entry->label ? pull->entry->label : "ordinary image");
+    return cli_print("", 0, err);
+}
+
+static int run(struct pull *pull, const struct sink *sink, const char *argument,
+               struct ocv_error *err)
+{
+    char where[512] = "";
+    int status = name_result(pull, err);
+    if (status == OCV_OK)
+        status = read_child(pull, err);
+    if (status == OCV_OK)
+        status = pull_announce(pull, err);
+    if (status == OCV_OK && pull->image.kind == OCV_DOCUMENT_MANIFEST)
+        status = pull_check_pinned(pull, err);
+    if (status < 0 || pull->options->dry_run)
+        return status;
+    status = sink->pull(pull, argument, where, sizeof(where), err);
+    progress_finish(pull->progress);
+    if (status < 0)
+        return status;
+    pull_record(pull);
+    return print_result(pull, where, err);
+}
+
+int pull_image(struct cli *cli, const struct pull_options *options, struct progress *progress,
+               const char *text, const struct sink *sink, const char *argument,
+               struct ocv_error *err)
+{
+    struct pull pull = {.cli = cli, .options = options, .progress = progress};
+    int status = image_open(cli, text, &pull.image, err);
+    if (status == OCV_OK)
+        status = resolve(&pull, err);
+    if (status == OCV_OK)
+        status = options->print_ref ? print_reference(&pull, err)
+                                    : run(&pull, sink, argument, err);
+    child_free(&pull.child);
+    ocv_decision_free(pull.decision);
+    image_close(&pull.image);
+    free(pull.name);
+    return status;
+}

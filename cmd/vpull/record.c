@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the node remembers of a resolution, and what a manifest says of itself when it is named by
+ * digest and no index can be asked. */
+#include "pull.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORD_MAX (64u * 1024)
+#define STATE_DIR "/var/lib/ocivariant"
+
+static const char *record_dir(char *out, size_t size)
+{
+    const char *state = getenv("OCV_STATE_DIR");
+    snprintf(out, size, "%s/resolved", state && *state ? state : STATE_DIR);
+    return out;
+}
+
+void pull_record(const struct pull *pull)
+{
+    char dir[4096];
+    struct ocv_error err = {0};
+    ocv_auto_buffer properties;
+    ocv_buffer_init(&properties, OCV_MANIFEST_MAX);
+    if (pull->image.kind != OCV_DOCUMENT_INDEX || !pull->entry->label)
+        return;
+    int status = OCV_OK;
+    for (size_t i = 0; i < pull->entry->n_properties && status == OCV_OK; i++) {
+        struct ocv_property p =
+            ocv_index_property(pull->image.index, pull->entry->properties[i]);
+        status = ocv_buffer_printf(&properties, &err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
+                                   p.feature, p.value);
+    }
+    struct ocv_record record = {.child = pull->entry->digest,
+                                .index = pull->image.top.digest,
+                                .label = pull->entry->label,
+                                .properties = properties.data ? properties.data : "",
+                                .reference = pull->image.text};
+    if (status == OCV_OK)
+        status = ocv_record_write(record_dir(dir, sizeof(dir)), &record, &err);
+    if (status < 0)
+        cli_say(pull->cli, "not recorded on this node: %s", err.message);
+}
+
+/* The two keys as label and properties: from the node's record, else from the config's labels. */
+static json_t *recorded(const struct pull *pull, struct ocv_buffer *text)
+{
+    char dir[4096];
+    if (ocv_record_read(record_dir(dir, sizeof(dir)), pull->entry->digest, text, NULL) < 0)
+        return NULL;
+    json_t *record = json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *pair = json_pack("{s:O, s:O}", OCV_ANNOTATION_LABEL, json_object_get(record, "label"),
+                             OCV_ANNOTATION_PROPERTIES, json_object_get(record, "properties"));
+    json_decref(record);
+    return pair;
+}
+
+static json_t *labelled(struct pull *pull, struct ocv_buffer *text)
+{
+    if (child_config(pull->cli, &pull->image, &pull->child, text, NULL) < 0)
+        return NULL;
+    json_t *config = json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
+    json_t *pair = json_pack("{s:O, s:O}", OCV_ANNOTATION_LABEL,
+                             json_object_get(labels, OCV_ANNOTATION_LABEL),
+                             OCV_ANNOTATION_PROPERTIES,
+                             json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
+    json_decref(config);
+    return pair;
+}
+
+/* An index of one entry with these annotations, resolved for this host. */
+static int judge(struct pull *pull, json_t *annotations, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto(ocv_decision) decision = NULL;
+    json_t *root = json_pack("{s:i, s:[{s:s, s:s, s:I, s:O}]}", "schemaVersion", 2, "manifests",
+                             "mediaType", pull->entry->media_type, "digest", pull->entry->digest,
+                             "size", (json_int_t)pull->entry->size, "annotations", annotations);
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    json_decref(root);
+    int status = text ? ocv_index_parse(text, strlen(text), NULL, &index, err)
+                      : ocv_error_nomem(err);
+    free(text);
+    struct ocv_resolve_options options = {.config = pull->cli->config,
+                                          .platform = pull->cli->platform};
+    if (status == OCV_OK)
+        status = ocv_resolve(index, pull->cli->profile, &options, &decision, err);
+    if (status < 0 || ocv_decision_selected(decision))
+        return status;
+    ocv_auto_buffer reason;
+    ocv_buffer_init(&reason, RECORD_MAX);
+    status = ocv_decision_reason(decision, 0, &reason, err);
+    if (status == OCV_OK)
+        cli_warn(pull->cli, "%s does not fit this host: %s", pull->image.text,
+                 reason.data ? reason.data : "");
+    return status;
+}
+
+int pull_check_pinned(struct pull *pull, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    if (!pull->image.reference || !pull->image.reference->digest)
+        return OCV_OK;
+    json_t *annotations = recorded(pull, &text);
+    ocv_buffer_free(&text);
+    if (!annotations)
+        annotations = labelled(pull, &text);
+    int status = annotations ? judge(pull, annotations, err) : OCV_OK;
+    json_decref(annotations);
+    return status;
+}
