@@ -31,8 +31,8 @@ static int announce_text(struct pull *pull, const char *matched, int64_t bytes, 
     const struct ocv_entry *entry = pull->entry;
     bool variant = entry->kind == OCV_ENTRY_VARIANT;
     progress_message(pull->progress, "%s: %s%s%s%s", pull->image.text,
-                     entry->label ? entry->label : "ordinary image",
-                     variant ? " (matched " : "", variant ? matched : "", variant ? ")" : "");
+                     entry->label ? entry->label : "ordinary image", variant ? " (matched " : "",
+                     variant ? matched : "", variant ? ")" : "");
     progress_message(pull->progress, "%s in %zu layer%s%s%s%s", format_bytes(bytes, size), layers,
                      layers == 1 ? "" : "s", others >= 0 ? "; the default entry is " : "",
                      others >= 0 ? format_bytes(others, other) : "", "");
@@ -43,8 +43,7 @@ static json_t *decision_event(const struct pull *pull, int64_t bytes, int64_t ot
 {
     json_t *matched = json_array();
     uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
-    size_t n =
-        ocv_decision_matched(pull->decision, pull->entry, ids, OCV_ENTRY_PROPERTIES_MAX);
+    size_t n = ocv_decision_matched(pull->decision, pull->entry, ids, OCV_ENTRY_PROPERTIES_MAX);
     for (size_t i = 0; i < n; i++) {
         struct ocv_property p = ocv_index_property(pull->image.index, ids[i]);
         json_array_append_new(matched, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
@@ -62,8 +61,8 @@ int pull_announce(struct pull *pull, struct ocv_error *err)
     if (pull->options->quiet && !pull->options->dry_run)
         return OCV_OK;
     int64_t bytes = child_bytes(&pull->child), others = default_bytes(pull);
-    int status = explain_matched(&pull->image, pull->decision, pull->entry, MATCHED_SHOWN, &matched,
-                                 err);
+    int status =
+        explain_matched(&pull->image, pull->decision, pull->entry, MATCHED_SHOWN, &matched, err);
     if (status < 0)
         return status;
     if (progress_is_json(pull->progress)) {

@@ -58,8 +58,9 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     if (n > REJECTIONS_SHOWN && !pull->options->quiet)
         fprintf(stderr, "  and %zu more\n", n - REJECTIONS_SHOWN);
     ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s", pull->image.text,
-                  pull->cli->label ? "the variant asked for does not fit this host or does not exist"
-                                   : "no variant fits and there is no default entry");
+                  pull->cli->label
+                      ? "the variant asked for does not fit this host or does not exist"
+                      : "no variant fits and there is no default entry");
     ocv_error_hint(err, "variantctl explain %s", pull->image.text);
     return OCV_ERR_NO_MATCH;
 }
@@ -146,8 +147,7 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
     if (status == OCV_OK)
         status = resolve(&pull, err);
     if (status == OCV_OK)
-        status = options->print_ref ? print_reference(&pull, err)
-                                    : run(&pull, sink, argument, err);
+        status = options->print_ref ? print_reference(&pull, err) : run(&pull, sink, argument, err);
     child_free(&pull.child);
     ocv_decision_free(pull.decision);
     image_close(&pull.image);

@@ -12,10 +12,10 @@
 
 /** What the command line says beside the options that all commands share. */
 struct pull_options {
-    const char *to;        /**< --to, or the configuration's, or NULL: the first engine */
-    const char *tag;       /**< --tag: name of the result */
-    const char *ns;        /**< -n: containerd namespace */
-    unsigned jobs;         /**< layers at once, 0: the default */
+    const char *to;  /**< --to, or the configuration's, or NULL: the first engine */
+    const char *tag; /**< --tag: name of the result */
+    const char *ns;  /**< -n: containerd namespace */
+    unsigned jobs;   /**< layers at once, 0: the default */
     bool dry_run, print_ref, quiet;
     struct plugin_globals docker; /**< docker's own global options */
 };
@@ -28,8 +28,8 @@ struct pull {
     struct ocv_decision *decision;
     const struct ocv_entry *entry; /**< the chosen one */
     struct child child;            /**< its manifest; read by pull_child */
-    char *name;                    /**< what the result is to be called, "host/repo:tag"; may be NULL */
-    bool cached;                   /**< the sink had everything already */
+    char *name;  /**< what the result is to be called, "host/repo:tag"; may be NULL */
+    bool cached; /**< the sink had everything already */
 };
 
 /** Resolve and pull one image into `sink`; prints the result. Returns a status. */
@@ -40,8 +40,8 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
 /** "repo@sha256:..." of the chosen manifest; NULL without memory. The caller frees it. */
 char *pull_digest_reference(const struct pull *pull);
 /** Fetch the chosen image into a layout with progress shown. */
-int pull_to_layout(struct pull *pull, struct ocv_layout *layout, struct ocv_error *err)
-    OCV_WARN_UNUSED;
+int pull_to_layout(struct pull *pull, struct ocv_layout *layout,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Warn when a manifest that was named by digest says of itself that it does not fit. */
 int pull_check_pinned(struct pull *pull, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Remember on the node what was resolved; failure only shows with -v. */

@@ -26,8 +26,7 @@ void pull_record(const struct pull *pull)
         return;
     int status = OCV_OK;
     for (size_t i = 0; i < pull->entry->n_properties && status == OCV_OK; i++) {
-        struct ocv_property p =
-            ocv_index_property(pull->image.index, pull->entry->properties[i]);
+        struct ocv_property p = ocv_index_property(pull->image.index, pull->entry->properties[i]);
         status = ocv_buffer_printf(&properties, &err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
                                    p.feature, p.value);
     }
@@ -61,10 +60,9 @@ static json_t *labelled(struct pull *pull, struct ocv_buffer *text)
         return NULL;
     json_t *config = json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
     json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
-    json_t *pair = json_pack("{s:O, s:O}", OCV_ANNOTATION_LABEL,
-                             json_object_get(labels, OCV_ANNOTATION_LABEL),
-                             OCV_ANNOTATION_PROPERTIES,
-                             json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
+    json_t *pair =
+        json_pack("{s:O, s:O}", OCV_ANNOTATION_LABEL, json_object_get(labels, OCV_ANNOTATION_LABEL),
+                  OCV_ANNOTATION_PROPERTIES, json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
     json_decref(config);
     return pair;
 }
@@ -79,8 +77,8 @@ static int judge(struct pull *pull, json_t *annotations, struct ocv_error *err)
                              "size", (json_int_t)pull->entry->size, "annotations", annotations);
     char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
     json_decref(root);
-    int status = text ? ocv_index_parse(text, strlen(text), NULL, &index, err)
-                      : ocv_error_nomem(err);
+    int status =
+        text ? ocv_index_parse(text, strlen(text), NULL, &index, err) : ocv_error_nomem(err);
     free(text);
     struct ocv_resolve_options options = {.config = pull->cli->config,
                                           .platform = pull->cli->platform};

@@ -9,8 +9,8 @@
 #include "pull.h"
 
 struct sink {
-    const char *name;      /**< as in --to */
-    bool takes_argument;   /**< "NAME:ARGUMENT" */
+    const char *name;    /**< as in --to */
+    bool takes_argument; /**< "NAME:ARGUMENT" */
     /** Does the engine answer? NULL: never a default. */
     bool (*available)(struct cli *cli, const struct pull_options *options);
     /** Bring the chosen image there and name it. `where` (may stay empty) tells the user. */

@@ -16,7 +16,10 @@ static void show(void *data, size_t i, int64_t done, bool finished, bool cached)
     struct transfer *t = data;
     t->fetched = t->fetched || !cached;
     progress_set(t->pull->progress, t->rows[i],
-                 cached ? LAYER_CACHED : finished ? LAYER_DONE : LAYER_DOWNLOADING, done, -1);
+                 cached     ? LAYER_CACHED
+                 : finished ? LAYER_DONE
+                            : LAYER_DOWNLOADING,
+                 done, -1);
 }
 
 int pull_to_layout(struct pull *pull, struct ocv_layout *layout, struct ocv_error *err)
@@ -63,7 +66,8 @@ static int pull_oci(struct pull *pull, const char *argument, char *where, size_t
     if (!ok || !dir)
         status = ocv_error_set(err, OCV_ERR_INVALID, "--to oci:%s: give oci:DIR[:TAG]", argument);
     else if (tag && !ocv_tag_valid(tag))
-        status = ocv_error_set(err, OCV_ERR_INVALID, "--to oci:%s: '%s' is not a tag", argument, tag);
+        status =
+            ocv_error_set(err, OCV_ERR_INVALID, "--to oci:%s: '%s' is not a tag", argument, tag);
     if (status == OCV_OK)
         status = ocv_layout_open(dir, OCV_LAYOUT_CREATE, &layout, err);
     if (status == OCV_OK)

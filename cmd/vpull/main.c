@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* vpull: docker pull, with the variant that was built for this machine. */
+#include "sink.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPTION_DRY_RUN = 1,
+    OPTION_PRINT_REF,
+    OPTION_PROGRESS,
+    OPTION_TAG,
+    OPTION_JOBS,
+};
+
+static const struct option options_table[] = {
+    {"to", required_argument, NULL, CLI_OPTION_FLAG},
+    {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
+    {"print-ref", no_argument, NULL, OPTION_PRINT_REF},
+    {"quiet", no_argument, NULL, 'q'},
+    {"progress", required_argument, NULL, OPTION_PROGRESS},
+    {"tag", required_argument, NULL, OPTION_TAG},
+    {"jobs", required_argument, NULL, OPTION_JOBS},
+    {"namespace", required_argument, NULL, 'n'},
+    CLI_RESOLVE_OPTIONS,
+    CLI_REGISTRY_OPTIONS,
+    CLI_COMMON_OPTIONS,
+    CLI_OPTIONS_END};
+
+static volatile int interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void print_help(void)
+{
+    fputs("Usage: vpull [OPTIONS] IMAGE...\n\n"
+          "Pull the variant of IMAGE that was built for this machine. IMAGE is REPO[:TAG],\n"
+          "REPO@DIGEST of an index or a manifest, or oci:DIR[:TAG].\n\nOptions:\n"
+          "  --to SINK                docker, podman, containerd, nerdctl, oci:DIR[:TAG] or\n"
+          "                           docker-archive:FILE; default: the first engine that answers\n"
+          "  --dry-run                show the decision and the bytes, pull nothing\n"
+          "  --print-ref              print repo@sha256:... of the choice, pull nothing\n"
+          "  -q, --quiet              print the digest only\n"
+          "  --progress auto|plain|json\n"
+          "  --tag NAME               name of the result, for an IMAGE named by digest\n"
+          "  --jobs N                 layers at once (default 4)\n"
+          "  -n, --namespace NS       containerd namespace\n",
+          stdout);
+    fputs(CLI_RESOLVE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
+}
+
+struct settings {
+    struct pull_options pull;
+    enum progress_mode mode;
+    bool done; /* --help and the like: nothing more to do */
+};
+
+static int read_jobs(const char *text, unsigned *out, struct ocv_error *err)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    if (*end || !*text || n < 1 || n > 64)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--jobs: '%.20s' is not a number from 1 to 64",
+                             text);
+    *out = (unsigned)n;
+    return OCV_OK;
+}
+
+static int read_mode(const char *text, enum progress_mode *out, struct ocv_error *err)
+{
+    static const struct {
+        const char *name;
+        enum progress_mode mode;
+    } modes[] = {{"auto", PROGRESS_AUTO}, {"plain", PROGRESS_PLAIN}, {"json", PROGRESS_JSON}};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+        if (!strcmp(text, modes[i].name)) {
+            *out = modes[i].mode;
+            return OCV_OK;
+        }
+    return ocv_error_set(err, OCV_ERR_INVALID, "--progress: '%.20s' is not auto, plain or json",
+                         text);
+}
+
+static int own_option(struct cli *cli, struct settings *s, int value, struct ocv_error *err)
+{
+    switch (value) {
+    case OPTION_DRY_RUN:
+        s->pull.dry_run = true;
+        return OCV_OK;
+    case OPTION_PRINT_REF:
+        s->pull.print_ref = true;
+        return OCV_OK;
+    case 'q':
+        s->pull.quiet = true;
+        return OCV_OK;
+    case 'n':
+        s->pull.ns = optarg;
+        return OCV_OK;
+    case OPTION_TAG:
+        s->pull.tag = optarg;
+        return OCV_OK;
+    case OPTION_JOBS:
+        return read_jobs(optarg, &s->pull.jobs, err);
+    case OPTION_PROGRESS:
+        return read_mode(optarg, &s->mode, err);
+    case CLI_OPTION_HELP:
+        print_help();
+        s->done = true;
+        return OCV_OK;
+    case CLI_OPTION_VERSION:
+        cli_print_version(cli);
+        s->done = true;
+        return OCV_OK;
+    default:
+        return 1;
+    }
+}
+
+/* Returns 0 or the exit code. */
+static int read_options(struct cli *cli, struct settings *s, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    int value, index = 0;
+    while (!s->done && (value = getopt_long(argc, argv, ":vqn:", options_table, &index)) != -1) {
+        int taken = cli_option(cli, value, options_table, index, &err);
+        int status = taken == 0 ? own_option(cli, s, value, &err) : 0;
+        if (taken < 0 || status < 0)
+            return cli_fail(cli, &err);
+        if (status > 0)
+            return cli_bad_option(cli, argv, value);
+    }
+    if (s->done)
+        return 0;
+    size_t images = (size_t)(argc - optind);
+    if (images == 0)
+        ocv_error_set(&err, OCV_ERR_INVALID, "no image named");
+    else if (s->pull.tag && images > 1)
+        ocv_error_set(&err, OCV_ERR_INVALID, "--tag names one result, %zu images are given",
+                      images);
+    else if (s->pull.dry_run && s->pull.print_ref)
+        ocv_error_set(&err, OCV_ERR_INVALID, "--dry-run and --print-ref exclude each other");
+    else
+        return 0;
+    ocv_error_hint(&err, "vpull --help");
+    return cli_fail(cli, &err);
+}
+
+/* All images are tried; the first failure's code counts. */
+static int pull_all(struct cli *cli, const struct pull_options *options, struct progress *progress,
+                    char **images)
+{
+    const struct sink *sink = NULL;
+    char *argument = NULL;
+    struct ocv_error err = {0};
+    int code = 0;
+    bool pulls = !options->dry_run && !options->print_ref;
+    if (pulls && sink_choose(cli, options, &sink, &argument, &err) < 0)
+        return cli_fail(cli, &err);
+    if (pulls && !options->to && !options->quiet)
+        progress_message(progress, "pulling to %s%s%s", sink->name, *argument ? ":" : "", argument);
+    for (size_t i = 0; images[i] && !interrupted; i++) {
+        err = (struct ocv_error){0};
+        int status = pull_image(cli, options, progress, images[i], sink, argument, &err);
+        progress_finish(progress);
+        int now = status < 0 ? cli_fail(cli, &err) : 0;
+        code = code ? code : now;
+    }
+    free(argument);
+    return interrupted ? 130 : code;
+}
+
+static int run(struct cli *cli, struct settings *s, char **images)
+{
+    struct ocv_error err = {0};
+    struct progress *progress = NULL;
+    enum progress_mode mode = s->pull.quiet || s->pull.print_ref ? PROGRESS_QUIET : s->mode;
+    int status = cli_load(cli, &err);
+    if (status == OCV_OK)
+        status = progress_new(mode, stderr, NULL, &progress, &err);
+    if (status < 0)
+        return cli_fail(cli, &err);
+    const char *to = ocv_config_get(cli->config, "to");
+    if (to)
+        s->pull.to = to;
+    int code = pull_all(cli, &s->pull, progress, images);
+    progress_free(progress);
+    return code;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli;
+    struct settings settings = {0};
+    struct plugin_args plugin;
+    cli_init(&cli, "vpull");
+    plugin_parse(argc, argv, &plugin);
+    switch (plugin.call) {
+    case PLUGIN_METADATA:
+        plugin_print_metadata(stdout);
+        return 0;
+    case PLUGIN_COMPLETION:
+        return 0;
+    case PLUGIN_HOOK:
+        plugin_print_hook(stdout, argv[argc - 1]);
+        return 0;
+    case PLUGIN_HELP:
+        print_help();
+        return 0;
+    case PLUGIN_RUN:
+        settings.pull.to = "docker";
+        settings.pull.docker = plugin.globals;
+        plugin_watch(&interrupted);
+        break;
+    case PLUGIN_NONE:
+        break;
+    }
+    catch_signals();
+    cli.interrupted = &interrupted;
+    int skip = plugin.call == PLUGIN_RUN ? plugin.first - 1 : 0;
+    argv[skip] = argv[0];
+    int code = read_options(&cli, &settings, argc - skip, argv + skip);
+    if (code == 0 && !settings.done)
+        code = run(&cli, &settings, argv + skip + optind);
+    cli_free(&cli);
+    return code;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/**
+ * @file sink_archive.h
+ * An image fetched into a temporary layout, for sinks that take a whole archive.
+ */
+#ifndef VPULL_SINK_ARCHIVE_H
+#define VPULL_SINK_ARCHIVE_H
+
+#include "sink.h"
+
+struct staging {
+    char dir[4096];
+    struct ocv_layout *layout;
+};
+
+/** Fetch the chosen image into a fresh folder beside the file `near` (same file system), or in
+ * TMPDIR when NULL. staging_remove in every case. */
+int staging_fetch(struct pull *pull, const char *near, struct staging *out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Write it as a docker-archive tar under the result's name. */
+int staging_write(const struct pull *pull, const struct staging *staging, int fd,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+void staging_remove(struct staging *staging);
+
+#endif
