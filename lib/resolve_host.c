@@ -35,6 +35,15 @@ static uint32_t namespace_rank(const struct ocv_index *index, const struct ocv_c
     return (uint32_t)(users + place);
 }
 
+/* "0000:3b:00.0" and nvidia-smi's "00000000:3B:00.0" are one address. */
+static bool same_address(const char *a, const char *b)
+{
+    const char *colon_a = strchr(a, ':'), *colon_b = strchr(b, ':');
+    if (!colon_a || !colon_b || !strchr(colon_a + 1, ':') || !strchr(colon_b + 1, ':'))
+        return false;
+    return !strcasecmp(a + strspn(a, "0"), b + strspn(b, "0"));
+}
+
 /* Device ids: PCI index, PCI address (domain may be left out) or UUID. */
 static bool device_is(const struct ocv_device *device, const char *text)
 {
@@ -45,7 +54,7 @@ static bool device_is(const struct ocv_device *device, const char *text)
     if (device->uuid && !strcasecmp(device->uuid, text))
         return true;
     size_t id = strlen(device->id), want = strlen(text);
-    return !strcasecmp(device->id, text) ||
+    return !strcasecmp(device->id, text) || same_address(device->id, text) ||
            (want + 5 == id && device->id[4] == ':' && !strcasecmp(device->id + 5, text));
 }
 
