@@ -327,8 +327,8 @@ static int set_map_piece(struct ocv_config *c, const char *key, const char *ns, 
         return ocv_config_add_policy(c, ns, value, err);
     if (!strcmp(key, "devices")) {
         int status = ocv_config_add_device(c, ns, NULL, err);
-        struct ocv_span rest = {value, strlen(value)}, piece;
-        while (status == OCV_OK && ocv_span_split(&rest, ',', &piece)) {
+        struct ocv_span rest = ocv_span_trim((struct ocv_span){value, strlen(value)}), piece;
+        while (status == OCV_OK && rest.len && ocv_span_split(&rest, ',', &piece)) {
             char *text = piece_text(piece);
             status = text ? ocv_config_add_device(c, ns, text, err) : ocv_error_nomem(err);
             free(text);
@@ -341,7 +341,8 @@ static int set_map_piece(struct ocv_config *c, const char *key, const char *ns, 
     char *name = piece_text(parts[0]), *feature = piece_text(parts[1]);
     int status = name && feature ? ocv_config_add_override(c, name, feature, NULL, err)
                                  : ocv_error_nomem(err);
-    while (status == OCV_OK && ocv_span_split(&rest, ',', &piece)) {
+    rest = ocv_span_trim(rest); /* nothing after "=": an empty list, "not supported" */
+    while (status == OCV_OK && rest.len && ocv_span_split(&rest, ',', &piece)) {
         char *text = piece_text(piece);
         status = text ? ocv_config_add_override(c, name, feature, text, err) : ocv_error_nomem(err);
         free(text);
