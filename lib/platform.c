@@ -53,7 +53,7 @@ static const char *normal_variant(const char *architecture, const char *variant)
     return v;
 }
 
-static const char *normal_architecture(const char *architecture)
+const char *ocv_platform_architecture(const char *architecture)
 {
     for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
         if (!strcmp(architecture, aliases[i].from))
@@ -135,15 +135,15 @@ static int own_place(const char *architecture, const char *host, const char *ent
 
 bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b)
 {
-    return !strcmp(normal_architecture(skip_zero(a->architecture)),
-                   normal_architecture(skip_zero(b->architecture)));
+    return !strcmp(ocv_platform_architecture(skip_zero(a->architecture)),
+                   ocv_platform_architecture(skip_zero(b->architecture)));
 }
 
 static int match_architecture(const struct ocv_platform *host, const struct ocv_platform *entry,
                               const char **why)
 {
-    const char *ha = normal_architecture(skip_zero(host->architecture));
-    const char *ea = normal_architecture(skip_zero(entry->architecture));
+    const char *ha = ocv_platform_architecture(skip_zero(host->architecture));
+    const char *ea = ocv_platform_architecture(skip_zero(entry->architecture));
     const char *hv = normal_variant(ha, host->variant), *ev = normal_variant(ea, entry->variant);
     *why = "variant";
     if (!strcmp(ha, ea))

@@ -402,6 +402,8 @@ static int choose_platform(struct ocv_decision *d, struct request *request, stru
         own.os = "linux";
     if (!own.architecture && !asked)
         return ocv_error_set(err, OCV_ERR_INVALID, "the profile names no platform");
+    if (own.architecture)
+        own.architecture = ocv_platform_architecture(own.architecture);
     if (own.architecture && !own.variant)
         own.variant = profile_level(d->profile, own.architecture);
     d->platform = own;

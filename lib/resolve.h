@@ -87,6 +87,8 @@ const struct ocv_slot *ocv_rejection_slot(const struct ocv_decision *d,
                                           const struct ocv_rejection *r);
 const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
                                              const struct ocv_slot *slot);
+/** The architecture in OCI's spelling ("x86_64" -> "amd64"). */
+const char *ocv_platform_architecture(const char *architecture);
 bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b);
 
 #endif
