@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* docker-archive: a tar stream of manifest.json, the image config and the layers, as `docker load`,
- * `podman load` and skopeo read it. Layers go in as they are (readers detect gzip themselves); zstd
+/* An image as one tar stream that is two formats at once, as `docker save` has written since 25:
+ * manifest.json names config and layers for `docker load`, `podman load` and skopeo's
+ * docker-archive; oci-layout and index.json make it an OCI archive, from which containerd imports
+ * the very manifest, digest kept. Layers go in as they are (readers detect gzip themselves); zstd
  * is refused, since engines before 2022 cannot read it and nothing is recompressed here. */
 #include "store.h"
 
@@ -13,11 +15,12 @@
 
 #define COPY_BYTES (256u * 1024)
 #define MEDIA_TYPE_DOCKER_CONFIG "application/vnd.docker.container.image.v1+json"
-#define MEMBER_MAX 80 /* "<64 hex>.json" */
+#define MEMBER_MAX (OCV_DIGEST_MAX + 16) /* "blobs/ALGORITHM/HEX" */
 
 struct archive {
     const struct ocv_layout *layout;
     const struct ocv_manifest *manifest;
+    struct ocv_descriptor top; /* of the manifest */
     int fd;
 };
 
@@ -55,11 +58,10 @@ static int put_padding(const struct archive *archive, int64_t size, struct ocv_e
     return put(archive, zeros, ocv_tar_padding(size), err);
 }
 
-/* Names inside the archive are tied together by manifest.json only; 64 digits of a sha512 do. */
-static void member_name(const struct ocv_descriptor *blob, const char *suffix,
-                        char name[MEMBER_MAX])
+static void member_name(const struct ocv_descriptor *blob, char name[MEMBER_MAX])
 {
-    snprintf(name, MEMBER_MAX, "%.64s.%s", strchr(blob->digest, ':') + 1, suffix);
+    const char *hex = strchr(blob->digest, ':');
+    snprintf(name, MEMBER_MAX, "blobs/%.*s/%s", (int)(hex - blob->digest), blob->digest, hex + 1);
 }
 
 /* Copy exactly `size` bytes and compare their digest. */
@@ -95,10 +97,10 @@ static int copy_verified(const struct archive *archive, const struct ocv_descrip
 }
 
 static int put_blob(const struct archive *archive, const struct ocv_descriptor *blob,
-                    const char *suffix, struct ocv_error *err)
+                    struct ocv_error *err)
 {
     char name[MEMBER_MAX];
-    member_name(blob, suffix, name);
+    member_name(blob, name);
     ocv_auto_fd int fd = -1;
     ocv_auto(ocv_hasher) hasher = NULL;
     int status = ocv_layout_open_blob(archive->layout, blob->digest, &fd, NULL, err);
@@ -166,10 +168,10 @@ static int format_manifest(const struct archive *archive, const char *const *nam
     for (size_t i = 0; ok && i < n; i++)
         ok = json_array_append_new(tags, json_string(names[i])) == 0;
     for (size_t i = 0; ok && i < ocv_manifest_layer_count(archive->manifest); i++) {
-        member_name(ocv_manifest_layer(archive->manifest, i), "tar", member);
+        member_name(ocv_manifest_layer(archive->manifest, i), member);
         ok = json_array_append_new(layers, json_string(member)) == 0;
     }
-    member_name(ocv_manifest_config(archive->manifest), "json", member);
+    member_name(ocv_manifest_config(archive->manifest), member);
     ocv_auto_json *root =
         ok ? json_pack("[{s:s, s:O, s:O}]", "Config", member, "RepoTags", tags, "Layers", layers)
            : NULL;
@@ -190,22 +192,91 @@ static bool seen_before(const struct ocv_manifest *manifest, size_t layer)
     return false;
 }
 
-static int write_members(const struct archive *archive, const struct ocv_buffer *manifest,
-                         struct ocv_error *err)
+/* index.json: the manifest under each name, as containerd and skopeo look names up. */
+static int format_index(const struct archive *archive, const char *const *names, size_t n,
+                        struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto_json *manifests = json_array();
+    bool ok = manifests != NULL;
+    for (size_t i = 0; ok && i < (n ? n : 1); i++) {
+        const char *name = n ? names[i] : NULL, *tag = name ? strrchr(name, ':') : NULL;
+        json_t *entry = json_pack("{s:s, s:s, s:I}", "mediaType", archive->top.media_type, "digest",
+                                  archive->top.digest, "size", (json_int_t)archive->top.size);
+        if (name)
+            ok = json_object_set_new(entry, "annotations",
+                                     json_pack("{s:s, s:s}", OCV_ANNOTATION_IMAGE_NAME, name,
+                                               OCV_ANNOTATION_REF_NAME, tag ? tag + 1 : name)) == 0;
+        ok = json_array_append_new(manifests, entry) == 0 && ok;
+    }
+    ocv_auto_json *root = ok ? json_pack("{s:i, s:s, s:O}", "schemaVersion", 2, "mediaType",
+                                         OCV_MEDIA_TYPE_INDEX, "manifests", manifests)
+                             : NULL;
+    if (!root)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "cannot write index.json of the archive: "
+                             "a name is not UTF-8, or out of memory");
+    return ocv_json_append(root, JSON_COMPACT, out, err);
+}
+
+static int put_text(const struct archive *archive, const char *name, const void *text, size_t len,
+                    struct ocv_error *err)
+{
+    int status = put_header(archive, name, (int64_t)len, err);
+    if (status == OCV_OK)
+        status = put(archive, text, len, err);
+    return status < 0 ? status : put_padding(archive, (int64_t)len, err);
+}
+
+/* The small files first: readers that stream learn at once what the rest is. */
+static int write_head(const struct archive *archive, const char *const *names, size_t n,
+                      struct ocv_error *err)
+{
+    static const char version[] = "{\"imageLayoutVersion\":\"1.0.0\"}";
+    ocv_auto_buffer index;
+    ocv_auto_buffer manifest;
+    ocv_buffer_init(&index, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&manifest, OCV_MANIFEST_MAX);
+    int status = format_index(archive, names, n, &index, err);
+    if (status == OCV_OK)
+        status = format_manifest(archive, names, n, &manifest, err);
+    if (status == OCV_OK)
+        status = put_text(archive, "oci-layout", version, sizeof(version) - 1, err);
+    if (status == OCV_OK)
+        status = put_text(archive, "index.json", index.data, index.len, err);
+    if (status == OCV_OK)
+        status = put_text(archive, "manifest.json", manifest.data, manifest.len, err);
+    return status;
+}
+
+static int write_blobs(const struct archive *archive, struct ocv_error *err)
 {
     static const char end[2 * OCV_TAR_BLOCK];
-    int status = put_header(archive, "manifest.json", (int64_t)manifest->len, err);
+    int status = put_blob(archive, &archive->top, err);
     if (status == OCV_OK)
-        status = put(archive, manifest->data, manifest->len, err);
-    if (status == OCV_OK)
-        status = put_padding(archive, (int64_t)manifest->len, err);
-    if (status == OCV_OK)
-        status = put_blob(archive, ocv_manifest_config(archive->manifest), "json", err);
+        status = put_blob(archive, ocv_manifest_config(archive->manifest), err);
     size_t n = ocv_manifest_layer_count(archive->manifest);
     for (size_t i = 0; status == OCV_OK && i < n; i++)
         if (!seen_before(archive->manifest, i))
-            status = put_blob(archive, ocv_manifest_layer(archive->manifest, i), "tar", err);
+            status = put_blob(archive, ocv_manifest_layer(archive->manifest, i), err);
     return status < 0 ? status : put(archive, end, sizeof(end), err);
+}
+
+/* The manifest's descriptor; its media type may stand in the body alone, or nowhere. */
+static int describe(struct archive *archive, const char *digest, const struct ocv_buffer *text,
+                    struct ocv_error *err)
+{
+    const char *type = NULL;
+    ocv_auto_json *root = NULL;
+    int status = ocv_json_load("manifest", text->data, text->len, OCV_MANIFEST_MAX, &root, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(root, "manifest", "mediaType", &type, err);
+    if (status < 0)
+        return status;
+    snprintf(archive->top.media_type, sizeof(archive->top.media_type), "%s",
+             type ? type : OCV_MEDIA_TYPE_MANIFEST);
+    snprintf(archive->top.digest, sizeof(archive->top.digest), "%s", digest);
+    archive->top.size = (int64_t)text->len;
+    return OCV_OK;
 }
 
 int ocv_archive_write(const struct ocv_layout *layout, const char *manifest_digest,
@@ -219,10 +290,11 @@ int ocv_archive_write(const struct ocv_layout *layout, const char *manifest_dige
         status = ocv_manifest_parse(text.data, text.len, NULL, &manifest, err);
     if (status < 0)
         return status;
-    const struct archive archive = {layout, manifest, fd};
-    status = check_image(&archive, err);
-    ocv_buffer_free(&text);
+    struct archive archive = {.layout = layout, .manifest = manifest, .fd = fd};
+    status = describe(&archive, manifest_digest, &text, err);
     if (status == OCV_OK)
-        status = format_manifest(&archive, names, n, &text, err);
-    return status < 0 ? status : write_members(&archive, &text, err);
+        status = check_image(&archive, err);
+    if (status == OCV_OK)
+        status = write_head(&archive, names, n, err);
+    return status < 0 ? status : write_blobs(&archive, err);
 }

@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-/* 2 MiB for each writer: chunks that fit a core's cache, and enough of them to ride out a stall. */
-#define OCV_WRITER_CHUNK (512u * 1024)
+/* 1 MiB for each writer: chunks that fit a core's cache, and enough of them to ride out a stall. */
+#define OCV_WRITER_CHUNK (256u * 1024)
 #define OCV_WRITER_CHUNKS 4u
 
 enum ocv_blob_writer_end {
