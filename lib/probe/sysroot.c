@@ -156,12 +156,14 @@ static int read_all(int fd, const char *path, struct ocv_buffer *out, struct ocv
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+            return ocv_error_set(err, OCV_ERR_IO, "/%s: %s", path, strerror(errno));
         if (n == 0)
             return OCV_OK;
         int status = ocv_buffer_append(out, block, (size_t)n, err);
-        if (status < 0)
-            return ocv_error_prefix(err, "%s", path);
+        if (status < 0) {
+            ocv_error_prefix(err, "/%s", path);
+            return status;
+        }
     }
 }
 
@@ -189,8 +191,10 @@ bool ocv_sysroot_line(int root, const char *path, char *out, size_t size)
     ocv_buffer_init(&text, 4096);
     if (ocv_sysroot_read(root, path, &text, NULL) < 0 || text.len == 0)
         return false;
-    const char *start = text.data + strspn(text.data, " \t");
-    size_t len = strcspn(start, "\n");
+    const char *end = memchr(text.data, '\n', text.len);
+    size_t blanks = strspn(text.data, " \t");
+    const char *start = text.data + blanks;
+    size_t len = (end ? (size_t)(end - text.data) : text.len) - blanks;
     while (len > 0 && isspace((unsigned char)start[len - 1]))
         len--;
     if (len == 0 || len >= size)
