@@ -12,7 +12,7 @@ DATADIR  ?= $(PREFIX)/share/ocivariant
 CC       ?= cc
 OPT      ?= -O2 -g
 WERROR   ?= -Werror
-WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wconversion -Wno-format-truncation
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wconversion -Wno-unknown-warning-option -Wno-format-truncation
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer
 SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -87,4 +87,4 @@ bench-quick: deps
 
 # for clang-tidy and cppcheck
 print-cflags: $(GENERATED)
-	@echo '$(CFLAGS_ALL)'
+	$(info $(CFLAGS_ALL)) @:

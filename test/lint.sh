@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Lint: what a machine can say about how the code reads.
+#
+#   test/lint.sh [NAME...]     --list names them; without a name: all
+#
+# Only files that git knows (or would add) are looked at. OCV_BUILD: a folder with generated headers.
+# shellcheck disable=SC2317 # functions are called by their names
+set -u
+
+cd "$(dirname "$0")/.." || exit 2
+build=${OCV_BUILD:-build}
+jobs=$(nproc)
+
+files() # PATTERN...
+{
+    git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
+        [ ! -e "$file" ] || printf '%s\n' "$file"
+    done
+}
+
+# Lines found are faults.
+none()
+{
+    local found
+    found=$(cat)
+    [ -n "$found" ] || return 0
+    printf '%s\n' "$1" "$found"
+    return 1
+}
+
+# Source lines without comments and with the place in front, strings kept or emptied.
+code() # keep|empty FILE...
+{
+    awk -v strings="$1" '
+    FNR == 1 { comment = 0 }
+    {
+        out = ""
+        n = length($0)
+        for (i = 1; i <= n; i++) {
+            c = substr($0, i, 1)
+            two = substr($0, i, 2)
+            if (comment) {
+                if (two == "*/") { comment = 0; i++ }
+            } else if (two == "/*") {
+                comment = 1; i++
+            } else if (two == "//") {
+                break
+            } else if (c == "\"" || c == "\047") {
+                literal = c
+                for (i++; i <= n && substr($0, i, 1) != c; i++) {
+                    literal = literal substr($0, i, 1)
+                    if (substr($0, i, 1) == "\\") literal = literal substr($0, ++i, 1)
+                }
+                out = out (strings == "keep" ? literal c : c c)
+            } else {
+                out = out c
+            }
+        }
+        if (out != "") print FILENAME ":" FNR ": " out
+    }' "${@:2}"
+}
+
+lint_format()
+{
+    files '*.c' '*.h' '*.cc' | xargs clang-format --dry-run -Werror
+}
+
+lint_tidy()
+{
+    local flags
+    flags=$(make -s BUILD="$build" print-cflags) || return 1
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    files 'lib/*.c' 'cmd/*.c' | grep -v '^lib/error.c$' | xargs -P "$jobs" -n 4 sh -c '
+        flags=$1
+        shift
+        eval "clang-tidy --quiet \"\$@\" -- $flags -include test/lint_model.h" 2>&1
+    ' tidy "$flags" >"$build/log/tidy.out"
+    local status=$?
+    grep -vE '^[0-9]+ warnings? generated\.|^Suppressed |^Use -header-filter' "$build/log/tidy.out"
+    return "$status"
+}
+
+lint_cppcheck()
+{
+    # memleak: it does not know the cleanup attribute (ASan finds leaks); uninitvar: takes the address
+    # of a variable for a use (the compilers and clang-tidy look for the real ones)
+    files 'lib/*.c' 'cmd/*.c' | cppcheck --quiet --file-list=- --std=c11 --error-exitcode=1 -j "$jobs" \
+        --enable=warning,portability --inline-suppr --suppress=missingIncludeSystem \
+        --suppress=memleak --suppress=uninitvar -D_GNU_SOURCE -D__GNUC__=12 -DOCV_VERSION='"0"' \
+        -DOCV_DEFAULT_DATADIR='"/"' -Ilib -Ilib/registry -Ilib/probe -Icmd/common -I"$build/gen"
+}
+
+lint_shellcheck()
+{
+    local status=0
+    files '*.sh' '*.bash' .ci/run | xargs shellcheck -x -P SCRIPTDIR || status=1
+    # `run` sets variables that shellcheck cannot see set
+    files '*.bats' | xargs shellcheck -x -P SCRIPTDIR -e SC2154 || status=1
+    return "$status"
+}
+
+# Every file says its licence in its first lines, and the one that its folder has.
+lint_spdx()
+{
+    local file want
+    files | while read -r file; do
+        case $file in
+        COPYING* | VERSION | .gitignore | *.md | *.json | *.jsonl | test/data/*) continue ;;
+        lib/probe/*) want=GPL-3.0-or-later ;;
+        lib/* | schema/*) want=LGPL-3.0-or-later ;;
+        *) want=GPL-3.0-or-later ;;
+        esac
+        # a licence with fewer conditions than its folder's is fine
+        head -n 5 "$file" | grep -qE "SPDX-License-Identifier: ($want|LGPL-3.0-or-later)" || echo "$file: $want"
+    done | none "no SPDX line, or another licence than its folder's:"
+}
+
+# Words of the vocabulary belong to providers, data and generated code, never to the logic.
+lint_vocabulary()
+{
+    local words
+    words=$(awk '/^  - namespace: / { name = $3 } /^    kind: / && $2 != "cpu" { print name }' \
+        schema/vocabulary.yaml | paste -sd '|')
+    [ -n "$words" ] || { echo "no namespaces in schema/vocabulary.yaml"; return 1; }
+    mapfile -t sources < <(files 'lib/*.c' 'lib/*.h' 'cmd/*.c' 'cmd/*.h' | grep -v '^lib/probe/providers/')
+    code keep "${sources[@]}" | grep -E "\"($words)( *::|[\"=.:])" |
+        none "a namespace as a string outside lib/probe/providers:"
+}
+
+lint_banned()
+{
+    local sources
+    mapfile -t sources < <(files '*.c' '*.h' '*.cc')
+    # a test may run a shell
+    code empty "${sources[@]}" |
+        grep -E '(^|[^A-Za-z0-9_>.])(strcpy|strcat|stpcpy|sprintf|vsprintf|strtok|atoi|atol|atoll|atof|gets|system|popen|tmpnam|tempnam|mktemp|alloca)[[:space:]]*\(' |
+        grep -vE '^test/[^ ]* .*(system|popen)[[:space:]]*\(' |
+        none "banned functions:"
+}
+
+# lib/ never prints, ends the process or changes signals (a forked child may _exit).
+lint_quiet_library()
+{
+    local sources
+    mapfile -t sources < <(files 'lib/*.c' 'lib/*.h')
+    code empty "${sources[@]}" |
+        grep -E '(^|[^A-Za-z0-9_>.])((v?printf|puts|putchar|perror|abort|exit|assert|signal|sigaction)[[:space:]]*\(|std(out|err)[^A-Za-z0-9_])' |
+        none "printing, ending the process or signal handling in lib/:"
+}
+
+# Arrows point one way: cmd -> registry, store, probe -> core; registry and probe do not meet.
+lint_includes()
+{
+    {
+        files 'lib/*.c' 'lib/*.h' | grep -v '^lib/[a-z]*/' |
+            xargs grep -nE '#include "(registry/|probe/|ocivariant-|\.\./)|#include <(curl|pci)/'
+        files 'lib/store/*' | xargs grep -nE '#include "(registry/|probe/|ocivariant-)|#include <(curl|pci)/'
+        files 'lib/registry/*.[ch]' | xargs grep -nE '#include "(probe/|ocivariant-probe)|#include <pci/'
+        files 'lib/probe/*.[ch]' | xargs grep -nE '#include "(registry/|ocivariant-registry)|#include <curl/'
+        files 'lib/*.[ch]' | xargs grep -nE '#include "(cmd/|cli\.h)'
+    } | none "an include against the arrows:"
+}
+
+all=(format spdx vocabulary banned quiet_library includes shellcheck cppcheck tidy)
+if [ "${1:-}" = --list ]; then
+    printf '%s\n' "${all[@]}"
+    exit 0
+fi
+mkdir -p "$build/log"
+[ $# -gt 0 ] || set -- "${all[@]}"
+status=0
+for name; do
+    declare -F "lint_$name" >/dev/null || { echo "no lint named $name" >&2; exit 2; }
+    "lint_$name" || status=1
+done
+exit $status
