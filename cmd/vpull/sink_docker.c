@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --to docker: the engine pulls by digest itself (Engine API images/create), then the result is
+ * tagged. Images that the engine cannot reach (oci:DIR) are loaded as an archive. */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define API "/v1.24" /* the oldest with everything used here; every engine since 1.12 speaks it */
+#define API_NEW "/v1.44" /* the oldest that engines from 29 on accept */
+#define PING_MS 3000u
+
+static void context_line(void *data, const char *text)
+{
+    snprintf(data, 512, "%s", text);
+}
+
+/* The engine of `docker --context NAME` or DOCKER_CONTEXT, asked from docker itself. */
+static bool context_host(const struct pull_options *options, char out[512])
+{
+    const char *name = options->docker.context ? options->docker.context : getenv("DOCKER_CONTEXT");
+    struct ocv_error err = {0};
+    if (!name || !*name || !strcmp(name, "default"))
+        return false;
+    const char *argv[] = {"docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}",
+                          name,     NULL};
+    return sink_run(argv, -1, context_line, out, NULL, &err) == OCV_OK && *out;
+}
+
+static void tls_files(const struct pull_options *options, struct endpoint *e)
+{
+    static const char *const names[] = {"ca.pem", "cert.pem", "key.pem"};
+    const char *dir = getenv("DOCKER_CERT_PATH"), *home = getenv("HOME");
+    for (size_t i = 0; i < 3; i++) {
+        if (dir && *dir)
+            snprintf(e->tls_dir[i], sizeof(e->tls_dir[i]), "%s/%s", dir, names[i]);
+        else
+            snprintf(e->tls_dir[i], sizeof(e->tls_dir[i]), "%s/.docker/%s", home ? home : "",
+                     names[i]);
+    }
+    e->ca = options->docker.tls_ca ? options->docker.tls_ca : e->tls_dir[0];
+    e->cert = options->docker.tls_cert ? options->docker.tls_cert : e->tls_dir[1];
+    e->key = options->docker.tls_key ? options->docker.tls_key : e->tls_dir[2];
+}
+
+static int find_engine(const struct pull_options *options, struct endpoint *out,
+                       struct ocv_error *err)
+{
+    const char *verify = getenv("DOCKER_TLS_VERIFY"), *host = options->docker.host;
+    char context[512] = "";
+    bool tls = options->docker.tls_verify || options->docker.tls || (verify && *verify);
+    if (!host && !options->docker.context)
+        host = getenv("DOCKER_HOST");
+    if ((!host || !*host) && context_host(options, context))
+        host = context;
+    int status =
+        endpoint_parse(host && *host ? host : "unix:///var/run/docker.sock", tls, out, err);
+    if (status == OCV_OK && tls)
+        tls_files(options, out);
+    return status;
+}
+
+static int ping(struct cli *cli, const struct endpoint *endpoint, struct ocv_error *err)
+{
+    struct engine_call call = {.method = "GET", .path = "/_ping", .timeout_ms = PING_MS};
+    int status = cli_registry(cli, err);
+    return status < 0 ? status : engine_call(cli, endpoint, &call, err);
+}
+
+static bool available(struct cli *cli, const struct pull_options *options)
+{
+    struct endpoint endpoint;
+    struct ocv_error err = {0};
+    return find_engine(options, &endpoint, &err) == OCV_OK &&
+           (!endpoint.socket[0] || access(endpoint.socket, R_OK | W_OK) == 0) &&
+           ping(cli, &endpoint, &err) == OCV_OK;
+}
+
+/* ---- the engine's stream ---- */
+
+struct stream {
+    struct pull *pull;
+    char failure[600];
+    bool fetched;
+};
+
+static enum layer_state state_of(const char *status)
+{
+    static const struct {
+        const char *text;
+        enum layer_state state;
+    } states[] = {{"Downloading", LAYER_DOWNLOADING},      {"Extracting", LAYER_EXTRACTING},
+                  {"Pull complete", LAYER_DONE},           {"Already exists", LAYER_CACHED},
+                  {"Download complete", LAYER_EXTRACTING}, {"Loading layer", LAYER_LOADING}};
+    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+        if (!strcmp(status, states[i].text))
+            return states[i].state;
+    return LAYER_WAITING;
+}
+
+static bool layer_id(const char *id)
+{
+    return strlen(id) == 12 && strspn(id, "0123456789abcdef") == 12;
+}
+
+static int stream_line(void *data, const char *text)
+{
+    struct stream *s = data;
+    json_t *line = json_loads(text, 0, NULL);
+    const char *status = json_string_value(json_object_get(line, "status"));
+    const char *id = json_string_value(json_object_get(line, "id"));
+    const char *error = json_string_value(json_object_get(line, "error"));
+    if (error)
+        snprintf(s->failure, sizeof(s->failure), "%s", error);
+    if (status && id && layer_id(id)) {
+        const json_t *detail = json_object_get(line, "progressDetail");
+        const json_t *total = json_object_get(detail, "total");
+        enum layer_state state = state_of(status);
+        s->fetched = s->fetched || state == LAYER_DOWNLOADING || state == LAYER_DONE;
+        progress_set(s->pull->progress, progress_add(s->pull->progress, id, -1), state,
+                     json_integer_value(json_object_get(detail, "current")),
+                     json_is_integer(total) ? json_integer_value(total) : -1);
+    }
+    json_decref(line);
+    return 0;
+}
+
+/* X-Registry-Auth for the image's registry. Holds a secret: wiped by the caller. */
+static int auth_header(struct pull *pull, struct ocv_buffer *header, struct ocv_error *err)
+{
+    ocv_auto_buffer json;
+    ocv_buffer_init(&json, 64u * 1024);
+    int status =
+        pull->cli->api->credentials(pull->cli->registry, pull->image.reference->host, &json, err);
+    if (status < 0 || json.len == 0)
+        return status;
+    char *encoded = engine_base64(json.data, json.len, true);
+    explicit_bzero(json.data, json.len);
+    status = encoded ? ocv_buffer_printf(header, err, "X-Registry-Auth: %s", encoded)
+                     : ocv_error_nomem(err);
+    if (encoded)
+        explicit_bzero(encoded, strlen(encoded));
+    free(encoded);
+    return status;
+}
+
+static int call_versioned(struct cli *cli, const struct endpoint *endpoint,
+                          struct engine_call *call, const char *path, struct ocv_error *err)
+{
+    ocv_auto_buffer full;
+    ocv_buffer_init(&full, 64u * 1024);
+    int status = ocv_buffer_printf(&full, err, "%s%s", API, path);
+    if (status < 0)
+        return status;
+    call->path = full.data;
+    status = engine_call(cli, endpoint, call, err);
+    if (status < 0 && err->http_status == 400 && strstr(err->message, "too old")) {
+        full.len = 0;
+        status = ocv_buffer_printf(&full, err, "%s%s", API_NEW, path);
+        call->path = full.data;
+        if (status == OCV_OK)
+            status = engine_call(cli, endpoint, call, err);
+    }
+    return status;
+}
+
+static int stream_call(struct pull *pull, const struct endpoint *endpoint, struct engine_call *call,
+                       const char *path, struct ocv_error *err)
+{
+    struct stream stream = {.pull = pull};
+    call->line = stream_line;
+    call->data = &stream;
+    int status = call_versioned(pull->cli, endpoint, call, path, err);
+    if (status == OCV_OK && stream.failure[0])
+        status = ocv_error_set(err, OCV_ERR_ENGINE, "docker: %s", stream.failure);
+    pull->cached = status == OCV_OK && !stream.fetched;
+    return status;
+}
+
+static int create(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
+{
+    ocv_auto_buffer path;
+    ocv_auto_buffer header;
+    ocv_buffer_init(&path, 64u * 1024);
+    ocv_buffer_init(&header, 128u * 1024);
+    int status = ocv_buffer_printf(&path, err, "/images/create?fromImage=");
+    if (status == OCV_OK)
+        status = engine_escape(pull->image.reference->name, &path, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&path, err, "&tag=%s", pull->entry->digest);
+    if (status == OCV_OK)
+        status = auth_header(pull, &header, err);
+    struct engine_call call = {.method = "POST", .header = header.data};
+    if (status == OCV_OK)
+        status = stream_call(pull, endpoint, &call, path.data, err);
+    if (header.data)
+        explicit_bzero(header.data, header.len);
+    return status;
+}
+
+static int load(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
+{
+    int fd, status = engine_archive(pull, &fd, err);
+    if (status < 0)
+        return status;
+    struct engine_call call = {.method = "POST",
+                               .header = "Content-Type: application/x-tar",
+                               .upload = true,
+                               .upload_fd = fd};
+    status = stream_call(pull, endpoint, &call, "/images/load?quiet=1", err);
+    close(fd);
+    return status;
+}
+
+static int tag(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
+{
+    const char *colon = strrchr(pull->name, ':');
+    ocv_auto_buffer path;
+    ocv_buffer_init(&path, 64u * 1024);
+    int status = ocv_buffer_printf(
+        &path, err, "/images/%s@%s/tag?repo=", pull->image.reference->name, pull->entry->digest);
+    char *repository = strndup(pull->name, (size_t)(colon - pull->name));
+    if (status == OCV_OK)
+        status = repository ? engine_escape(repository, &path, err) : ocv_error_nomem(err);
+    free(repository);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&path, err, "&tag=%s", colon + 1);
+    struct engine_call call = {.method = "POST"};
+    return status < 0 ? status : call_versioned(pull->cli, endpoint, &call, path.data, err);
+}
+
+static int pull_docker(struct pull *pull, const char *argument, char *where, size_t size,
+                       struct ocv_error *err)
+{
+    struct endpoint endpoint;
+    (void)argument;
+    int status = find_engine(pull->options, &endpoint, err);
+    if (status == OCV_OK && ping(pull->cli, &endpoint, err) < 0) {
+        ocv_error_prefix(err, "docker does not answer");
+        ocv_error_hint(err, "is dockerd running, and may this user use its socket?");
+        status = err->status == OCV_ERR_INTERRUPTED ? OCV_ERR_INTERRUPTED : OCV_ERR_ENGINE;
+        err->status = (enum ocv_status)status;
+    }
+    if (status == OCV_OK)
+        status = pull->image.reference ? create(pull, &endpoint, err) : load(pull, &endpoint, err);
+    if (status == OCV_OK && pull->image.reference && pull->name)
+        status = tag(pull, &endpoint, err);
+    snprintf(where, size, "to docker");
+    return status;
+}
+
+const struct sink sink_docker = {"docker", false, available, pull_docker};
