@@ -123,12 +123,23 @@ static bool is_zstd(const struct ocv_descriptor *layer, int fd)
             memcmp(start, magic, sizeof(magic)) == 0);
 }
 
+/* A sha512 name does not fit a ustar header. */
+static int check_name(const struct ocv_descriptor *blob, struct ocv_error *err)
+{
+    unsigned char header[OCV_TAR_BLOCK];
+    char name[MEMBER_MAX];
+    member_name(blob, name);
+    return ocv_tar_header(header, name, NULL, 0644, blob->size, OCV_TAR_FILE, err);
+}
+
 static int check_blob(const struct archive *archive, const struct ocv_descriptor *blob, bool layer,
                       struct ocv_error *err)
 {
     ocv_auto_fd int fd = -1;
     int64_t size;
     int status = ocv_layout_open_blob(archive->layout, blob->digest, &fd, &size, err);
+    if (status == OCV_OK)
+        status = check_name(blob, err);
     if (status < 0)
         return status;
     if (size != blob->size)
@@ -151,7 +162,9 @@ static int check_image(const struct archive *archive, struct ocv_error *err)
         strcmp(config->media_type, MEDIA_TYPE_DOCKER_CONFIG) != 0)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "not a container image: config is %s",
                              config->media_type);
-    int status = check_blob(archive, config, false, err);
+    int status = check_name(&archive->top, err);
+    if (status == OCV_OK)
+        status = check_blob(archive, config, false, err);
     size_t n = ocv_manifest_layer_count(archive->manifest);
     for (size_t i = 0; status == OCV_OK && i < n; i++)
         status = check_blob(archive, ocv_manifest_layer(archive->manifest, i), true, err);
