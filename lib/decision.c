@@ -3,6 +3,7 @@
 #include "resolve.h"
 
 #include "hints.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,8 +165,8 @@ static int say_platform(const struct ocv_decision *d, const struct ocv_rejection
     return ocv_buffer_printf(out, err, "for %s; this is %s", entry, host);
 }
 
-int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
-                        struct ocv_error *err)
+static int say(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+               struct ocv_error *err)
 {
     const struct ocv_rejection *r = &decision->rejected[i];
     if (r->ns)
@@ -199,6 +200,21 @@ int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct oc
     default:
         return ocv_buffer_printf(out, err, "%s", ocv_reject_name(r->code));
     }
+}
+
+/* Sentences quote index and profile. */
+static int cleaned(struct ocv_buffer *out, size_t start, int status)
+{
+    if (status == OCV_OK && out->data)
+        ocv_text_clean(out->data + start);
+    return status;
+}
+
+int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+                        struct ocv_error *err)
+{
+    size_t start = out->len;
+    return cleaned(out, start, say(decision, i, out, err));
 }
 
 static const char *known_need(struct ocv_property p)
@@ -247,8 +263,8 @@ static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *
     return OCV_OK;
 }
 
-int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
-                      struct ocv_error *err)
+static int hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+                struct ocv_error *err)
 {
     const struct ocv_rejection *r = &decision->rejected[i];
     switch (r->code) {
@@ -272,4 +288,11 @@ int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_
     default:
         return OCV_OK;
     }
+}
+
+int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    size_t start = out->len;
+    return cleaned(out, start, hint(decision, i, out, err));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The error object: fixed size, so that reporting a failure never allocates. Messages may quote
  * bytes from the network; control characters are replaced so that no terminal obeys them. */
+#include "text.h"
+
 #include "ocivariant.h"
 
 #include <stdarg.h>
@@ -12,11 +14,39 @@ const char *ocv_version(void)
     return OCV_VERSION;
 }
 
-static void make_printable(char *s)
+/* Length of the UTF-8 character at s (RFC 3629), 0 if there is none. */
+static size_t character_length(const unsigned char *s)
 {
-    for (; *s; s++)
-        if ((unsigned char)*s < 0x20 || *s == 0x7f)
-            *s = '?';
+    unsigned char low = 0x80, high = 0xbf; /* of the second byte: no overlong form, no surrogate */
+    size_t n = 0;
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf)
+        n = 2;
+    else if ((s[0] & 0xf0) == 0xe0)
+        n = 3;
+    else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+        n = 4;
+    low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : low;
+    high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : high;
+    if (n && (s[1] < low || s[1] > high))
+        return 0;
+    for (size_t i = 2; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+void ocv_text_clean(char *s)
+{
+    while (*s) {
+        const unsigned char *u = (unsigned char *)s;
+        size_t n = character_length(u);
+        bool control = *u < 0x20 || *u == 0x7f || (n == 2 && *u == 0xc2 && u[1] < 0xa0);
+        if (n == 0 || control)
+            memset(s, '?', n ? n : 1);
+        s += n ? n : 1;
+    }
 }
 
 int ocv_error_set(struct ocv_error *err, enum ocv_status status, const char *format, ...)
@@ -29,7 +59,7 @@ int ocv_error_set(struct ocv_error *err, enum ocv_status status, const char *for
     vsnprintf(text, sizeof(text), format, args); /* arguments may point into err->message */
     va_end(args);
     memcpy(err->message, text, sizeof(text));
-    make_printable(err->message);
+    ocv_text_clean(err->message);
     err->status = status;
     err->http_status = 0;
     err->hint[0] = '\0';
@@ -54,7 +84,7 @@ int ocv_error_prefix(struct ocv_error *err, const char *format, ...)
     if (more < 0)
         return err->status;
     memcpy(err->message, text, sizeof(text));
-    make_printable(err->message);
+    ocv_text_clean(err->message);
     return err->status;
 }
 
@@ -66,7 +96,7 @@ void ocv_error_hint(struct ocv_error *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->hint, sizeof(err->hint), format, args);
     va_end(args);
-    make_printable(err->hint);
+    ocv_text_clean(err->hint);
 }
 
 int ocv_error_nomem(struct ocv_error *err)

@@ -5,6 +5,7 @@
 #include "index.h"
 
 #include "property.h"
+#include "text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,6 +66,7 @@ int ocv_index_warn(struct ocv_index *index, struct ocv_error *err, const char *f
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    ocv_text_clean(text);
     const char *copy = ocv_arena_copy(&index->arena, text, strlen(text));
     if (!copy)
         return ocv_error_nomem(err);
@@ -161,8 +163,12 @@ static int reject_entry(struct ocv_index *index, struct ocv_entry *entry, enum o
     if (entry->code != OCV_REJECT_NONE)
         return OCV_OK;
     entry->code = code;
-    entry->detail = ocv_arena_copy(&index->arena, detail, strlen(detail));
-    return entry->detail ? OCV_OK : ocv_error_nomem(err);
+    char *copy = ocv_arena_copy(&index->arena, detail, strlen(detail));
+    if (!copy)
+        return ocv_error_nomem(err);
+    ocv_text_clean(copy);
+    entry->detail = copy;
+    return OCV_OK;
 }
 
 /* Label and properties of one entry. `*set` stays NULL for a non-variant or a malformed list. */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Text that quotes bytes from outside. */
+#ifndef OCV_TEXT_H
+#define OCV_TEXT_H
+
+/** Replace what no terminal or JSON writer should see by '?': control characters (C0, DEL, C1) and
+ *  bytes that are no UTF-8, such as a character that a length limit cut in two. */
+void ocv_text_clean(char *s);
+
+#endif
