@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /proc/cpuinfo of a recorded tree: flags stay sorted strings, each is found again. */
+#include "probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ocv_error err = {0};
+    struct ocv_probe_host host = {.root = -1, .has_cpuinfo = true};
+    struct ocv_buffer text;
+    ocv_buffer_init(&text, OCV_CPUINFO_MAX);
+    if (ocv_buffer_append(&text, data, size, &err) < 0)
+        abort();
+    if (ocv_cpuinfo_parse(&text, &host.cpuinfo, &err) < 0)
+        return 0;
+    for (size_t i = 0; i < host.cpuinfo.n_flags; i++) {
+        if (i > 0 && strcmp(host.cpuinfo.flags[i - 1], host.cpuinfo.flags[i]) > 0)
+            abort();
+        if (!ocv_cpuinfo_has(&host.cpuinfo, host.cpuinfo.flags[i]))
+            abort();
+    }
+    host.architecture = host.cpuinfo.architecture;
+    struct ocv_result result = {.features = json_array()};
+    if (ocv_provider_x86_64.probe(&host, &result, &err) < 0)
+        abort();
+    json_decref(result.features);
+    ocv_cpuinfo_free(&host.cpuinfo);
+    return 0;
+}
