@@ -83,10 +83,10 @@ until curl -sf -o /dev/null "http://127.0.0.1:$port/v2/"; do
     }
     sleep 0.1
 done
-run skopeo copy --quiet --all --dest-tls-verify=false "$app:1.0" "docker://127.0.0.1:$port/demo/app:1.0"
+run skopeo copy --quiet --all --preserve-digests --dest-tls-verify=false "$app:1.0" "docker://127.0.0.1:$port/demo/app:1.0"
 run "$build/vpull" --print-ref "127.0.0.1:$port/demo/app:1.0"
 run "$build/vpull" --profile "$here/examples/profiles/h100.json" --to "oci:$work/pulled:h100" "127.0.0.1:$port/demo/app:1.0"
 run "$build/vpull" --profile "$here/examples/profiles/mi300x.json" --to "oci:$work/pulled:mi300x" "127.0.0.1:$port/demo/app:1.0"
 title "Each has its own build; blobs that builds share are stored once"
-run skopeo inspect --format '{{.Digest}}' "oci:$work/pulled:h100"
-run skopeo inspect --format '{{.Digest}}' "oci:$work/pulled:mi300x"
+run skopeo inspect --format '{{.Digest}}{{println}}' "oci:$work/pulled:h100"
+run skopeo inspect --format '{{.Digest}}{{println}}' "oci:$work/pulled:mi300x"

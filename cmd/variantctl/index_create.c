@@ -25,7 +25,7 @@ static void print_help(void)
           "Write an index over existing images. REF is oci:DIR:TAG or a registry image; what it\n"
           "names is copied into DIR. A PROPERTY is 'namespace :: feature :: value'. The label\n"
           "'null' is for the build that needs nothing. Push it with\n"
-          "  skopeo copy --all oci:DIR:TAG docker://REGISTRY/REPO:TAG\n\nOptions:\n"
+          "  skopeo copy --all --preserve-digests oci:DIR:TAG docker://REGISTRY/REPO:TAG\n\nOptions:\n"
           "  --default REF            an ordinary image for clients without variants, before null\n"
           "  --namespaces A,B         most important namespace first\n"
           "  --static NS='F :: V, ...'  rank builds by a list of the publisher's own\n"

@@ -111,9 +111,10 @@ static int print_result(const struct pull *pull, const char *where, struct ocv_e
     if (pull->options->quiet)
         printf("%s\n", pull->entry->digest);
     else
-        printf("Digest: %s\nStatus: %s %s\n%s%s%s\n", pull->entry->digest,
-               pull->cached ? "Up to date:" : "Downloaded", where, pull->name ? pull->name : "",
-               pull->name ? "  " : "", pull->entry->label ? pull->entry->label : "ordinary image");
+        printf("Digest: %s\nStatus: %s %s\n", pull->entry->digest,
+               pull->cached ? "already there," : "pulled", where);
+    if (!pull->options->quiet && pull->name)
+        printf("%s\n", pull->name);
     return cli_print("", 0, err);
 }
 

@@ -81,7 +81,7 @@ static int pull_archive(struct pull *pull, const char *argument, char *where, si
         status = write_file(pull, &staging, argument, err);
     staging_remove(&staging);
     if (status == OCV_OK)
-        snprintf(where, size, "docker-archive:%s", argument);
+        snprintf(where, size, "into docker-archive:%s", argument);
     return status;
 }
 

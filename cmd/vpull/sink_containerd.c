@@ -90,7 +90,7 @@ static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t
                                 NULL};
     if (status == OCV_OK)
         status = sink_run(label_argv, -1, NULL, NULL, pull->cli->interrupted, err);
-    snprintf(where, size, "to containerd, namespace %s", ns);
+    snprintf(where, size, "into containerd, namespace %s", ns);
     return status;
 }
 
@@ -101,7 +101,7 @@ static int pull_nerdctl(struct pull *pull, const char *argument, char *where, si
     const char *ns = containerd_namespace(pull->options);
     const char *argv[] = {"nerdctl", "--address", containerd_socket(), "--namespace", ns,
                           "load",    NULL};
-    snprintf(where, size, "to nerdctl, namespace %s", ns);
+    snprintf(where, size, "into containerd with nerdctl, namespace %s", ns);
     return import(pull, argv, err);
 }
 

@@ -246,7 +246,7 @@ static int pull_docker(struct pull *pull, const char *argument, char *where, siz
         status = pull->image.reference ? create(pull, &endpoint, err) : load(pull, &endpoint, err);
     if (status == OCV_OK && pull->image.reference && pull->name)
         status = tag(pull, &endpoint, err);
-    snprintf(where, size, "to docker");
+    snprintf(where, size, "into docker");
     return status;
 }
 

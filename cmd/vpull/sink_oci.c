@@ -77,7 +77,7 @@ static int pull_oci(struct pull *pull, const char *argument, char *where, size_t
         status = ocv_layout_tag(layout, name, pull->name, &pull->child.descriptor,
                                 pull->entry->has_platform ? &pull->entry->platform : NULL, err);
     if (status == OCV_OK)
-        snprintf(where, size, "oci:%s:%s", dir, name);
+        snprintf(where, size, "into oci:%s:%s", dir, name);
     free(dir);
     free(tag);
     return status;

@@ -118,7 +118,7 @@ static int pull_podman(struct pull *pull, const char *argument, char *where, siz
                        struct ocv_error *err)
 {
     (void)argument;
-    snprintf(where, size, "to podman");
+    snprintf(where, size, "into podman");
     if (!sink_has_program("podman"))
         return ocv_error_set(err, OCV_ERR_ENGINE, "podman is not installed");
     if (!pull->image.reference)

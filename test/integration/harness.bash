@@ -309,5 +309,5 @@ mkimage()
 
 push_layout()
 {
-    skopeo --insecure-policy copy --quiet --all --dest-tls-verify=false "oci:$1" "docker://$2"
+    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false "oci:$1" "docker://$2"
 }

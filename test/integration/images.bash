@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
+# The index that most tests pull from.
+
+export PROFILES=$OCV_TOP/contrib/examples/profiles
+
+# make_variants LAYOUT: images null (amd64, arm64), cpu.v3, cuda12.8, rocm7.1 and their index `app`
+make_variants()
+{
+    local layout=$1
+    export VARIANTS=$layout
+    mkimage "$layout" cpu --file etc/build=cpu --label build=cpu
+    mkimage "$layout" arm --arch arm64 --file etc/build=arm --label build=arm
+    mkimage "$layout" v3 --file etc/build=v3 --label build=v3
+    mkimage "$layout" cuda --file etc/build=cuda --layer 300000 --label build=cuda
+    mkimage "$layout" rocm --file etc/build=rocm --layer 400000 --label build=rocm
+    "$VARIANTCTL" index create --quiet "oci:$layout:app" --namespaces 'nvidia, amd, x86_64' \
+        "null=oci:$layout:cpu" "null=oci:$layout:arm" \
+        "cpu.v3=oci:$layout:v3,x86_64 :: level :: v3" \
+        "cuda12.8=oci:$layout:cuda,nvidia :: cuda_version_lower_bound :: 12.8,nvidia :: sm_arch :: 90_real" \
+        "rocm7.1=oci:$layout:rocm,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
+}
+
+# digest_of LABEL: of the child in the index `app`
+digest_of()
+{
+    "$VARIANTCTL" index show --format json "oci:$VARIANTS:app" |
+        jq -r --arg name "$1" \
+            'first(.manifests[] | select(.annotations["dev.ocivariant.label"] == $name)) | .digest'
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# vpull into real engines: Docker, podman, containerd. Each stores exactly the chosen digest under
+# the name asked for.
+
+load harness
+load images
+
+setup_file()
+{
+    state_start
+    require docker-registry skopeo dockerd containerd podman
+    start_registry
+    make_variants "$STATE/layout"
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/app:1"
+    export IMAGE=$REGISTRY/demo/app:1 PLAIN=$REGISTRY
+    start_registry private htpasswd
+    skopeo copy --quiet --all --preserve-digests --dest-tls-verify=false --dest-creds user:secret \
+        "oci:$STATE/layout:app" "docker://$REGISTRY/demo/app:1"
+    export PRIVATE=$REGISTRY
+    start_dockerd
+    start_containerd
+    start_podman
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+@test "docker: pulled by digest, tagged with the name asked for" {
+    require docker
+    run -0 --separate-stderr "$VPULL" --to docker --profile "$PROFILES/h100.json" "$IMAGE"
+    digest=$(digest_of cuda12.8)
+    [[ $output == *"Digest: $digest"* ]]
+    [[ $stderr == *"cuda12.8 (matched nvidia :: "* ]]
+    run -0 docker image inspect --format '{{index .RepoDigests 0}}' "$IMAGE"
+    [ "$output" = "$PLAIN/demo/app@$digest" ]
+    run -0 --separate-stderr "$VPULL" --to docker --profile "$PROFILES/mi300x.json" "$IMAGE"
+    run -0 docker image inspect --format '{{index .RepoDigests 0}}' "$IMAGE"
+    [ "$output" = "$PLAIN/demo/app@$(digest_of rocm7.1)" ]
+}
+
+@test "docker: credentials of a private registry are passed on" {
+    require docker
+    run -1 --separate-stderr "$VPULL" --to docker --profile "$PROFILES/h100.json" "$PRIVATE/demo/app:1"
+    run -0 --separate-stderr "$VPULL" --to docker --profile "$PROFILES/h100.json" --creds-stdin \
+        "$PRIVATE/demo/app:1" <<<"user:secret"
+    run -0 docker image inspect --format '{{index .RepoDigests 0}}' "$PRIVATE/demo/app:1"
+    [ "$output" = "$PRIVATE/demo/app@$(digest_of cuda12.8)" ]
+}
+
+@test "docker: an image from an OCI layout is loaded" {
+    require docker
+    run -0 --separate-stderr "$VPULL" --to docker --profile "$PROFILES/h100.json" --tag local/app:x \
+        "oci:$STATE/layout:app"
+    run -0 docker image inspect --format '{{index .Config.Labels "build"}}' local/app:x
+    [ "$output" = cuda ]
+}
+
+@test "docker: the default when it answers, and vpull says so" {
+    require docker
+    run -0 --separate-stderr "$VPULL" --profile "$PROFILES/h100.json" "$IMAGE"
+    [[ $stderr == *"pulling to docker"* ]]
+}
+
+@test "docker vpull: the CLI plugin, with docker's own options before it" {
+    require docker
+    mkdir -p "$DOCKER_CONFIG/cli-plugins"
+    ln -sf "$VPULL" "$DOCKER_CONFIG/cli-plugins/docker-vpull"
+    run -0 docker vpull --version
+    [[ $output == "vpull "* ]]
+    host=$DOCKER_HOST
+    run -0 --separate-stderr env -u DOCKER_HOST docker --host "$host" --log-level error vpull \
+        --profile "$PROFILES/mi300x.json" "$IMAGE"
+    [[ $output == *"$(digest_of rocm7.1)"* ]]
+    run -0 docker --help
+    [[ $output == *vpull* ]]
+}
+
+@test "docker: a stopped engine is exit 1 with a hint" {
+    DOCKER_HOST=unix://$STATE/absent.sock run -1 --separate-stderr "$VPULL" --to docker \
+        --profile "$PROFILES/h100.json" "$IMAGE"
+    [[ $stderr == *"docker does not answer"*"hint:"* ]]
+}
+
+@test "podman: pulled by digest, tagged with the name asked for" {
+    run -0 --separate-stderr "$VPULL" --to podman --profile "$PROFILES/h100.json" "$IMAGE"
+    run -0 podman image inspect --format '{{.Digest}}' "$IMAGE"
+    [ "$output" = "$(digest_of cuda12.8)" ]
+    run -0 --separate-stderr "$VPULL" --to podman --profile "$PROFILES/h100.json" "$IMAGE"
+    [[ $output == *"already there"* ]]
+}
+
+@test "podman: a private registry, and an OCI layout" {
+    run -0 --separate-stderr "$VPULL" --to podman --profile "$PROFILES/mi300x.json" --creds-stdin \
+        "$PRIVATE/demo/app:1" <<<"user:secret"
+    run -0 podman image inspect --format '{{.Digest}}' "$PRIVATE/demo/app:1"
+    [ "$output" = "$(digest_of rocm7.1)" ]
+    run -0 --separate-stderr "$VPULL" --to podman --profile "$PROFILES/h100.json" --tag localhost/app:x \
+        "oci:$STATE/layout:app"
+    run -0 podman image inspect --format '{{index .Labels "build"}}' localhost/app:x
+    [ "$output" = cuda ]
+}
+
+@test "containerd: imported with the digest kept, private registry included" {
+    run -0 --separate-stderr "$VPULL" --to containerd --profile "$PROFILES/h100.json" "$IMAGE"
+    run -0 ctr images ls
+    [[ $output == *"$IMAGE "*"$(digest_of cuda12.8)"* ]]
+    [[ $output == *"io.cri-containerd.image=managed"* ]]
+    run -0 --separate-stderr "$VPULL" --to containerd -n k8s.io --profile "$PROFILES/mi300x.json" --creds-stdin \
+        "$PRIVATE/demo/app:1" <<<"user:secret"
+    run -0 ctr -n k8s.io images ls
+    [[ $output == *"$PRIVATE/demo/app:1 "*"$(digest_of rocm7.1)"* ]]
+}
+
+@test "no secret stands in any argument of a client" {
+    require strace
+    run -0 --separate-stderr strace -f -e trace=execve -s 4096 -o "$STATE/trace" \
+        "$VPULL" --to podman --profile "$PROFILES/h100.json" --creds-stdin "$PRIVATE/demo/app:1" <<<"user:secret"
+    grep -q execve "$STATE/trace"
+    run ! grep -E 'execve.*(secret|dXNlcjpzZWNyZXQ)' "$STATE/trace"
+}
