@@ -119,7 +119,7 @@ int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
                        struct ocv_manifest **out, struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
-    enum ocv_document_kind kind;
+    enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
     int status = ocv_json_load("manifest", bytes, len, OCV_MANIFEST_MAX, &root, err);
     if (status == OCV_OK)
         status = ocv_document_kind_of(root, media_type, &kind, err);

@@ -31,7 +31,7 @@ int ocv_store_split_digest(const char *digest, char algorithm[8], const char **h
 static int blob_name(const char *digest, char name[OCV_STORE_NAME_MAX], struct ocv_error *err)
 {
     char algorithm[8];
-    const char *hex;
+    const char *hex = NULL;
     int status = ocv_store_split_digest(digest, algorithm, &hex, err);
     if (status == OCV_OK)
         snprintf(name, OCV_STORE_NAME_MAX, "blobs/%s/%s", algorithm, hex);
@@ -51,7 +51,7 @@ int ocv_layout_open_blob(const struct ocv_layout *layout, const char *digest, in
                          int64_t *size, struct ocv_error *err)
 {
     char name[OCV_STORE_NAME_MAX];
-    int64_t found;
+    int64_t found = 0;
     int status = blob_name(digest, name, err);
     if (status == OCV_OK)
         status = ocv_store_open_file(layout->fd, layout->path, name, fd, &found, err);
@@ -96,7 +96,7 @@ int ocv_layout_write_blob(struct ocv_layout *layout, const void *data, size_t le
         status = digest[0] ? ocv_digest_check(digest, data, len, err)
                            : ocv_digest_bytes(data, len, digest, err);
     char algorithm[8];
-    const char *hex;
+    const char *hex = NULL;
     if (status == OCV_OK)
         status = ocv_store_split_digest(digest, algorithm, &hex, err);
     if (status < 0 || ocv_layout_has_blob(layout, digest, (int64_t)len))

@@ -195,7 +195,7 @@ static int open_writer(struct ocv_layout *layout, const char *digest, int64_t si
         return OCV_OK;
     struct ocv_blob_writer *writer = NULL;
     status = new_writer(layout, digest, size, &writer, err);
-    if (status < 0)
+    if (!writer)
         return status;
     status = start(writer, wait, present, busy, err);
     if (status < 0 || *busy || *present) {

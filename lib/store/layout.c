@@ -116,33 +116,43 @@ static int check_marker(const struct ocv_layout *layout, struct ocv_error *err)
     return status;
 }
 
+static int open_folder(const char *dir, int *fd, struct ocv_error *err)
+{
+    *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd >= 0)
+        return OCV_OK;
+    if (errno == ENOENT)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such folder", dir);
+    if (errno == ENOTDIR)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: not a folder", dir);
+    return ocv_store_fail(err, dir, NULL, "open");
+}
+
 int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct ocv_error *err)
 {
     bool create = flags & OCV_LAYOUT_CREATE;
+    ocv_auto_fd int fd = -1;
     int status = create ? ocv_store_make_path(dir, 0, err) : OCV_OK;
+    if (status == OCV_OK)
+        status = open_folder(dir, &fd, err);
     if (status < 0)
         return status;
-    ocv_auto(ocv_layout) layout = calloc(1, sizeof(*layout) + strlen(dir) + 1);
+    struct ocv_layout *layout = calloc(1, sizeof(*layout) + strlen(dir) + 1);
     if (!layout)
         return ocv_error_nomem(err);
     memcpy(layout->path, dir, strlen(dir) + 1);
     layout->writable = create;
-    layout->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (layout->fd < 0 && errno == ENOENT)
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such folder", dir);
-    if (layout->fd < 0 && errno == ENOTDIR)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: not a folder", dir);
-    if (layout->fd < 0)
-        return ocv_store_fail(err, dir, NULL, "open");
+    layout->fd = fd;
+    fd = -1;
     if (create)
         status = prepare(layout, err);
     if (status == OCV_OK)
         status = check_marker(layout, err);
     if (status < 0)
-        return status;
-    *out = layout;
-    layout = NULL;
-    return OCV_OK;
+        ocv_layout_free(layout);
+    else
+        *out = layout;
+    return status;
 }
 
 void ocv_layout_free(struct ocv_layout *layout)

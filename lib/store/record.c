@@ -13,7 +13,7 @@
 static int record_name(const char *child, char name[OCV_STORE_NAME_MAX], struct ocv_error *err)
 {
     char algorithm[8];
-    const char *hex;
+    const char *hex = NULL;
     int status = ocv_store_split_digest(child, algorithm, &hex, err);
     if (status == OCV_OK)
         snprintf(name, OCV_STORE_NAME_MAX, "%s-%s.json", algorithm, hex);
