@@ -39,7 +39,7 @@ struct options {
 
 static struct ocv_error err;
 
-static void die(const char *what)
+__attribute__((noreturn)) static void die(const char *what)
 {
     fprintf(stderr, "mkimage: %s%s%s\n", what, err.message[0] ? ": " : "", err.message);
     exit(1);
@@ -117,7 +117,7 @@ static void put_host_file(struct sink *sink, const char *name, const char *path,
 {
     static char bytes[CHUNK];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat st;
+    struct stat st = {0};
     if (fd < 0 || fstat(fd, &st) < 0)
         die(path);
     put_header(sink, name, NULL, mode, st.st_size, OCV_TAR_FILE);
@@ -182,7 +182,7 @@ static void put_file(struct sink *sink, const json_t *file, json_t *made)
 {
     const char *kind = json_string_value(json_object_get(file, "kind"));
     const char *text = json_string_value(json_object_get(file, "text"));
-    const char *equals = strchr(text, '=');
+    const char *equals = text ? strchr(text, '=') : NULL;
     if (!equals)
         die("PATH=... is needed");
     char path[256];

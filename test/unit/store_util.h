@@ -106,7 +106,7 @@ __attribute__((unused)) static bool have_program(const char *program, const char
 {
     char command[256];
     snprintf(command, sizeof(command), "command -v %s >/dev/null 2>&1", program);
-    if (system(command) == 0)
+    if (system(command) == 0) // NOLINT(cert-env33-c)
         return true;
     printf("skipped: %s: no %s here\n", what, program);
     return false;

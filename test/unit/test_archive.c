@@ -60,7 +60,7 @@ OCV_PRINTF(1, 2) static int shell(const char *format, ...)
     vsnprintf(command, sizeof(command), format, args);
     va_end(args);
     snprintf(line, sizeof(line), "cd %s && %s", scratch, command);
-    return system(line);
+    return system(line); // NOLINT(cert-env33-c)
 }
 
 /* A tar of one file, made by the system's tar; the caller frees. */
