@@ -176,6 +176,8 @@ static bool scheme_trouble(const struct ocv_exchange *x)
         return true;
     case CURLE_COULDNT_CONNECT: /* nothing listens on 443, plain HTTP may on 80 */
         return x->host->insecure && tls && !strchr(x->host->authority, ':');
+    case CURLE_OPERATION_TIMEDOUT: /* a plain server may wait for the end of our line */
+        return !x->swapped == tls;
     default:
         return x->swapped && !tls;
     }
@@ -352,7 +354,7 @@ static void judge(struct ocv_exchange *x)
             finish_named(x, ocv_error_set(&x->error, OCV_ERR_NETWORK,
                                           "%s does not answer ranges properly", host->authority));
     } else if (t->result != CURLE_OK && t->abort_status == 0) {
-        if (!host->decided && scheme_trouble(x) && swap_scheme(x))
+        if (!t->response.status && !host->decided && scheme_trouble(x) && swap_scheme(x))
             return;
         if (t->response.status)
             host->answered = true;

@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A registry that misbehaves on request, for tests. Listens on two free loopback ports, prints
+ * "PORT PORT2" and serves until it is killed or its parent ends. The first component of the
+ * repository's name selects what goes wrong; `--file PATH` is what repository "file" serves as an
+ * index. GET /log tells the requests so far, one a line: METHOD PATH AUTHORIZATION RANGE PORT. */
+#include "ocivariant.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define BLOB_SIZE 3000000
+
+struct request {
+    int fd;
+    int port; /* 0 or 1: which of the two it came in by */
+    char method[8];
+    char path[2048];
+    char authorization[1024];
+    char range[64];
+    char body[4096];
+    char mode[64]; /* first component of the repository */
+    bool blob;
+    bool head;
+};
+
+struct bytes {
+    const char *data;
+    size_t len;
+    const char *type;
+    char digest[OCV_DIGEST_MAX];
+};
+
+static int ports[2];
+static unsigned char blob[BLOB_SIZE];
+static struct bytes served_blob, served_index, served_big, served_file;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ocv_buffer request_log;
+static struct {
+    char mode[64];
+    unsigned count;
+} counters[64];
+static unsigned tokens;
+
+/* How often the mode was asked before. */
+static unsigned count(const char *mode)
+{
+    unsigned before = 0;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
+        if (counters[i].mode[0] && strcmp(counters[i].mode, mode))
+            continue;
+        snprintf(counters[i].mode, sizeof(counters[i].mode), "%s", mode);
+        before = counters[i].count++;
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+    return before;
+}
+
+static bool put(int fd, const void *data, size_t len)
+{
+    const char *p = data;
+    while (len) {
+        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+        if (n <= 0)
+            return false;
+        p += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+OCV_PRINTF(2, 3) static bool say(int fd, const char *format, ...)
+{
+    char text[8192];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return put(fd, text, (size_t)n);
+}
+
+static bool error(const struct request *r, int status, const char *headers, const char *code)
+{
+    char body[256];
+    int n =
+        snprintf(body, sizeof(body),
+                 "{\"errors\":[{\"code\":\"%s\",\"message\":\"said the bad registry\"}]}", code);
+    return say(
+        r->fd,
+        "HTTP/1.1 %d Error\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
+        status, headers, n, r->head ? "" : body);
+}
+
+static bool whole(const struct request *r, const struct bytes *b)
+{
+    return say(r->fd,
+               "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nDocker-Content-Digest: %s\r\n"
+               "Content-Length: %zu\r\n\r\n",
+               b->type, b->digest, b->len) &&
+           (r->head || put(r->fd, b->data, b->len));
+}
+
+static bool part(const struct request *r, const struct bytes *b, size_t start, size_t told)
+{
+    return say(r->fd,
+               "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes %zu-%zu/%zu\r\n"
+               "Content-Length: %zu\r\n\r\n",
+               told, told + b->len - start - 1, b->len + told - start, b->len - start) &&
+           put(r->fd, b->data + start, b->len - start);
+}
+
+static size_t range_start(const struct request *r)
+{
+    return r->range[0] ? strtoul(r->range + strlen("bytes="), NULL, 10) : 0;
+}
+
+/* As it should be. */
+static bool good(const struct request *r)
+{
+    const struct bytes *b = r->blob ? &served_blob : &served_index;
+    size_t start = r->blob ? range_start(r) : 0;
+    return start && start < b->len ? part(r, b, start, start) : whole(r, b);
+}
+
+static void reset_connection(int fd)
+{
+    struct linger hard = {1, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+}
+
+/* Announce the whole, send half of what is asked for, break off. */
+static bool half(const struct request *r, bool hard)
+{
+    const struct bytes *b = r->blob ? &served_blob : &served_index;
+    say(r->fd,
+        "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nDocker-Content-Digest: %s\r\n"
+        "Content-Length: %zu\r\n\r\n",
+        b->type, b->digest, b->len);
+    put(r->fd, b->data, b->len / 2);
+    if (hard) {
+        usleep(100000); /* a reset drops what the peer has not read */
+        reset_connection(r->fd);
+    }
+    return false;
+}
+
+static bool mode_reset(const struct request *r)
+{
+    return r->blob && !count("reset") ? half(r, true) : good(r);
+}
+static bool mode_norange(const struct request *r)
+{
+    if (r->blob && !count("norange"))
+        return half(r, true);
+    return whole(r, r->blob ? &served_blob : &served_index);
+}
+static bool mode_badrange(const struct request *r)
+{
+    if (r->blob && !count("badrange"))
+        return half(r, true);
+    size_t start = range_start(r);
+    return r->blob && start ? part(r, &served_blob, start, start + 7) : good(r);
+}
+static bool mode_truncated(const struct request *r)
+{
+    return r->head ? good(r) : half(r, false);
+}
+static bool mode_shortlength(const struct request *r)
+{
+    const struct bytes *b = r->blob ? &served_blob : &served_index;
+    say(r->fd,
+        "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nDocker-Content-Digest: %s\r\nContent-Length: "
+        "%zu\r\n\r\n",
+        b->type, b->digest, b->len - 5);
+    if (!r->head)
+        put(r->fd, b->data, b->len);
+    return false;
+}
+static bool mode_wrongdigest(const struct request *r)
+{
+    if (r->blob) {
+        struct bytes other = served_blob;
+        char *copy = malloc(other.len);
+        if (!copy)
+            return false;
+        memset(copy, 'x', other.len);
+        other.data = copy;
+        bool kept = whole(r, &other);
+        free(copy);
+        return kept;
+    }
+    struct bytes other = served_index;
+    memcpy(other.digest, served_blob.digest, sizeof(other.digest));
+    return whole(r, &other);
+}
+static bool mode_endless(const struct request *r)
+{
+    char chunk[4096];
+    memset(chunk, ' ', sizeof(chunk));
+    say(r->fd, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nConnection: close\r\n\r\n",
+        served_index.type);
+    while (!r->head && put(r->fd, chunk, sizeof(chunk)))
+        ;
+    return false;
+}
+static bool mode_slow(const struct request *r)
+{
+    if (r->head)
+        return good(r);
+    const struct bytes *b = r->blob ? &served_blob : &served_index;
+    say(r->fd, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%c", b->type,
+        b->len, b->data[0]);
+    char byte;
+    while (recv(r->fd, &byte, 1, 0) > 0) /* until the client has had enough */
+        ;
+    return false;
+}
+static bool mode_gzip(const struct request *r)
+{
+    unsigned char out[65536];
+    z_stream z = {0};
+    if (r->blob)
+        return good(r);
+    deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    z.next_in = (unsigned char *)(uintptr_t)served_index.data;
+    z.avail_in = (uInt)served_index.len;
+    z.next_out = out;
+    z.avail_out = sizeof(out);
+    deflate(&z, Z_FINISH);
+    size_t n = z.total_out;
+    deflateEnd(&z);
+    return say(r->fd,
+               "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Encoding: gzip\r\n"
+               "Docker-Content-Digest: %s\r\nContent-Length: %zu\r\n\r\n",
+               served_index.type, served_index.digest, n) &&
+           (r->head || put(r->fd, out, n));
+}
+static bool mode_badgzip(const struct request *r)
+{
+    return say(r->fd,
+               "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Encoding: gzip\r\n"
+               "Content-Length: 4\r\n\r\n%s",
+               served_index.type, r->head ? "" : "nope");
+}
+static bool mode_bigindex(const struct request *r)
+{
+    return whole(r, &served_big);
+}
+static bool mode_bigchunked(const struct request *r)
+{
+    say(r->fd, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", served_big.type);
+    if (!r->head)
+        put(r->fd, served_big.data, served_big.len);
+    return false;
+}
+static bool mode_nodigest(const struct request *r)
+{
+    return say(r->fd,
+               "HTTP/1.1 200 OK\r\nContent-Type: %s; charset=utf-8\r\nContent-Length: "
+               "%zu\r\n\r\n",
+               served_index.type, served_index.len) &&
+           (r->head || put(r->fd, served_index.data, served_index.len));
+}
+static bool mode_generic(const struct request *r)
+{
+    struct bytes b = served_index;
+    b.type = "application/json";
+    return whole(r, &b);
+}
+static bool mode_file(const struct request *r)
+{
+    return r->blob || !served_file.data ? error(r, 404, "", "MANIFEST_UNKNOWN")
+                                        : whole(r, &served_file);
+}
+static bool mode_m400(const struct request *r)
+{
+    return error(r, 400, "", "NAME_INVALID");
+}
+static bool mode_m401(const struct request *r)
+{
+    return error(r, 401, "", "UNAUTHORIZED");
+}
+static bool mode_m403(const struct request *r)
+{
+    return error(r, 403, "", "DENIED");
+}
+static bool mode_m404(const struct request *r)
+{
+    return error(r, 404, "", "MANIFEST_UNKNOWN");
+}
+static bool mode_m429(const struct request *r)
+{
+    return error(r, 429, "", "TOOMANYREQUESTS");
+}
+static bool mode_m429long(const struct request *r)
+{
+    return error(r, 429, "Retry-After: 3600\r\n", "TOOMANYREQUESTS");
+}
+static bool mode_m429ok(const struct request *r)
+{
+    return count("m429ok") < 2 ? error(r, 429, "Retry-After: 0\r\n", "TOOMANYREQUESTS") : good(r);
+}
+static bool mode_m500(const struct request *r)
+{
+    return error(r, 500, "", "UNKNOWN");
+}
+static bool mode_m503ok(const struct request *r)
+{
+    return count("m503ok") < 1 ? error(r, 503, "", "UNAVAILABLE") : good(r);
+}
+static bool mode_silent(const struct request *r)
+{
+    return count("silent") < 1 ? false : good(r);
+}
+
+/* ---- redirects ----------------------------------------------------------------------------------
+ */
+
+static bool redirect(const struct request *r, const char *to)
+{
+    return say(r->fd, "HTTP/1.1 307 Elsewhere\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", to);
+}
+static bool mode_loop(const struct request *r)
+{
+    return redirect(r, r->path);
+}
+/* To the other port, which is another server. */
+static bool mode_redirect(const struct request *r)
+{
+    char to[256];
+    snprintf(to, sizeof(to), "http://127.0.0.1:%d/v2/good/%s?signature=secret", ports[1],
+             r->blob ? "blobs/x" : "manifests/x");
+    return redirect(r, to);
+}
+static bool mode_redirfar(const struct request *r)
+{
+    return redirect(r, "http://cdn.invalid/blob");
+}
+static bool mode_redirfile(const struct request *r)
+{
+    return redirect(r, "file:///etc/passwd");
+}
+static bool mode_expired(const struct request *r)
+{
+    char to[256];
+    snprintf(to, sizeof(to), "http://127.0.0.1:%d/v2/expiredonce/blobs/x", ports[1]);
+    return r->blob ? redirect(r, to) : good(r);
+}
+static bool mode_expiredonce(const struct request *r)
+{
+    return count("expiredonce") < 1 ? error(r, 403, "", "EXPIRED") : good(r);
+}
+
+/* ---- authentication -----------------------------------------------------------------------------
+ */
+
+#define BASIC_U_P "Basic dTpw" /* u:p */
+
+static bool mode_basic(const struct request *r)
+{
+    if (strcmp(r->authorization, BASIC_U_P))
+        return error(r, 401, "WWW-Authenticate: Basic realm=\"here\"\r\n", "UNAUTHORIZED");
+    return good(r);
+}
+static bool mode_basicredirect(const struct request *r)
+{
+    if (strcmp(r->authorization, BASIC_U_P))
+        return error(r, 401, "WWW-Authenticate: Basic realm=\"here\"\r\n", "UNAUTHORIZED");
+    return mode_redirect(r);
+}
+static bool challenge(const struct request *r, const char *realm)
+{
+    char header[512];
+    snprintf(header, sizeof(header),
+             "WWW-Authenticate: Bearer realm=\"http://127.0.0.1:%d/%s\",service=\"bad, registry\","
+             "scope=\"repository:%s:pull\"\r\n",
+             ports[0], realm, r->mode);
+    return error(r, 401, header, "UNAUTHORIZED");
+}
+static bool has_token(const struct request *r, const char *who)
+{
+    char wanted[64];
+    snprintf(wanted, sizeof(wanted), "Bearer %s-", who);
+    return !strncmp(r->authorization, wanted, strlen(wanted));
+}
+static bool mode_public(const struct request *r) /* an anonymous token is enough */
+{
+    return has_token(r, "anonymous") || has_token(r, "u") ? good(r) : challenge(r, "token");
+}
+static bool mode_private(const struct request *r)
+{
+    return has_token(r, "u") ? good(r) : challenge(r, "token");
+}
+static bool mode_oauth(const struct request *r)
+{
+    return has_token(r, "u") ? good(r) : challenge(r, "oauth");
+}
+/* Every token is good for one request. */
+static bool mode_onetime(const struct request *r)
+{
+    const char *dash = strrchr(r->authorization, '-');
+    unsigned mine = dash ? (unsigned)strtoul(dash + 1, NULL, 10) : 0;
+    static unsigned used;
+    pthread_mutex_lock(&lock);
+    bool fresh = mine > used;
+    if (fresh)
+        used = mine;
+    pthread_mutex_unlock(&lock);
+    return fresh ? good(r) : challenge(r, "token");
+}
+static bool mode_farrealm(const struct request *r)
+{
+    return error(r, 401, "WWW-Authenticate: Bearer realm=\"http://auth.invalid/token\"\r\n",
+                 "UNAUTHORIZED");
+}
+static bool mode_badtoken(const struct request *r)
+{
+    return challenge(r, "badtoken");
+}
+
+static bool give_token(const struct request *r, const char *who)
+{
+    char body[256];
+    pthread_mutex_lock(&lock);
+    unsigned n = ++tokens;
+    pthread_mutex_unlock(&lock);
+    int len =
+        snprintf(body, sizeof(body), "{\"access_token\":\"%s-%u\",\"expires_in\":300}", who, n);
+    return say(r->fd, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len, body);
+}
+static bool token_get(const struct request *r)
+{
+    if (!r->authorization[0])
+        return give_token(r, "anonymous");
+    if (strcmp(r->authorization, BASIC_U_P))
+        return error(r, 401, "", "UNAUTHORIZED");
+    return give_token(r, "u");
+}
+static bool token_post(const struct request *r)
+{
+    if (strcmp(r->method, "POST"))
+        return error(r, 405, "", "UNSUPPORTED");
+    bool refresh = strstr(r->body, "grant_type=refresh_token") &&
+                   strstr(r->body, "refresh_token=identity%2Btoken");
+    bool password = strstr(r->body, "grant_type=password") && strstr(r->body, "username=u&") &&
+                    strstr(r->body, "password=p");
+    return refresh || password ? give_token(r, "u") : error(r, 401, "", "UNAUTHORIZED");
+}
+
+/* ---- requests
+ * ------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    bool (*answer)(const struct request *);
+} modes[] = {
+    {"good", good},
+    {"reset", mode_reset},
+    {"norange", mode_norange},
+    {"badrange", mode_badrange},
+    {"truncated", mode_truncated},
+    {"shortlength", mode_shortlength},
+    {"wrongdigest", mode_wrongdigest},
+    {"endless", mode_endless},
+    {"slow", mode_slow},
+    {"gzip", mode_gzip},
+    {"badgzip", mode_badgzip},
+    {"bigindex", mode_bigindex},
+    {"bigchunked", mode_bigchunked},
+    {"nodigest", mode_nodigest},
+    {"generic", mode_generic},
+    {"file", mode_file},
+    {"m400", mode_m400},
+    {"m401", mode_m401},
+    {"m403", mode_m403},
+    {"m404", mode_m404},
+    {"m429", mode_m429},
+    {"m429long", mode_m429long},
+    {"m429ok", mode_m429ok},
+    {"m500", mode_m500},
+    {"m503ok", mode_m503ok},
+    {"silent", mode_silent},
+    {"loop", mode_loop},
+    {"redirect", mode_redirect},
+    {"redirfar", mode_redirfar},
+    {"redirfile", mode_redirfile},
+    {"expired", mode_expired},
+    {"expiredonce", mode_expiredonce},
+    {"basic", mode_basic},
+    {"basicredirect", mode_basicredirect},
+    {"public", mode_public},
+    {"private", mode_private},
+    {"oauth", mode_oauth},
+    {"onetime", mode_onetime},
+    {"farrealm", mode_farrealm},
+    {"badtoken", mode_badtoken},
+};
+
+static void note(const struct request *r)
+{
+    pthread_mutex_lock(&lock);
+    if (ocv_buffer_printf(&request_log, NULL, "%s %s %s %s %d\n", r->method, r->path,
+                          r->authorization[0] ? r->authorization : "-",
+                          r->range[0] ? r->range : "-", r->port) < 0)
+        ocv_buffer_free(&request_log);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool tell_log(const struct request *r)
+{
+    pthread_mutex_lock(&lock);
+    size_t n = request_log.len;
+    bool kept = say(r->fd, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", n) &&
+                put(r->fd, request_log.data, n);
+    ocv_buffer_free(&request_log);
+    pthread_mutex_unlock(&lock);
+    return kept;
+}
+
+static bool answer(struct request *r)
+{
+    if (!strcmp(r->path, "/log"))
+        return tell_log(r);
+    note(r);
+    if (!strncmp(r->path, "/token?", 7))
+        return token_get(r);
+    if (!strncmp(r->path, "/oauth", 6))
+        return token_post(r);
+    if (!strncmp(r->path, "/badtoken", 9))
+        return say(r->fd,
+                   "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"token\":\"a\\r\\nb:c\"}");
+    if (strncmp(r->path, "/v2/", 4))
+        return error(r, 404, "", "UNKNOWN");
+    snprintf(r->mode, sizeof(r->mode), "%.*s", (int)strcspn(r->path + 4, "/"), r->path + 4);
+    r->blob = strstr(r->path, "/blobs/");
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+        if (!strcmp(modes[i].name, r->mode))
+            return modes[i].answer(r);
+    return error(r, 404, "", "NAME_UNKNOWN");
+}
+
+/* Copy the value of a header of the head at `text`. */
+static void header(const char *text, const char *name, char *out, size_t size)
+{
+    size_t n = strlen(name);
+    out[0] = '\0';
+    for (const char *line = strstr(text, "\r\n"); line; line = strstr(line, "\r\n")) {
+        line += 2;
+        if (strncasecmp(line, name, n) || line[n] != ':')
+            continue;
+        line += n + 1 + strspn(line + n + 1, " ");
+        snprintf(out, size, "%.*s", (int)strcspn(line, "\r"), line);
+        return;
+    }
+}
+
+/* Read head and body; requests come one after the other, so nothing lies beyond them. */
+static bool read_request(struct request *r)
+{
+    char text[16384], length[32];
+    size_t used = 0;
+    char *end = NULL;
+    while (!end) {
+        ssize_t n = recv(r->fd, text + used, sizeof(text) - 1 - used, 0);
+        if (n <= 0)
+            return false;
+        used += (size_t)n;
+        text[used] = '\0';
+        if (text[0] < 'A' || text[0] > 'Z') { /* TLS: as other servers answer it */
+            say(r->fd, "HTTP/1.0 400 Bad Request\r\n\r\n");
+            return false;
+        }
+        end = strstr(text, "\r\n\r\n");
+    }
+    header(text, "Content-Length", length, sizeof(length));
+    size_t body = strtoul(length, NULL, 10), have = used - (size_t)(end + 4 - text);
+    if (body >= sizeof(r->body))
+        return false;
+    memcpy(r->body, end + 4, have < body ? have : body);
+    while (have < body) {
+        ssize_t n = recv(r->fd, r->body + have, body - have, 0);
+        if (n <= 0)
+            return false;
+        have += (size_t)n;
+    }
+    r->body[body] = '\0';
+    header(text, "Authorization", r->authorization, sizeof(r->authorization));
+    header(text, "Range", r->range, sizeof(r->range));
+    if (sscanf(text, "%7s %2047s", r->method, r->path) != 2)
+        return false;
+    r->head = !strcmp(r->method, "HEAD");
+    return true;
+}
+
+static void *serve(void *data)
+{
+    struct request *r = data;
+    while (read_request(r) && answer(r))
+        ;
+    close(r->fd);
+    free(r);
+    return NULL;
+}
+
+static void *listen_on(void *data)
+{
+    int port = *(int *)data >> 16, fd = *(int *)data & 0xffff;
+    for (;;) {
+        struct request *r = calloc(1, sizeof(*r));
+        pthread_t thread;
+        if (!r)
+            return NULL;
+        r->fd = accept(fd, NULL, NULL);
+        r->port = port;
+        if (r->fd < 0 || pthread_create(&thread, NULL, serve, r)) {
+            free(r);
+            return NULL;
+        }
+        pthread_detach(thread);
+    }
+}
+
+static int open_port(int *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 64) ||
+        getsockname(fd, (struct sockaddr *)&address, &len))
+        return -1;
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+static struct bytes make(const char *data, size_t len, const char *type)
+{
+    struct bytes b = {.data = data, .len = len, .type = type};
+    if (ocv_digest_bytes(data, len, b.digest, NULL) < 0)
+        exit(1);
+    return b;
+}
+
+static struct bytes load(const char *path)
+{
+    static char text[16 * 1024 * 1024];
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        perror(path);
+        exit(1);
+    }
+    size_t n = fread(text, 1, sizeof(text), file);
+    fclose(file);
+    return make(text, n, OCV_MEDIA_TYPE_INDEX);
+}
+
+static void prepare(void)
+{
+    static const char index[] =
+        "{\"schemaVersion\":2,\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX "\",\"manifests\":[]}";
+    static char big[5 * 1024 * 1024];
+    unsigned seed = 1;
+    for (size_t i = 0; i < sizeof(blob); i++)
+        blob[i] = (unsigned char)((seed = seed * 1103515245u + 12345u) >> 16);
+    memset(big, ' ', sizeof(big));
+    served_blob = make((char *)blob, sizeof(blob), "application/octet-stream");
+    served_index = make(index, sizeof(index) - 1, OCV_MEDIA_TYPE_INDEX);
+    served_big = make(big, sizeof(big), OCV_MEDIA_TYPE_INDEX);
+}
+
+int main(int argc, char **argv)
+{
+    int fds[2];
+    pthread_t thread;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ocv_buffer_init(&request_log, 1024 * 1024);
+    prepare();
+    if (argc == 3 && !strcmp(argv[1], "--file"))
+        served_file = load(argv[2]);
+    for (int i = 0; i < 2; i++)
+        if ((fds[i] = open_port(&ports[i])) < 0)
+            return 1;
+    printf("%d %d\n%s %zu\n%s %zu\n", ports[0], ports[1], served_index.digest, served_index.len,
+           served_blob.digest, served_blob.len);
+    fflush(stdout);
+    int second = 1 << 16 | fds[1], first = fds[0];
+    if (pthread_create(&thread, NULL, listen_on, &second))
+        return 1;
+    listen_on(&first);
+    return 0;
+}

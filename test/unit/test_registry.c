@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Manifests: HEAD and GET, bad days, redirects, schemes. Each test has its own bad registry. */
+#include "registry_util.h"
+
+START_TEST(unchanged_tag_costs_one_head)
+{
+    struct ocv_descriptor d;
+    ck_assert_msg(head("good:v1", &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_int_eq(d.size, index_size);
+    ck_assert_str_eq(d.media_type, OCV_MEDIA_TYPE_INDEX);
+    ck_assert_str_eq(requests(), "HEAD /v2/good/manifests/v1 - - 0\n");
+}
+END_TEST
+
+START_TEST(get_verifies)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 0);
+    ck_assert_int_eq(get("good:v1", &body, &d), 0);
+    ck_assert_int_eq((long)body.len, index_size);
+    ck_assert(body.max == OCV_MANIFEST_MAX);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_str_eq(requests(), "GET /v2/good/manifests/v1 - - 0\n");
+    expect_error(try_get("wrongdigest:v1"), OCV_ERR_MISMATCH, "wrongdigest:v1");
+    ocv_auto(ocv_reference) ref = reference("good:v1");
+    expect_error(ocv_registry_get(client, ref, blob_digest, &body, &d, &err), OCV_ERR_MISMATCH,
+                 blob_digest);
+}
+END_TEST
+
+START_TEST(head_of_another_digest)
+{
+    char pinned[256];
+    struct ocv_descriptor d;
+    snprintf(pinned, sizeof(pinned), "good@%s", blob_digest);
+    expect_error(head(pinned, &d), OCV_ERR_MISMATCH, index_digest);
+}
+END_TEST
+
+START_TEST(head_without_digest_gets)
+{
+    struct ocv_descriptor d;
+    ck_assert_int_eq(head("nodigest:v1", &d), 0);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_str_eq(d.media_type, OCV_MEDIA_TYPE_INDEX); /* without "; charset" */
+    ck_assert_str_eq(requests(), "HEAD /v2/nodigest/manifests/v1 - - 0\n"
+                                 "GET /v2/nodigest/manifests/v1 - - 0\n");
+}
+END_TEST
+
+START_TEST(generic_type_is_read_from_the_body)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 0);
+    ck_assert_int_eq(get("generic:v1", &body, &d), 0);
+    ck_assert_str_eq(d.media_type, OCV_MEDIA_TYPE_INDEX);
+}
+END_TEST
+
+START_TEST(gzip_is_decoded)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 0);
+    ck_assert_msg(get("gzip:v1", &body, &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_int_eq(head("gzip:v1", &d), 0);
+    ck_assert_int_eq(d.size, index_size);
+    expect_error(try_get("badgzip:v1"), OCV_ERR_DATA, "compressed");
+}
+END_TEST
+
+static const struct {
+    const char *repository;
+    int status;
+    int http;
+    const char *words;
+} statuses[] = {
+    {"m400:v1", OCV_ERR_NETWORK, 400, "NAME_INVALID"},
+    {"m401:v1", OCV_ERR_DENIED, 401, "access denied"},
+    {"m403:v1", OCV_ERR_DENIED, 403, "DENIED: said the bad registry"},
+    {"m404:v1", OCV_ERR_NOT_FOUND, 404, "m404:v1: not found"},
+    {"m429:v1", OCV_ERR_NETWORK, 429, "TOOMANYREQUESTS: said the bad registry"},
+    {"m429long:v1", OCV_ERR_NETWORK, 429, "HTTP 429"},
+    {"m500:v1", OCV_ERR_NETWORK, 500, "HTTP 500: UNKNOWN: said the bad registry"},
+    {"bigindex:v1", OCV_ERR_DATA, 0, "index larger than 4 MiB"},
+    {"bigchunked:v1", OCV_ERR_DATA, 0, "index larger than 4 MiB"},
+    {"endless:v1", OCV_ERR_DATA, 0, "index larger than 4 MiB"},
+    {"truncated:v1", OCV_ERR_NETWORK, 0, "cut short"},
+    {"shortlength:v1", OCV_ERR_MISMATCH, 0, "shortlength:v1"},
+    {"loop:v1", OCV_ERR_NETWORK, 0, "redirects"},
+    {"redirfar:v1", OCV_ERR_NETWORK, 0, "plain HTTP"},
+    {"redirfile:v1", OCV_ERR_DATA, 0, "file:///etc/passwd"},
+    {"slow:v1", OCV_ERR_NETWORK, 0, "too slow or silent"},
+    {"farrealm:v1", OCV_ERR_NETWORK, 0, "token server to plain HTTP at auth.invalid"},
+    {"badtoken:v1", OCV_ERR_DATA, 0, "token is malformed"},
+};
+
+START_TEST(bad_days)
+{
+    new_client((struct ocv_registry_options){.stall_timeout_ms = 1000});
+    expect_error(try_get(statuses[_i].repository), statuses[_i].status, statuses[_i].words);
+    ck_assert_int_eq(err.http_status, statuses[_i].http);
+    if (err.http_status == 401 || err.http_status == 403)
+        ck_assert_ptr_nonnull(strstr(err.hint, "docker login 127.0.0.1:"));
+    if (!strcmp(statuses[_i].repository, "m429long:v1")) /* nobody waits an hour */
+        ck_assert_uint_eq((unsigned)lines(requests()), 1);
+}
+END_TEST
+
+START_TEST(retries)
+{
+    new_client((struct ocv_registry_options){.retries = 3});
+    ck_assert_msg(try_get("m429ok:v1") == 0, "%s", err.message);
+    ck_assert_uint_eq((unsigned)lines(requests()), 3);
+    ck_assert_int_eq(try_get("m503ok:v1"), 0);
+    ck_assert_uint_eq((unsigned)lines(requests()), 2);
+    ck_assert_int_eq(try_get("silent:v1"), 0); /* closes without an answer */
+    ck_assert_uint_eq((unsigned)lines(requests()), 2);
+    expect_error(try_get("m404:v1"), OCV_ERR_NOT_FOUND, "m404");
+    ck_assert_uint_eq((unsigned)lines(requests()), 1);
+}
+END_TEST
+
+START_TEST(redirects)
+{
+    struct ocv_descriptor d;
+    ck_assert_msg(head("redirect:v1", &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+    const char *log = requests();
+    ck_assert_msg(strstr(log, "HEAD /v2/good/manifests/x?signature=secret - - 1"), "%s", log);
+    expect_error(try_get("loop:v1"), OCV_ERR_NETWORK, "more than 5 redirects");
+    ck_assert_uint_eq((unsigned)lines(requests()), 6);
+}
+END_TEST
+
+START_TEST(authorization_stays_at_home)
+{
+    struct ocv_descriptor d;
+    new_client((struct ocv_registry_options){.username = "u", .password = "p"});
+    ck_assert_msg(head("basicredirect:v1", &d) == 0, "%s", err.message);
+    const char *log = requests();
+    ck_assert_ptr_nonnull(strstr(log, "HEAD /v2/basicredirect/manifests/v1 Basic dTpw - 0"));
+    ck_assert_msg(strstr(log, "HEAD /v2/good/manifests/x?signature=secret - - 1"), "%s", log);
+}
+END_TEST
+
+static void log_line(void *data, const char *line)
+{
+    ck_assert_int_eq(ocv_buffer_printf(data, NULL, "%s\n", line), 0);
+}
+
+START_TEST(log_holds_no_secret)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 65536);
+    new_client((struct ocv_registry_options){
+        .username = "u", .password = "p", .log = log_line, .log_data = &text});
+    ck_assert_int_eq(head("basicredirect:v1", &d), 0);
+    ck_assert_int_eq(head("private:v1", &d), 0);
+    ck_assert_msg(strstr(text.data, "HTTP 200"), "%s", text.data);
+    ck_assert_msg(!strstr(text.data, "dTpw") && !strstr(text.data, "secret") &&
+                      !strstr(text.data, "Bearer"),
+                  "%s", text.data);
+}
+END_TEST
+
+START_TEST(unreachable)
+{
+    struct ocv_descriptor d;
+    ocv_auto(ocv_reference) refused = NULL;
+    ocv_auto(ocv_reference) unknown = NULL;
+    ck_assert_int_eq(ocv_reference_parse("127.0.0.1:1/a:b", &refused, &err), 0);
+    expect_error(ocv_registry_head(client, refused, &d, &err), OCV_ERR_NETWORK,
+                 "127.0.0.1:1: Connection refused");
+    ck_assert_int_eq(ocv_reference_parse("nowhere.invalid/a:b", &unknown, &err), 0);
+    expect_error(ocv_registry_head(client, unknown, &d, &err), OCV_ERR_NETWORK,
+                 "no such host: nowhere.invalid");
+}
+END_TEST
+
+START_TEST(interrupted)
+{
+    static volatile int stop;
+    stop = 1;
+    new_client((struct ocv_registry_options){.interrupted = &stop});
+    expect_error(try_get("slow:v1"), OCV_ERR_INTERRUPTED, "interrupted");
+}
+END_TEST
+
+START_TEST(configured_url)
+{
+    char yaml[256];
+    struct ocv_config *config = NULL;
+    struct ocv_descriptor d;
+    ocv_auto(ocv_reference) ref = NULL;
+    snprintf(yaml, sizeof(yaml), "registries:\n  reg.example:\n    url: http://127.0.0.1:%d/v2/\n",
+             port);
+    ck_assert_int_eq(ocv_config_new(&config, &err), 0);
+    ck_assert_msg(ocv_config_merge_yaml(config, "t", yaml, strlen(yaml), &err) == 0, "%s",
+                  err.message);
+    new_client((struct ocv_registry_options){.config = config});
+    ck_assert_int_eq(ocv_reference_parse("reg.example/good:v1", &ref, &err), 0);
+    ck_assert_msg(ocv_registry_head(client, ref, &d, &err) == 0, "%s", err.message);
+    ck_assert_str_eq(requests(), "HEAD /v2/good/manifests/v1 - - 0\n");
+    ocv_registry_free(client);
+    client = NULL;
+    ocv_config_free(config);
+}
+END_TEST
+
+START_TEST(insecure_host_falls_back_to_http)
+{
+    char name[64];
+    struct ocv_descriptor d;
+    snprintf(name, sizeof(name), "127.0.0.1:%d", port);
+    new_client(
+        (struct ocv_registry_options){.insecure = (const char *const[]){name}, .n_insecure = 1});
+    ck_assert_msg(head("good:v1", &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    find_tools(argc > 0 ? argv[0] : "");
+    Suite *suite = suite_create("registry");
+    TCase *c = tcase_create("manifests");
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_test(c, unchanged_tag_costs_one_head);
+    tcase_add_test(c, get_verifies);
+    tcase_add_test(c, head_of_another_digest);
+    tcase_add_test(c, head_without_digest_gets);
+    tcase_add_test(c, generic_type_is_read_from_the_body);
+    tcase_add_test(c, gzip_is_decoded);
+    tcase_add_loop_test(c, bad_days, 0, (int)(sizeof(statuses) / sizeof(*statuses)));
+    tcase_add_test(c, retries);
+    tcase_add_test(c, redirects);
+    tcase_add_test(c, authorization_stays_at_home);
+    tcase_add_test(c, log_holds_no_secret);
+    tcase_add_test(c, unreachable);
+    tcase_add_test(c, interrupted);
+    tcase_add_test(c, configured_url);
+    tcase_add_test(c, insecure_host_falls_back_to_http);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
