@@ -54,7 +54,7 @@ $(BUILD)/test/header/%.cc.ok: test/unit/header_alone.cc lib/ocivariant.h lib/reg
 
 .SECONDARY:
 .PHONY: tests tools fuzzers benches headers deps check lint fuzz bench bench-quick demo ci print-cflags
-tests: $(UNIT_BIN)
+tests: $(UNIT_BIN) $(TOOL_BIN)
 tools: $(TOOL_BIN)
 fuzzers: $(FUZZ_BIN)
 benches: $(BENCH_BIN)

@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# make bench: ours and the peers at hand, alternating in one run (A B C A B C), one warm-up round,
+# medians. Quote ratios of one run, never times of two. QUICK=1: smaller layers, fewer rounds.
+#
+# CPU is user and system time of the command's process tree, RSS the peak of its largest process.
+# The table goes to standard output and to $OCV_BUILD/bench.md.
+set -euo pipefail
+
+cd "$(dirname "$0")/../.."
+# shellcheck source=test/integration/harness.bash
+. test/integration/harness.bash
+tools=$OCV_BUILD/test/bench
+result=$OCV_BUILD/bench.md
+quick=${QUICK:-}
+rounds_small=${QUICK:+7}
+rounds_small=${rounds_small:-21}
+missing=$(for tool in docker-registry skopeo jq; do command -v $tool >/dev/null || echo "$tool"; done)
+[ -z "$missing" ] || { echo "make bench needs $missing" >&2; exit 1; }
+
+state_start
+trap state_stop EXIT
+raw=$STATE/raw
+mkdir -p "$raw"
+
+# alternate ROUNDS PREPARE NAME COMMAND [NAME COMMAND]...: each command is a shell word list; before
+# every run PREPARE is called (outside the clock). The first round is not counted.
+alternate()
+{
+    local rounds=$1 prepare=$2 round pair line
+    shift 2
+    for ((round = 0; round <= rounds; round++)); do
+        for ((pair = 1; pair < $#; pair += 2)); do
+            local name=${!pair} next=$((pair + 1))
+            local -a words
+            eval "words=(${!next})"
+            $prepare
+            line=$("$tools/runone" "${words[@]}")
+            if [ "${line##* }" != 0 ]; then
+                echo "$name failed with ${line##* }: ${words[*]}" >&2
+                "${words[@]}" >&2 || true
+                exit 1
+            fi
+            [ "$round" = 0 ] || echo "$line" >>"$raw/$name"
+        done
+    done
+}
+
+nothing() { :; }
+
+median() # NAME COLUMN
+{
+    cut -d' ' -f"$2" "$raw/$1" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+# rows OURS PEER...: one table row each, with ratios to ours
+rows()
+{
+    local base=$1 name base_wall base_rss
+    base_wall=$(median "$base" 1)
+    base_rss=$(median "$base" 3)
+    echo "| command | wall ms (min-max) | CPU ms | RSS MiB | ours/it: wall | RSS |"
+    echo "|---|---|---|---|---|---|"
+    for name; do
+        [ -e "$raw/$name" ] || continue
+        awk -v name="$name" -v wall="$(median "$name" 1)" -v cpu="$(median "$name" 2)" \
+            -v rss="$(median "$name" 3)" -v bw="$base_wall" -v br="$base_rss" \
+            -v low="$(cut -d' ' -f1 "$raw/$name" | sort -n | head -n 1)" \
+            -v high="$(cut -d' ' -f1 "$raw/$name" | sort -n | tail -n 1)" 'BEGIN {
+            printf "| %s | %.2f (%.2f-%.2f) | %.2f | %.1f | %.2f | %.2f |\n", name, wall, low, high,
+                cpu, rss / 1024, bw / wall, br / rss }'
+    done
+}
+
+selection()
+{
+    echo "## Selection, in one process"
+    echo
+    echo "N variants with 4 properties each, a host with 120 values, a third fits."
+    echo
+    echo "| what | median | min-max |"
+    echo "|---|---|---|"
+    "$tools/bench_select" run |
+        awk '{ printf "| %s | %.3f ms | %.3f-%.3f |\n", $1, $2 / 1e3, $3 / 1e3, $4 / 1e3 }'
+    echo
+}
+
+resolve()
+{
+    local n
+    "$tools/bench_select" profile >"$STATE/profile.json"
+    for n in 8 1000; do
+        "$tools/bench_select" index $n >"$STATE/index-$n.json"
+        alternate "${rounds_small}" nothing \
+            "variantctl-resolve-$n" "$VARIANTCTL resolve --index $STATE/index-$n.json --profile $STATE/profile.json" \
+            "jq-length-$n" "jq .manifests\|length $STATE/index-$n.json" \
+            "true-$n" /bin/true
+        echo "## variantctl resolve --index FILE --profile FILE, $n variants, whole process"
+        echo
+        echo "jq only parses the same file; true is the floor of any process."
+        echo
+        rows "variantctl-resolve-$n" "jq-length-$n" "true-$n"
+        echo
+    done
+}
+
+# Eight builds of one image and their index, in the registry
+publish_index()
+{
+    local i
+    local -a builds=("null=oci:$STATE/app:null")
+    mkimage "$STATE/app" null --file etc/build=null >"$STATE/log/mkimage"
+    for i in 1 2 3 4 5 6 7; do
+        mkimage "$STATE/app" "build$i" --file "etc/build=$i" >>"$STATE/log/mkimage"
+        builds+=("build$i=oci:$STATE/app:build$i,benchgpu :: arch :: $i.0,benchgpu :: runtime :: 0.$i")
+    done
+    "$VARIANTCTL" index create --quiet --namespaces benchgpu "oci:$STATE/app:index" "${builds[@]}" >>"$STATE/log/mkimage"
+    push_layout "$STATE/app:index" "$REGISTRY/bench/app:1"
+}
+
+print_ref()
+{
+    local -a peers=(skopeo-inspect-raw "skopeo inspect --raw --tls-verify=false docker://$REGISTRY/bench/app:1")
+    publish_index
+    if command -v crane >/dev/null; then
+        peers+=(crane-digest-platform "crane digest --insecure --platform linux/amd64 $REGISTRY/bench/app:1")
+    fi
+    if command -v oras >/dev/null; then
+        peers+=(oras-resolve "oras resolve --plain-http --platform linux/amd64 $REGISTRY/bench/app:1")
+    fi
+    alternate "$rounds_small" nothing \
+        vpull-print-ref "$VPULL --print-ref --profile $STATE/profile.json $REGISTRY/bench/app:1" "${peers[@]}"
+    echo "## Tag to digest, 8 entries, docker-registry on loopback, whole process"
+    echo
+    rows vpull-print-ref skopeo-inspect-raw crane-digest-platform oras-resolve
+    echo
+}
+
+fresh_target()
+{
+    rm -rf "$STATE/target"
+    sync
+}
+
+# with_sync COMMAND: a peer that does not fsync, followed by what makes its result as safe
+with_sync()
+{
+    echo "sh -c '$1 && sync -f $STATE/target'"
+}
+
+pull()
+{
+    local unit=64M i large=256M rounds=5
+    local -a layers=()
+    if [ -n "$quick" ]; then
+        unit=8M large=32M rounds=3
+    fi
+    for i in 1 2 3 4 5 6 7 8; do
+        layers+=(--layer "$unit")
+    done
+    layers+=(--layer "$large")
+    mkimage "$STATE/large" large "${layers[@]}" >>"$STATE/log/mkimage"
+    push_layout "$STATE/large:large" "$REGISTRY/bench/large:1"
+    rm -rf "$STATE/large"
+    local -a peers=(skopeo-copy
+        "skopeo --insecure-policy copy --preserve-digests --src-tls-verify=false docker://$REGISTRY/bench/large:1 oci:$STATE/target:1")
+    if command -v crane >/dev/null; then
+        peers+=(crane-pull "$(with_sync "crane pull --insecure --format=oci $REGISTRY/bench/large:1 $STATE/target")")
+    fi
+    if command -v oras >/dev/null; then
+        peers+=(oras-cp "$(with_sync "oras cp --from-plain-http --to-oci-layout $REGISTRY/bench/large:1 $STATE/target:1")")
+    fi
+    alternate $rounds fresh_target \
+        vpull-oci "$VPULL --quiet --profile $STATE/profile.json --to oci:$STATE/target:1 $REGISTRY/bench/large:1" "${peers[@]}"
+    echo "## Pull of 8 x $unit + $large uncompressed layers to an OCI layout, docker-registry on loopback"
+    echo
+    echo "Everything is on disk at the end: vpull and skopeo fsync, the others are followed by sync -f."
+    echo
+    rows vpull-oci skopeo-copy crane-pull oras-cp
+    echo
+}
+
+# shellcheck disable=SC2119 # plain HTTP is what an empty list of options means
+start_registry
+{
+    echo "# Benchmarks"
+    echo
+    echo "$(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
+        "$(skopeo --version), $(docker-registry --version | head -n 1)${quick:+; quick run, smaller sizes}"
+    echo
+    selection
+    resolve
+    print_ref
+    pull
+} | tee "$result"
