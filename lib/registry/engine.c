@@ -114,15 +114,17 @@ static int perform(struct engine *e, CURLcode *result, struct ocv_error *err)
     for (;;) {
         if (e->request->interrupted && *e->request->interrupted)
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
-        CURLMcode code = ocv_multi_perform(e->multi, 100);
-        if (code != CURLM_OK)
-            return ocv_error_set(err, OCV_ERR_NETWORK, "libcurl: %s", curl_multi_strerror(code));
+        CURLMcode code = ocv_multi_perform(e->multi);
         int left;
         struct CURLMsg *message = curl_multi_info_read(e->multi, &left);
         if (message && message->msg == CURLMSG_DONE) {
             *result = message->data.result;
             return OCV_OK;
         }
+        if (code == CURLM_OK)
+            code = curl_multi_poll(e->multi, NULL, 0, 100, NULL);
+        if (code != CURLM_OK)
+            return ocv_error_set(err, OCV_ERR_NETWORK, "libcurl: %s", curl_multi_strerror(code));
     }
 }
 

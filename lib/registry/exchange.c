@@ -164,10 +164,10 @@ static bool swap_scheme(struct ocv_exchange *x)
 static bool scheme_trouble(const struct ocv_exchange *x)
 {
     bool tls = x->host->scheme == OCV_SCHEME_HTTPS;
+    if (tls && x->swapped_on_400) /* TLS is expected: only a plain answer denies it */
+        return strstr(x->transfer.error, "wrong version number");
     switch (x->transfer.result) {
-    case CURLE_SSL_CONNECT_ERROR: /* after "400" TLS is expected: only a plain answer denies it */
-        return !x->swapped || !x->swapped_on_400 ||
-               strstr(x->transfer.error, "wrong version number");
+    case CURLE_SSL_CONNECT_ERROR:
     case CURLE_UNSUPPORTED_PROTOCOL: /* TLS bytes look like HTTP/0.9 */
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_GOT_NOTHING:
@@ -190,9 +190,10 @@ static bool worth_retry(const struct ocv_exchange *x, const struct ocv_host *hos
     case CURLE_COULDNT_CONNECT: /* a mistyped name shall not take eight seconds to be told */
     case CURLE_SSL_CONNECT_ERROR:
         return host->answered && !x->transfer.refused;
-    case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
-    case CURLE_RECV_ERROR:
+    case CURLE_RECV_ERROR: /* TLS 1.3 servers refuse a client's certificate this late */
+        return !strstr(x->transfer.error, "alert");
+    case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
     case CURLE_OPERATION_TIMEDOUT:
     case CURLE_HTTP2:
@@ -395,14 +396,11 @@ void ocv_exchange_step(struct ocv_exchange *x, int *wait_ms)
     }
 }
 
-int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_error *err)
+/* Mark the transfers that have ended. */
+static bool collect(struct ocv_registry *registry)
 {
-    if (ocv_registry_interrupted(registry))
-        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
-    CURLMcode code = ocv_multi_perform(registry->multi, wait_ms < POLL_MS ? wait_ms : POLL_MS);
-    if (code != CURLM_OK)
-        return ocv_error_set(err, OCV_ERR_NETWORK, "libcurl: %s", curl_multi_strerror(code));
     struct CURLMsg *message;
+    bool any = false;
     int left;
     while ((message = curl_multi_info_read(registry->multi, &left))) {
         struct ocv_transfer *t = NULL;
@@ -410,8 +408,21 @@ int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_err
             continue;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
         t->result = message->data.result;
-        t->done = true;
+        t->done = any = true;
     }
+    return any;
+}
+
+int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_error *err)
+{
+    if (ocv_registry_interrupted(registry))
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+    CURLMcode code = ocv_multi_perform(registry->multi);
+    if (code == CURLM_OK && !collect(registry) && wait_ms > 0)
+        code =
+            curl_multi_poll(registry->multi, NULL, 0, wait_ms < POLL_MS ? wait_ms : POLL_MS, NULL);
+    if (code != CURLM_OK)
+        return ocv_error_set(err, OCV_ERR_NETWORK, "libcurl: %s", curl_multi_strerror(code));
     return OCV_OK;
 }
 

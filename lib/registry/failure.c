@@ -72,6 +72,15 @@ int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_host *host)
 {
     const struct ocv_transfer *t = &x->transfer;
     const char *why = t->error[0] ? t->error : curl_easy_strerror(t->result);
+    if (strstr(why, "alert") && strstr(why, "certificate")) {
+        ocv_error_set(&x->error, OCV_ERR_DENIED, "%s: %s wants another client certificate: %s",
+                      x->what, host->authority, why);
+        ocv_error_hint(&x->error,
+                       "--cert and --key, or NAME.cert and NAME.key in "
+                       "/etc/docker/certs.d/%s",
+                       host->name);
+        return OCV_ERR_DENIED;
+    }
     switch (t->result) {
     case CURLE_OUT_OF_MEMORY:
         return ocv_error_nomem(&x->error);

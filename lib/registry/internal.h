@@ -197,8 +197,8 @@ void ocv_exchange_step(struct ocv_exchange *exchange, int *wait_ms);
 int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_error *err);
 void ocv_exchange_free(struct ocv_exchange *exchange);
 
-/** curl_multi_perform, then wait at most `wait_ms`; SIGPIPE does not reach the program. */
-CURLMcode ocv_multi_perform(CURLM *multi, int wait_ms);
+/** curl_multi_perform; SIGPIPE does not reach the program. */
+CURLMcode ocv_multi_perform(CURLM *multi);
 int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const struct ocv_host *host,
                        const char *authorization);
 void ocv_transfer_stop(struct ocv_transfer *transfer, struct ocv_registry *registry);

@@ -8,7 +8,7 @@
 
 /* OpenSSL writes with write(2): a closed connection raises SIGPIPE in this thread. It is held back
  * while libcurl runs and taken away if it was not pending before; no handler is touched. */
-CURLMcode ocv_multi_perform(CURLM *multi, int wait_ms)
+CURLMcode ocv_multi_perform(CURLM *multi)
 {
     sigset_t pipe_set, old, pending;
     const struct timespec none = {0};
@@ -19,8 +19,6 @@ CURLMcode ocv_multi_perform(CURLM *multi, int wait_ms)
     bool was_pending = sigismember(&pending, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_set, &old);
     CURLMcode code = curl_multi_perform(multi, &running);
-    if (code == CURLM_OK && wait_ms > 0)
-        code = curl_multi_poll(multi, NULL, 0, wait_ms, NULL);
     if (!was_pending)
         while (sigtimedwait(&pipe_set, NULL, &none) == SIGPIPE)
             ;
