@@ -124,12 +124,12 @@ int cli_load(struct cli *cli, struct ocv_error *err)
 
 int cli_profile(struct cli *cli, struct ocv_error *err)
 {
-    ocv_auto_buffer json;
-    ocv_auto(ocv_profile) profile = NULL;
-    int status;
     if (cli->profile)
         return OCV_OK;
+    ocv_auto_buffer json;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
+    ocv_auto(ocv_profile) profile = NULL;
+    int status;
     if (cli->profile_file) {
         status = cli_read_file(cli->profile_file, &json, err);
     } else {

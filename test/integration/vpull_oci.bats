@@ -1,0 +1,230 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# vpull from a registry and from layouts into OCI layouts and archives: the decision, the output in
+# all its forms, exit codes, and that nothing is ever half there.
+
+load harness
+load images
+
+setup_file()
+{
+    state_start
+    require docker-registry skopeo
+    start_registry
+    make_variants "$STATE/layout"
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/app:1"
+    push_layout "$STATE/layout:cpu" "$REGISTRY/demo/plain:1"
+    mkimage "$STATE/layout" big --layer 60000000 --layer 60000001
+    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:bigapp" "null=oci:$STATE/layout:big" 3>&-
+    push_layout "$STATE/layout:bigapp" "$REGISTRY/demo/big:1"
+    export REGISTRY IMAGE=$REGISTRY/demo/app:1 OCV_STATE_DIR=$STATE/node H100=$PROFILES/h100.json
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+@test "the chosen manifest, its blobs and its name arrive; skopeo agrees" {
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/a:x" --profile "$H100" "$IMAGE"
+    [[ ${lines[0]} == "Digest: $(digest_of cuda12.8)" ]]
+    run -0 skopeo inspect "oci:$STATE/a:x"
+    [ "$(jq -r .Digest <<<"$output")" = "$(digest_of cuda12.8)" ]
+    [ "$(jq -r .Labels.build <<<"$output")" = cuda ]
+    run -0 jq -r '.manifests[0].annotations["io.containerd.image.name"]' "$STATE/a/index.json"
+    [ "$output" = "$IMAGE" ]
+}
+
+@test "two images share blobs in one layout, and a second pull fetches nothing" {
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/b" --profile "$H100" "$IMAGE" "$REGISTRY/demo/plain:1"
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/b" --profile "$H100" "$IMAGE"
+    [[ $output == *"already there"* ]]
+    run -0 skopeo inspect "oci:$STATE/b:1"
+}
+
+@test "from one layout to another without network" {
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/c" --profile "$PROFILES/mi300x.json" "oci:$STATE/layout:app"
+    run -0 skopeo inspect "oci:$STATE/c:app"
+    [ "$(jq -r .Digest <<<"$output")" = "$(digest_of rocm7.1)" ]
+}
+
+@test "docker-archive: a file that other tools read, written whole" {
+    run -0 --separate-stderr "$VPULL" --to "docker-archive:$STATE/image.tar" --profile "$H100" "$IMAGE"
+    run -0 skopeo inspect "docker-archive:$STATE/image.tar:$IMAGE"
+    [ "$(jq -r .Labels.build <<<"$output")" = cuda ]
+    run -0 find "$STATE" -maxdepth 1 -name '.vpull*'
+    [ -z "$output" ]
+    run -1 --separate-stderr "$VPULL" --to "docker-archive:$STATE/no/such/dir/i.tar" --profile "$H100" "$IMAGE"
+}
+
+@test "--print-ref prints the reference and nothing else, and asks no engine" {
+    run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$IMAGE"
+    [ "$output" = "$REGISTRY/demo/app@$(digest_of cuda12.8)" ]
+    [ -z "$stderr" ]
+}
+
+@test "--quiet prints the digest only" {
+    run -0 --separate-stderr "$VPULL" -q --to "oci:$STATE/q" --profile "$H100" "$IMAGE"
+    [ "$output" = "$(digest_of cuda12.8)" ]
+    [ -z "$stderr" ]
+}
+
+@test "--dry-run shows the decision and the bytes, and pulls nothing" {
+    run -0 --separate-stderr "$VPULL" --dry-run --to "oci:$STATE/dry" --profile "$H100" "$IMAGE"
+    [ "$output" = "$(digest_of cuda12.8)" ]
+    [[ $stderr == *"cuda12.8 (matched nvidia :: cuda_version_lower_bound :: 12.8"* ]]
+    [[ $stderr == *"kB in 2 layers; the default entry is "* ]]
+    [ ! -e "$STATE/dry" ]
+}
+
+@test "--progress json: one object a line" {
+    run -0 --separate-stderr "$VPULL" --progress json --to "oci:$STATE/j" --profile "$H100" "$IMAGE"
+    events=$(jq -r .event <<<"$stderr")
+    [[ $events == decision*done ]]
+    [ "$(jq -r 'select(.event == "decision") | .label' <<<"$stderr")" = cuda12.8 ]
+    [ "$(jq -r 'select(.event == "done") | .digest' <<<"$stderr")" = "$(digest_of cuda12.8)" ]
+}
+
+@test "a terminal shows the layers" {
+    require script
+    run -0 script -qec "$VPULL --to oci:$STATE/tty --profile $H100 $IMAGE" /dev/null
+    [[ $output == *"cuda12.8"*"Digest: "* ]]
+}
+
+@test "a pinned index chooses inside; a pinned manifest is pulled, with a warning when it does not fit" {
+    index=$(jq -r '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "app") | .digest' "$STATE/layout/index.json")
+    run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/app@$index"
+    [ "$output" = "$REGISTRY/demo/app@$(digest_of cuda12.8)" ]
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/p:rocm" --profile "$PROFILES/mi300x.json" "$IMAGE"
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/p:pinned" --tag "$REGISTRY/demo/app:pinned" \
+        --profile "$H100" "$REGISTRY/demo/app@$(digest_of rocm7.1)"
+    [[ $stderr == *"warning: "*"does not fit this host: needs amd :: gfx_arch :: gfx942"* ]]
+    run -0 skopeo inspect "oci:$STATE/p:pinned"
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/p:own" --profile "$PROFILES/mi300x.json" "$REGISTRY/demo/app@$(digest_of rocm7.1)"
+    [[ $stderr != *warning* ]]
+}
+
+@test "what was resolved is recorded on the node" {
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/r" --profile "$H100" "$IMAGE"
+    record=$(grep -rl "$(digest_of cuda12.8)" "$OCV_STATE_DIR/resolved")
+    [ "$(jq -r .label "$record")" = cuda12.8 ]
+    [ "$(jq -r .reference "$record")" = "$IMAGE" ]
+    [ "$(jq -r .properties "$record")" = "nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 90_real" ]
+}
+
+@test "--platform and --label" {
+    run -0 --separate-stderr "$VPULL" --print-ref --platform linux/arm64 --profile "$H100" "$IMAGE"
+    arm=$("$VARIANTCTL" index show --format json "oci:$STATE/layout:app" | jq -r '.manifests[] | select(.platform.architecture == "arm64") | .digest')
+    [ "$output" = "$REGISTRY/demo/app@$arm" ]
+    run -0 --separate-stderr "$VPULL" --print-ref --label cpu.v3 --profile "$H100" "$IMAGE"
+    [ "$output" = "$REGISTRY/demo/app@$(digest_of cpu.v3)" ]
+    run -3 --separate-stderr "$VPULL" --print-ref --label rocm7.1 --profile "$H100" "$IMAGE"
+    run -0 --separate-stderr "$VPULL" --print-ref --label rocm7.1 --unchecked --profile "$H100" "$IMAGE"
+    [ "$output" = "$REGISTRY/demo/app@$(digest_of rocm7.1)" ]
+    [[ $stderr == *"was not checked"* ]]
+}
+
+@test "several images: all are tried, the first failure's code counts" {
+    run -1 --separate-stderr "$VPULL" --to "oci:$STATE/s" --profile "$H100" \
+        "$REGISTRY/demo/absent:1" "$IMAGE" "not a reference"
+    [[ $output == *"$(digest_of cuda12.8)"* ]]
+    run -0 skopeo inspect "oci:$STATE/s:1"
+}
+
+@test "exit codes: usage 2, nothing fits 3 with the reasons" {
+    run -2 --separate-stderr "$VPULL"
+    run -2 --separate-stderr "$VPULL" --no-such "$IMAGE"
+    run -2 --separate-stderr "$VPULL" --to nowhere "$IMAGE"
+    run -2 --separate-stderr "$VPULL" --jobs 0 "$IMAGE"
+    run -2 --separate-stderr "$VPULL" --print-ref "demo/Upper"
+    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:gpuonly" "rocm=oci:$STATE/layout:rocm,amd :: gfx_arch :: gfx942" 2>/dev/null
+    run -3 --separate-stderr "$VPULL" --to "oci:$STATE/n" --profile "$H100" "oci:$STATE/layout:gpuonly"
+    [[ $stderr == *"rocm: needs amd :: gfx_arch :: gfx942; this host has no amd"* ]]
+    [[ $stderr == *"hint: variantctl explain"* ]]
+}
+
+@test "Ctrl-C leaves nothing named, exits 130, and the next pull resumes" {
+    "$VPULL" --to "oci:$STATE/int" --profile "$H100" --jobs 1 "$REGISTRY/demo/big:1" >/dev/null 2>"$STATE/int.err" &
+    pid=$!
+    until [ -n "$(find "$STATE/int" -name '*partial*' -size +64k 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do :; done
+    kill -INT $pid 2>/dev/null || true
+    code=0
+    wait $pid || code=$?
+    [ "$code" = 130 ] || [ "$code" = 0 ]
+    if [ "$code" = 130 ]; then
+        run ! skopeo inspect "oci:$STATE/int:1"
+    fi
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/int" --profile "$H100" "$REGISTRY/demo/big:1"
+    run -0 skopeo inspect "oci:$STATE/int:1"
+}
+
+@test "kill -9 in mid-layer, and again: the layout stays valid and the pull completes" {
+    for _ in 1 2 3; do
+        "$VPULL" --to "oci:$STATE/kill" --profile "$H100" "$REGISTRY/demo/big:1" >/dev/null 2>&1 &
+        pid=$!
+        until [ -n "$(find "$STATE/kill" -name '*partial*' -size +64k 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do :; done
+        kill -KILL $pid 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+        [ ! -e "$STATE/kill/index.json" ] || jq -e .schemaVersion "$STATE/kill/index.json"
+    done
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/kill" --profile "$H100" "$REGISTRY/demo/big:1"
+    run -0 skopeo inspect "oci:$STATE/kill:1"
+    for blob in "$STATE"/kill/blobs/sha256/*; do
+        [ "$(sha256sum <"$blob" | cut -d' ' -f1)" = "${blob##*/}" ]
+    done
+}
+
+@test "two vpulls on one layout: both succeed, both names are there" {
+    "$VPULL" --to "oci:$STATE/two:one" --profile "$H100" "$REGISTRY/demo/big:1" >"$STATE/one.out" 2>&1 &
+    one=$!
+    "$VPULL" --to "oci:$STATE/two:two" --profile "$H100" "$REGISTRY/demo/big:1" >"$STATE/two.out" 2>&1 &
+    two=$!
+    wait $one
+    wait $two
+    run -0 skopeo inspect "oci:$STATE/two:one"
+    run -0 skopeo inspect "oci:$STATE/two:two"
+}
+
+@test "a full disk is exit 1, one line, and a valid layout" {
+    mkdir "$STATE/small"
+    mount -t tmpfs -o size=10m none "$STATE/small" || skip "cannot mount a tmpfs"
+    run -1 --separate-stderr "$VPULL" --to "oci:$STATE/small/l" --profile "$H100" --progress plain "$REGISTRY/demo/big:1"
+    [[ $stderr == *"No space left on device"* ]]
+    run ! skopeo inspect "oci:$STATE/small/l:1"
+    rm -rf "$STATE/small/l"
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/small/m" --profile "$H100" "$IMAGE"
+    run -0 skopeo inspect "oci:$STATE/small/m:1"
+    umount "$STATE/small"
+}
+
+@test "a TLS registry: refused without its CA, accepted with it, and by certs.d" {
+    require openssl
+    saved=$REGISTRY
+    start_registry secure tls
+    skopeo copy --quiet --all --preserve-digests --dest-cert-dir "$STATE" "oci:$STATE/layout:app" "docker://$REGISTRY/demo/app:1" 2>/dev/null ||
+        skopeo copy --quiet --all --preserve-digests --dest-tls-verify=false "oci:$STATE/layout:app" "docker://$REGISTRY/demo/app:1"
+    run -1 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/app:1"
+    [[ $stderr == *certificate* ]]
+    run -0 --separate-stderr "$VPULL" --print-ref --cacert "$STATE/ca.pem" --profile "$H100" "$REGISTRY/demo/app:1"
+    echo "registries: {\"$REGISTRY\": {ca: $STATE/ca.pem}}" >"$STATE/tls.yaml"
+    run -0 --separate-stderr "$VPULL" --print-ref --config "$STATE/tls.yaml" --profile "$H100" "$REGISTRY/demo/app:1"
+    run -0 --separate-stderr "$VPULL" --print-ref --insecure "$REGISTRY" --profile "$H100" "$REGISTRY/demo/app:1"
+    stop_daemon secure
+    REGISTRY=$saved
+}
+
+@test "credentials: refused without, accepted from docker's config and from podman's" {
+    require htpasswd
+    start_registry private htpasswd
+    skopeo copy --quiet --all --preserve-digests --dest-tls-verify=false --dest-creds user:secret "oci:$STATE/layout:app" "docker://$REGISTRY/demo/app:1"
+    run -1 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/app:1"
+    [[ $stderr == *"hint: "*"login $REGISTRY"* ]]
+    auth=$(printf user:secret | base64)
+    echo "{\"auths\": {\"$REGISTRY\": {\"auth\": \"$auth\"}}}" >"$STATE/auth.json"
+    run -0 --separate-stderr env DOCKER_CONFIG="$STATE/d" "$VPULL" --print-ref --authfile "$STATE/auth.json" --profile "$H100" "$REGISTRY/demo/app:1"
+    mkdir -p "$STATE/d"
+    cp "$STATE/auth.json" "$STATE/d/config.json"
+    run -0 --separate-stderr env DOCKER_CONFIG="$STATE/d" "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/app:1"
+    run -0 --separate-stderr env REGISTRY_AUTH_FILE="$STATE/auth.json" "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/app:1"
+    stop_daemon private
+}
