@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What the commands write is valid by schema/*.schema.json, as an independent validator sees it.
+
+load harness
+
+setup_file()
+{
+    require python3
+    python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is not installed"
+}
+
+# valid SCHEMA FILE
+valid()
+{
+    python3 - "$OCV_TOP/schema/$1.schema.json" "$2" <<'PYTHON'
+import json, sys
+from jsonschema import Draft202012Validator
+schema, document = (json.load(open(path)) for path in sys.argv[1:])
+Draft202012Validator.check_schema(schema)
+Draft202012Validator(schema).validate(document)
+PYTHON
+}
+
+@test "profiles of this machine, of other processors and of an empty tree" {
+    local file=$BATS_TEST_TMPDIR/profile.json dump
+    "$VARIANTCTL" probe --format json >"$file"
+    valid profile "$file"
+    for dump in "$OCV_TOP"/test/data/cpuid/*.cpuid; do
+        "$VARIANTCTL" probe --format json --cpuid "$dump" >"$file"
+        valid profile "$file"
+    done
+    mkdir "$BATS_TEST_TMPDIR/tree"
+    "$VARIANTCTL" probe --format json --sysroot "$BATS_TEST_TMPDIR/tree" >"$file"
+    valid profile "$file"
+}
+
+@test "a profile with a capital in a namespace is not valid" {
+    echo '{"schema": "dev.ocivariant.profile/v1", "namespaces": [{"namespace": "NVIDIA"}]}' \
+        >"$BATS_TEST_TMPDIR/profile.json"
+    run ! valid profile "$BATS_TEST_TMPDIR/profile.json"
+}
+
+@test "decisions with a choice, and with none" {
+    local index=$BATS_TEST_TMPDIR/index.json data=$OCV_TOP/test/data/cpuid
+    awk '/^[^ ]+json$/ { inside = 1; next } /^[^ ][^ ][^ ]$/ { exit } inside' \
+        "$OCV_TOP/schema/annotations.md" >"$index"
+    "$VARIANTCTL" probe --format json --cpuid "$data/full.v4.cpuid" >"$BATS_TEST_TMPDIR/host.json"
+    "$VARIANTCTL" resolve --index "$index" --profile "$BATS_TEST_TMPDIR/host.json" \
+        >"$BATS_TEST_TMPDIR/decision.json"
+    valid decision "$BATS_TEST_TMPDIR/decision.json"
+    run -3 --separate-stderr "$VARIANTCTL" resolve --index "$index" --label cu128 \
+        --profile "$BATS_TEST_TMPDIR/host.json"
+    echo "$output" >"$BATS_TEST_TMPDIR/decision.json"
+    valid decision "$BATS_TEST_TMPDIR/decision.json"
+}
