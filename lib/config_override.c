@@ -22,15 +22,13 @@ static json_t *member_named(json_t *list, const char *key, const char *name)
 static json_t *ensure(json_t *owner, const char *list_key, const char *key, const char *name)
 {
     json_t *list = json_object_get(owner, list_key);
-    if (!list) {
-        json_object_set_new(owner, list_key, json_array());
+    if (!list && json_object_set_new(owner, list_key, json_array()) == 0)
         list = json_object_get(owner, list_key);
-    }
     json_t *item = member_named(list, key, name);
     if (item)
         return item;
-    json_array_append_new(list, json_pack("{s:s}", key, name));
-    return member_named(list, key, name);
+    item = json_pack("{s:s}", key, name);
+    return json_array_append_new(list, item) == 0 ? item : NULL;
 }
 
 static void drop_from_devices(json_t *ns, const char *feature)
@@ -55,10 +53,11 @@ static bool apply(json_t *root, const struct ocv_override *o)
 {
     json_t *ns = ensure(root, "namespaces", "namespace", o->ns);
     json_t *feature = ns ? ensure(ns, "features", "name", o->feature) : NULL;
-    json_t *values = json_array();
+    ocv_auto_json *values = json_array();
     for (size_t i = 0; i < o->values.count; i++)
-        json_array_append_new(values, json_string(o->values.list[i]));
-    if (!feature || json_object_set_new(feature, "values", values) != 0)
+        if (json_array_append_new(values, json_string(o->values.list[i])) != 0)
+            return false;
+    if (!feature || json_object_set(feature, "values", values) != 0)
         return false;
     drop_from_devices(ns, o->feature);
     return true;

@@ -7,6 +7,15 @@
 
 #define TEXT_MAX 4096u
 
+/* Lists are NULL once something could not be put into them, which fails what they are put into. */
+static void append(json_t **list, json_t *item)
+{
+    if (json_array_append_new(*list, item) == 0)
+        return;
+    json_decref(*list);
+    *list = NULL;
+}
+
 static json_t *property_string(struct ocv_property p)
 {
     return json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value);
@@ -22,14 +31,8 @@ static json_t *platform_json(const struct ocv_entry *entry)
     const struct ocv_platform *p = &entry->platform;
     if (!entry->has_platform)
         return json_null();
-    json_t *object = json_object();
-    if (p->os)
-        json_object_set_new(object, "os", json_string(p->os));
-    if (p->architecture)
-        json_object_set_new(object, "architecture", json_string(p->architecture));
-    if (p->variant)
-        json_object_set_new(object, "variant", json_string(p->variant));
-    return object;
+    return json_pack("{s:s*, s:s*, s:s*}", "os", p->os, "architecture", p->architecture, "variant",
+                     p->variant);
 }
 
 static const char *kind_name(enum ocv_entry_kind kind)
@@ -47,7 +50,7 @@ static json_t *selected_json(const struct ocv_decision *d)
     uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
     size_t n = ocv_decision_matched(d, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(matched, property_string(ocv_index_property(d->index, ids[i])));
+        append(&matched, property_string(ocv_index_property(d->index, ids[i])));
     return json_pack("{s:o, s:s, s:s, s:s, s:I, s:o, s:o}", "label", string_or_null(entry->label),
                      "kind", kind_name(entry->kind), "digest", entry->digest, "mediaType",
                      entry->media_type, "size", (json_int_t)entry->size, "platform",
@@ -61,7 +64,7 @@ static json_t *wanted_json(const struct ocv_decision *d, const struct ocv_reject
     for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
         uint32_t id = r->entry->properties[i];
         if (&d->host.slots[d->host.slot_of[id]] == slot)
-            json_array_append_new(list, json_string(ocv_index_property(d->index, id).value));
+            append(&list, json_string(ocv_index_property(d->index, id).value));
     }
     return list;
 }
@@ -71,7 +74,7 @@ static json_t *have_json(const struct ocv_rejection *r, const struct ocv_slot *s
     const struct ocv_feature *have = ocv_rejection_have(r, slot);
     json_t *list = json_array();
     for (size_t i = 0; have && i < have->n_values; i++)
-        json_array_append_new(list, json_string(have->values[i]));
+        append(&list, json_string(have->values[i]));
     return list;
 }
 
@@ -82,7 +85,9 @@ static json_t *text_json(const struct ocv_decision *d, size_t i, sentence say)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, TEXT_MAX);
-    if (say(d, i, &text, NULL) < 0 || text.len == 0)
+    if (say(d, i, &text, NULL) < 0)
+        return NULL;
+    if (text.len == 0)
         return json_null();
     return json_stringn_nocheck(text.data, text.len);
 }
@@ -108,7 +113,7 @@ static json_t *warnings_json(const struct ocv_decision *d)
     const char *const *warnings;
     size_t n = ocv_index_warnings(d->index, &warnings);
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, json_string(warnings[i]));
+        append(&list, json_string(warnings[i]));
     return list;
 }
 
@@ -118,10 +123,10 @@ int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buf
     json_t *order = json_array(), *rejected = json_array();
     for (size_t i = 0; i < decision->n_candidates; i++) {
         const struct ocv_entry *entry = decision->candidates[i].entry;
-        json_array_append_new(order, json_string(entry->label ? entry->label : entry->digest));
+        append(&order, json_string(entry->label ? entry->label : entry->digest));
     }
     for (size_t i = 0; i < decision->n_rejected; i++)
-        json_array_append_new(rejected, rejected_json(decision, i));
+        append(&rejected, rejected_json(decision, i));
     ocv_auto_json *root = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "schema",
                                     "dev.ocivariant.decision/v1", "index", decision->index->digest,
                                     "source", decision->index->has_variants ? "index" : "none",

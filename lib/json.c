@@ -3,21 +3,44 @@
  */
 #include "json.h"
 
+#include <errno.h>
 #include <string.h>
+
+/* jansson 2.14 reports a failed allocation as a syntax error, or loses the character that it was
+ * about to store and goes on. Feeding it byte by byte lets each failure be seen in errno before
+ * jansson clears that. */
+struct feed {
+    const char *next, *end;
+    bool nomem;
+};
+
+static size_t feed_byte(void *buffer, size_t len, void *data)
+{
+    struct feed *feed = data;
+    feed->nomem = feed->nomem || errno == ENOMEM;
+    if (len == 0 || feed->next == feed->end)
+        return 0;
+    *(char *)buffer = *feed->next++;
+    return 1;
+}
 
 int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
                   struct ocv_error *err)
 {
     if (len > max)
         return ocv_error_set(err, OCV_ERR_DATA, "%s is larger than %zu bytes", what, max);
+    const char *text = bytes ? bytes : "";
+    struct feed feed = {text, text + (bytes ? len : 0), false};
     json_error_t e;
-    json_t *json = json_loadb(bytes ? bytes : "", len, JSON_REJECT_DUPLICATES, &e);
-    if (!json) {
-        if (json_error_code(&e) == json_error_out_of_memory)
-            return ocv_error_nomem(err);
+    errno = 0;
+    json_t *json = json_load_callback(feed_byte, &feed, JSON_REJECT_DUPLICATES, &e);
+    if (feed.nomem || errno == ENOMEM) {
+        json_decref(json);
+        return ocv_error_nomem(err);
+    }
+    if (!json)
         return ocv_error_set(err, OCV_ERR_DATA, "%s is not valid JSON: line %d: %s", what, e.line,
                              e.text);
-    }
     if (!json_is_object(json)) {
         json_decref(json);
         return ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
@@ -35,16 +58,18 @@ struct dump {
 static int dump_bytes(const char *bytes, size_t len, void *data)
 {
     struct dump *d = data;
-    d->status = ocv_buffer_append(d->out, bytes, len, d->err);
+    if (d->status == OCV_OK) /* jansson may go on after a failure and forget it */
+        d->status = ocv_buffer_append(d->out, bytes, len, d->err);
     return d->status < 0 ? -1 : 0;
 }
 
 int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out, struct ocv_error *err)
 {
     struct dump d = {out, err, OCV_OK};
-    if (json_dump_callback(json, dump_bytes, &d, flags) != 0)
-        return d.status < 0 ? d.status : ocv_error_nomem(err);
-    return OCV_OK;
+    int failed = json_dump_callback(json, dump_bytes, &d, flags);
+    if (d.status < 0)
+        return d.status;
+    return failed ? ocv_error_nomem(err) : OCV_OK;
 }
 
 int ocv_json_string(const json_t *object, const char *what, const char *key, const char **out,
