@@ -218,7 +218,10 @@ int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text
         return ocv_error_nomem(err);
     c->policies = list;
     list[c->n_policies] = (struct ocv_policy_setting){strdup(ns), (enum ocv_policy)policy};
-    return list[c->n_policies++].ns ? OCV_OK : ocv_error_nomem(err);
+    if (!list[c->n_policies].ns)
+        return ocv_error_nomem(err);
+    c->n_policies++;
+    return OCV_OK;
 }
 
 int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text,
@@ -237,9 +240,9 @@ int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text
             return ocv_error_nomem(err);
         c->devices = list;
         list[i] = (struct ocv_named_strings){.name = strdup(ns)};
-        c->n_devices++;
         if (!list[i].name)
             return ocv_error_nomem(err);
+        c->n_devices++;
     }
     return text ? ocv_strings_add(&c->devices[i].values, text, strlen(text), err) : OCV_OK;
 }
@@ -261,9 +264,12 @@ int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *fe
             return ocv_error_nomem(err);
         c->overrides = list;
         list[i] = (struct ocv_override){.ns = strdup(ns), .feature = strdup(feature)};
-        c->n_overrides++;
-        if (!list[i].ns || !list[i].feature)
+        if (!list[i].ns || !list[i].feature) {
+            free(list[i].ns);
+            free(list[i].feature);
             return ocv_error_nomem(err);
+        }
+        c->n_overrides++;
     }
     return value ? ocv_strings_add(&c->overrides[i].values, value, strlen(value), err) : OCV_OK;
 }

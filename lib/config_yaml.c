@@ -194,8 +194,9 @@ static int registry_pair(const struct reader *r, const char *host, const yaml_no
         return ocv_error_nomem(r->err);
     c->registries = list;
     list[c->n_registries] = (struct ocv_registry_setting){.host = strdup(host)};
-    if (!list[c->n_registries++].host)
+    if (!list[c->n_registries].host)
         return ocv_error_nomem(r->err);
+    c->n_registries++;
     if (value->type == YAML_SCALAR_NODE && !*text_of(value))
         return OCV_OK;
     return each_pair(r, value, host, registry_field, data);
@@ -246,9 +247,11 @@ static int check_events(const char *source, const char *text, size_t len, struct
     for (bool end = false; !end && status == OCV_OK;) {
         yaml_event_t event;
         if (!yaml_parser_parse(&parser, &event)) {
-            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: %s", source,
-                                   parser.problem_mark.line + 1,
-                                   parser.problem ? parser.problem : "not valid YAML");
+            status = parser.error == YAML_MEMORY_ERROR
+                         ? ocv_error_nomem(err)
+                         : ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: %s", source,
+                                         parser.problem_mark.line + 1,
+                                         parser.problem ? parser.problem : "not valid YAML");
             break;
         }
         depth += event.type == YAML_MAPPING_START_EVENT || event.type == YAML_SEQUENCE_START_EVENT;
