@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Torture: the Nth allocation fails, for N = 1, 2, ... until the call succeeds; once alone, once
+ * with every later one. A call either says OCV_ERR_NOMEM and leaks nothing, or succeeds with the
+ * same result as undisturbed. The allocator is this program's own, so that allocations of the
+ * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
+#include "core_util.h"
+
+#include <errno.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SKIPPED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SKIPPED 1
+#endif
+#endif
+
+#ifdef SKIPPED
+int main(void)
+{
+    printf("skipped: the sanitizer owns the allocator\n");
+    return 0;
+}
+#else
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t size);
+extern void __libc_free(void *p);
+
+static struct {
+    bool on, persistent;
+    long countdown, seen, live;
+} heap;
+
+static bool refuse(void)
+{
+    if (!heap.on)
+        return false;
+    heap.seen++;
+    if (heap.persistent ? heap.seen < heap.countdown : heap.seen != heap.countdown)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *malloc(size_t size)
+{
+    if (refuse())
+        return NULL;
+    void *p = __libc_malloc(size);
+    heap.live += heap.on && p;
+    return p;
+}
+
+void *calloc(size_t n, size_t size)
+{
+    if (refuse())
+        return NULL;
+    void *p = __libc_calloc(n, size);
+    heap.live += heap.on && p;
+    return p;
+}
+
+void *realloc(void *old, size_t size)
+{
+    if (refuse())
+        return NULL;
+    void *p = __libc_realloc(old, size);
+    heap.live += heap.on && p && !old;
+    return p;
+}
+
+void free(void *p)
+{
+    heap.live -= heap.on && p;
+    __libc_free(p);
+}
+
+/* ---- the calls ---- */
+
+static const char index_text[] =
+    "{\"schemaVersion\":2,\"annotations\":{\"dev.ocivariant.namespaces\":\"n, p, B\u00e4d\","
+    "\"dev.ocivariant.static.p\":\"order :: 1, order :: 2\"},\"manifests\":["
+#define ENTRY(digit, more)                                             \
+    "{\"mediaType\":\"application/"                                    \
+    "vnd.oci.image.manifest.v1+json\",\"size\":5,\"digest\":\"sha256:" \
+    "000000000000000000000000000000000000000000000000000000000000000" digit "\"" more "}"
+#define VARIANT(label, properties)                                                    \
+    ",\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\",\"os.features\":[]}," \
+    "\"annotations\":{\"dev.ocivariant.label\":\"" label                              \
+    "\",\"dev.ocivariant.properties\":\"" properties "\"}"
+    ENTRY("1", VARIANT("null", "")) "," ENTRY("2",
+                                              VARIANT("a", "n :: f :: 1, p :: order :: 2")) "," //
+    ENTRY("3", VARIANT("b", "n :: f :: 2, n :: g :: 1")) "," ENTRY("4", "") ","                 //
+    ENTRY("5", VARIANT("bad", "no property")) "," ENTRY("6", VARIANT("c", "n :: f :: 9")) "]}";
+
+static const char profile_text[] =
+    "{\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\",\"os.features\":[\"x\"]},"
+    "\"namespaces\":[{\"namespace\":\"n\",\"driver\":\"1.2\",\"features\":["
+    "{\"name\":\"g\",\"values\":[\"1\"]}],\"devices\":["
+    "{\"features\":[{\"name\":\"f\",\"values\":[\"2\",\"1\"]}]},"
+    "{\"id\":\"d1\",\"uuid\":\"u\",\"features\":[{\"name\":\"f\",\"values\":[\"1\",\"2\"]}]}]}]}";
+
+static const char config_text[] =
+    "namespace_priority: [p, n]\ndisable: [zz, 'a::b', 'n::f::9']\ndevice_policy: {n: all}\n"
+    "devices: {n: ['0', d1]}\noverride: {n: {h: ['1', '2'], g: ['1']}, m: {q: []}}\n"
+    "registries:\n  'r.example:5000': {url: 'https://r', ca: /ca, insecure: true}\nto: docker\n"
+    "mode: auto\nallow: ['*']\ncredentials: [x]\n";
+
+static int call_index(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    int status = ocv_index_parse(index_text, sizeof(index_text) - 1, NULL, &index, err);
+    return status < 0 ? status : ocv_buffer_printf(out, err, "%s", ocv_index_digest(index));
+}
+
+static int call_manifest_index(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    struct ocv_descriptor d = {.media_type = OCV_MEDIA_TYPE_MANIFEST, .size = 3};
+    fake_digest(d.digest, 1);
+    int status = ocv_index_of_manifest(&d, &index, err);
+    return status < 0 ? status : ocv_buffer_printf(out, err, "%s", ocv_index_digest(index));
+}
+
+static int call_profile(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_profile) profile = NULL;
+    int status = ocv_profile_parse(profile_text, sizeof(profile_text) - 1, &profile, err);
+    return status < 0 ? status : ocv_profile_format(profile, out, err);
+}
+
+static int read_config(struct ocv_config **config, struct ocv_error *err)
+{
+    int status = ocv_config_new(config, err);
+    if (status == OCV_OK)
+        status = ocv_config_merge_yaml(*config, "test", config_text, strlen(config_text), err);
+    if (status == OCV_OK)
+        status = ocv_config_set(*config, "test", "override", "n::k=1,2;n::l=", true, err);
+    if (status == OCV_OK)
+        status = ocv_config_set(*config, "test", "devices", "n=0", true, err);
+    if (status == OCV_OK)
+        status = ocv_config_set(*config, "test", "device_policy", "k=first", true, err);
+    if (status == OCV_OK)
+        status = ocv_config_set(*config, "test", "disable", "q, r::s", true, err);
+    return status == OCV_OK ? ocv_config_set(*config, "test", "to", "podman", false, err) : status;
+}
+
+static int call_config(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_config) config = NULL;
+    int status = read_config(&config, err);
+    if (status < 0) /* a configuration that could not be filled must still be readable */
+        return config && ocv_config_find_registry(config, "x").host ? OCV_ERR_INVALID : status;
+    return ocv_buffer_printf(out, err, "%s", ocv_config_get(config, "to"));
+}
+
+static int call_resolve(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto(ocv_profile) plain = NULL;
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_auto(ocv_config) config = NULL;
+    ocv_auto(ocv_decision) d = NULL;
+    int status = ocv_index_parse(index_text, sizeof(index_text) - 1, NULL, &index, err);
+    if (status == OCV_OK)
+        status = ocv_profile_parse(profile_text, sizeof(profile_text) - 1, &plain, err);
+    if (status == OCV_OK)
+        status = read_config(&config, err);
+    if (status == OCV_OK)
+        status = ocv_config_override_profile(config, plain, &profile, err);
+    struct ocv_resolve_options options = {.config = config};
+    if (status == OCV_OK)
+        status = ocv_resolve(index, profile, &options, &d, err);
+    for (size_t i = 0; status == OCV_OK && i < ocv_decision_rejected_count(d); i++) {
+        status = ocv_decision_reason(d, i, out, err);
+        if (status == OCV_OK)
+            status = ocv_decision_hint(d, i, out, err);
+    }
+    if (status == OCV_OK)
+        status = ocv_profile_format(profile, out, err);
+    return status < 0 ? status : ocv_decision_format_json(d, out, err);
+}
+
+static int call_reference(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_reference) ref = NULL;
+    int status = ocv_reference_parse("alpine:3.20@sha256:00000000000000000000000000000000000000000"
+                                     "00000000000000000000000",
+                                     &ref, err);
+    return status < 0 ? status
+                      : ocv_buffer_printf(out, err, "%s %s %s", ref->name, ref->tag, ref->familiar);
+}
+
+static int call_properties(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_properties) set = NULL;
+    int status = ocv_properties_parse("b::c::d,a::b::c", 15, &set, err);
+    return status < 0 ? status : ocv_properties_format(set, out, err);
+}
+
+static int call_platform(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_platform) p = NULL;
+    char text[64];
+    int status = ocv_platform_parse("linux/arm64/v8", &p, err);
+    return status < 0
+               ? status
+               : ocv_buffer_printf(out, err, "%s", ocv_platform_format(p, text, sizeof(text)));
+}
+
+static int call_digest(struct ocv_buffer *out, struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX];
+    int status = ocv_digest_bytes("abc", 3, digest, err);
+    if (status == OCV_OK)
+        status = ocv_digest_check(digest, "abc", 3, err);
+    return status < 0 ? status : ocv_buffer_append(out, digest, strlen(digest), err);
+}
+
+typedef int (*call)(struct ocv_buffer *, struct ocv_error *);
+static const struct {
+    const char *name;
+    call call;
+    long lost; /* blocks that libyaml 0.2.5 (node, event) or OpenSSL (error data) may lose */
+} calls[] = {
+    {"index", call_index, 2},           {"lone manifest", call_manifest_index, 2},
+    {"profile", call_profile, 0},       {"configuration", call_config, 2},
+    {"resolve", call_resolve, 2},       {"reference", call_reference, 0},
+    {"properties", call_properties, 0}, {"platform", call_platform, 0},
+    {"digest", call_digest, 2},
+};
+
+#define ATTEMPTS_MAX 20000
+
+/* One disturbed call. Returns the blocks it left behind: once, a library below may keep what it
+ * sets up late; every time, it is a leak. */
+static long disturb(size_t which, long n, bool persistent, const struct ocv_buffer *expected)
+{
+    struct ocv_error err = {0};
+    struct ocv_buffer out;
+    ocv_buffer_init(&out, 1u << 20);
+    heap.seen = heap.live = 0;
+    heap.countdown = n;
+    heap.persistent = persistent;
+    heap.on = true;
+    int status = calls[which].call(&out, &err);
+    bool same = status == OCV_OK && out.len == expected->len &&
+                memcmp(out.data, expected->data, out.len) == 0;
+    ocv_buffer_free(&out);
+    heap.on = false;
+    const char *name = calls[which].name;
+    ck_assert_msg(status == OCV_OK || status == OCV_ERR_NOMEM, "%s: allocation %ld: %d %s", name, n,
+                  status, err.message);
+    ck_assert_msg(status != OCV_OK || same, "%s: allocation %ld: another result", name, n);
+    ck_assert_msg(status == OCV_OK || err.status == OCV_ERR_NOMEM, "%s: %ld: error not set", name,
+                  n);
+    return heap.live;
+}
+
+/* True when nothing was refused: the call has fewer than n allocations. */
+static bool attempt(size_t which, long n, bool persistent, const struct ocv_buffer *expected)
+{
+    long live = disturb(which, n, persistent, expected);
+    bool done = heap.seen < n;
+    if (live)
+        live = disturb(which, n, persistent, expected);
+    ck_assert_msg(live <= calls[which].lost, "%s: allocation %ld: %ld blocks lost",
+                  calls[which].name, n, live);
+    return done;
+}
+
+START_TEST(test_torture)
+{
+    size_t which = (size_t)_i / 2;
+    struct ocv_buffer expected;
+    struct ocv_error err = {0};
+    for (int warm = 0; warm < 2; warm++) { /* the libraries below set themselves up at first use */
+        ocv_buffer_init(&expected, 1u << 20);
+        ck_assert_msg(calls[which].call(&expected, &err) == OCV_OK, "%s: %s", calls[which].name,
+                      err.message);
+        if (!warm)
+            ocv_buffer_free(&expected);
+    }
+    long n = 1;
+    while (!attempt(which, n, _i % 2, &expected))
+        ck_assert_int_lt(++n, ATTEMPTS_MAX);
+    ck_assert_int_gt(n, 1); /* something was refused on the way */
+    ocv_buffer_free(&expected);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("nomem");
+    TCase *tcase = tcase_create("torture");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, test_torture, 0, 2 * (int)(sizeof(calls) / sizeof(*calls)));
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
+#endif
