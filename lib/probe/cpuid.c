@@ -245,8 +245,8 @@ int ocv_cpuid_parse(const char *source, const char *text, size_t len, struct ocv
 {
     struct ocv_cpuid cpuid = {0};
     int status = parse_lines(source, text, len, &cpuid, err);
-    if (status == OCV_OK && cpuid.n == 0)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: no CPUID leaf in it", source);
+    if (status == OCV_OK && !cpuid.rows)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: no CPUID leaf in it", source);
     if (status == OCV_OK)
         qsort(cpuid.rows, cpuid.n, sizeof(*cpuid.rows), by_leaf);
     for (size_t i = 1; status == OCV_OK && i < cpuid.n; i++)

@@ -141,7 +141,8 @@ static int read_line(struct ocv_cpuinfo *cpuinfo, struct walk *walk, const char 
     if (!x86 && !equals(key, "Features") && !equals(key, "features"))
         return OCV_OK;
     walk->x86 |= x86;
-    if (cpuinfo->processors++ == 0) {
+    cpuinfo->processors++;
+    if (!walk->first.data) {
         walk->first = value;
         return split(value, &walk->flags, err);
     }

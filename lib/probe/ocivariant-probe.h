@@ -15,8 +15,8 @@ extern "C" {
 /** Where to look. Zero-initialised: the machine this runs on. */
 struct ocv_probe_options {
     const char *sysroot; /**< folder that stands for /, or NULL */
-    const char *cpuid;   /**< file of CPUID words (LEAF SUBLEAF EAX EBX ECX EDX, xcr0 HEX), or NULL */
-    bool deep;           /**< also ask vendor libraries */
+    const char *cpuid; /**< file of CPUID words (LEAF SUBLEAF EAX EBX ECX EDX, xcr0 HEX), or NULL */
+    bool deep;         /**< also ask vendor libraries */
 };
 
 /** Probe and write the profile (JSON of schema dev.ocivariant.profile/v1, final newline) into
