@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "image.h"
 
+#include "cache.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -43,14 +45,31 @@ static int open_layout(struct image *image, const char *dir, struct ocv_error *e
     return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
 }
 
+/* HEAD when the tag was seen before: unchanged, and the bytes are here. */
+static bool seen_before(struct cli *cli, struct image *image)
+{
+    struct ocv_descriptor now;
+    if (!cache_read(image->reference, &image->top, &image->body))
+        return false;
+    if (cli->api->head(cli->registry, image->reference, &now, NULL) == OCV_OK &&
+        !strcmp(now.digest, image->top.digest) && !strcmp(now.media_type, image->top.media_type)) {
+        cli_say(cli, "%s is unchanged: %s", image->text, now.digest);
+        return true;
+    }
+    ocv_buffer_free(&image->body);
+    return false;
+}
+
 static int open_registry(struct cli *cli, struct image *image, struct ocv_error *err)
 {
     int status = ocv_reference_parse(image->text, &image->reference, err);
     if (status == OCV_OK)
         status = cli_registry(cli, err);
-    if (status < 0)
+    if (status < 0 || seen_before(cli, image))
         return status;
     status = cli->api->get(cli->registry, image->reference, NULL, &image->body, &image->top, err);
+    if (status == OCV_OK)
+        cache_write(image->reference, &image->top, &image->body);
     return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
 }
 

@@ -228,3 +228,23 @@ teardown_file()
     run -0 --separate-stderr env REGISTRY_AUTH_FILE="$STATE/auth.json" "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/app:1"
     stop_daemon private
 }
+
+@test "an unchanged tag costs one HEAD, a changed one is fetched" {
+    export XDG_CACHE_HOME=$STATE/cache
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/moving:1"
+    run -0 --separate-stderr "$VPULL" -v --print-ref --profile "$H100" "$REGISTRY/demo/moving:1"
+    [[ $stderr == *GET*"/manifests/1"* ]]
+    run -0 --separate-stderr "$VPULL" -v --print-ref --profile "$H100" "$REGISTRY/demo/moving:1"
+    [ "$output" = "$REGISTRY/demo/moving@$(digest_of cuda12.8)" ]
+    [[ $stderr == *HEAD*"/manifests/1"* ]]
+    [[ $stderr != *GET*"/manifests/"* ]]
+    push_layout "$STATE/layout:cpu" "$REGISTRY/demo/moving:1"
+    run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/moving:1"
+    [ "$output" = "$REGISTRY/demo/moving@$(digest_of null)" ]
+    # a damaged cache is only a miss
+    for file in "$XDG_CACHE_HOME"/ocivariant/tags/*; do
+        echo garbage >"$file"
+    done
+    run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/moving:1"
+    [ "$output" = "$REGISTRY/demo/moving@$(digest_of null)" ]
+}
