@@ -80,7 +80,9 @@ $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libociv
 $(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant.so
 	$(call shared,$(call obj,$(PROBE_SRC)),-L$(BUILD) -locivariant $(PROBE_LIBS))
 
-$(BUILD)/ocivariant.pc: contrib/ocivariant.pc.in VERSION Makefile
+# made anew every time: PREFIX may be another one at `make install`
+.PHONY: always
+$(BUILD)/ocivariant.pc: contrib/ocivariant.pc.in VERSION Makefile always
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 # ---- programs: shared libraries beside them, found by a relative run path ----------------------
@@ -108,6 +110,8 @@ install: all
 	    $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/ocivariant.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 schema/* $(DESTDIR)$(DATADIR)/schema
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 
 .PHONY: clean
 clean:

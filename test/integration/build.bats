@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What is built and installed, seen from outside.
+
+load harness
+
+setup_file()
+{
+    state_start
+    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$STATE/root" PREFIX=/usr install
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+# shellcheck source-path=SCRIPTDIR/../.. # completions
+setup()
+{
+    installed=$STATE/root/usr
+}
+
+@test "the shared libraries export nothing but ocv_ names" {
+    for library in ocivariant ocivariant-registry ocivariant-probe; do
+        names=$(nm -D --defined-only "$OCV_BUILD/lib$library.so" | awk '{ print $3 }')
+        [ -n "$names" ]
+        run ! grep -v '^ocv_' <<<"$names"
+    done
+}
+
+@test "only the registry library needs libcurl, only the probe library libpci" {
+    needs() { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
+    for file in libocivariant.so libocivariant-probe.so variantctl vpull; do
+        run ! grep -E 'libcurl|libocivariant-registry' <<<"$(needs "$OCV_BUILD/$file")"
+    done
+    for file in libocivariant.so libocivariant-registry.so; do
+        run ! grep libpci <<<"$(needs "$OCV_BUILD/$file")"
+    done
+    needs "$OCV_BUILD/libocivariant-registry.so" | grep -q libcurl
+}
+
+@test "every exported name stands in a public header" {
+    for library in ocivariant ocivariant-registry ocivariant-probe; do
+        while read -r name; do
+            grep -qw "$name" "$OCV_TOP"/lib/ocivariant.h "$OCV_TOP"/lib/*/ocivariant-*.h
+        done < <(nm -D --defined-only "$OCV_BUILD/lib$library.so" | awk '{ print $3 }')
+    done
+}
+
+@test "what is installed runs from its folder" {
+    export LD_LIBRARY_PATH=$installed/lib OCV_DATADIR=$installed/share/ocivariant
+    version=$(cat "$OCV_TOP/VERSION")
+    run -0 "$installed/bin/vpull" --version
+    [[ $output == *"$version"* ]]
+    run -0 "$installed/bin/variantctl" --version
+    [[ $output == *"$version"* ]]
+    run -0 "$installed/bin/variantctl" probe --format json
+    [ "$(jq -r .schema <<<"$output")" = dev.ocivariant.profile/v1 ]
+}
+
+@test "the installed registry client is found" {
+    export LD_LIBRARY_PATH=$installed/lib OCV_DATADIR=$installed/share/ocivariant
+    run -1 "$installed/bin/vpull" --print-ref 127.0.0.1:1/nobody/listens:1
+    [[ $output != *"load"* ]]
+}
+
+@test "docker finds the installed plugin" {
+    require docker
+    export LD_LIBRARY_PATH=$installed/lib
+    run -0 "$installed/lib/docker/cli-plugins/docker-vpull" docker-cli-plugin-metadata
+    [ "$(jq -r .SchemaVersion <<<"$output")" = 0.1.0 ]
+}
+
+@test "a program builds against the installed library with pkg-config" {
+    export PKG_CONFIG_PATH=$installed/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$STATE/root
+    cat >"$STATE/user.c" <<'C'
+#include <ocivariant.h>
+#include <stdio.h>
+int main(void) { return puts(ocv_version()) < 0; }
+C
+    # shellcheck disable=SC2046 # several flags
+    cc -o "$STATE/user" "$STATE/user.c" $(pkg-config --cflags --libs ocivariant)
+    LD_LIBRARY_PATH=$installed/lib run -0 "$STATE/user"
+    [ "$output" = "$(cat "$OCV_TOP/VERSION")" ]
+    # shellcheck disable=SC2046
+    cc -o "$STATE/user-static" "$STATE/user.c" $(pkg-config --cflags ocivariant) \
+        "$installed/lib/libocivariant.a" $(PKG_CONFIG_SYSROOT_DIR='' pkg-config --libs jansson yaml-0.1 libcrypto) -lpthread
+    run -0 "$STATE/user-static"
+}
+
+@test "completions offer what the programs' help names" {
+    PATH=$OCV_BUILD:$PATH
+    # shellcheck source=contrib/completions/vpull
+    . "$installed/share/bash-completion/completions/vpull"
+    # shellcheck source=contrib/completions/variantctl
+    . "$installed/share/bash-completion/completions/variantctl"
+    COMP_WORDS=(vpull --pri) COMP_CWORD=1
+    _vpull vpull --pri vpull
+    [ "${COMPREPLY[*]}" = --print-ref ]
+    COMP_WORDS=(variantctl re) COMP_CWORD=1
+    _variantctl variantctl re variantctl
+    [ "${COMPREPLY[*]}" = resolve ]
+    COMP_WORDS=(variantctl index cr) COMP_CWORD=2
+    _variantctl variantctl cr index
+    [ "${COMPREPLY[*]}" = create ]
+    COMP_WORDS=(variantctl probe --sys) COMP_CWORD=2
+    _variantctl variantctl --sys probe
+    [ "${COMPREPLY[*]}" = --sysroot ]
+}
+
+@test "the dependency check is quiet when nothing is missing" {
+    run -0 "$OCV_TOP/contrib/install-deps.sh" --check
+    [ -z "$output" ]
+}
+
+@test "without apt the dependency script lists what is missing and fails" {
+    mkdir -p "$STATE/empty-path"
+    ln -sf "$(command -v bash)" "$STATE/empty-path/bash"
+    ln -sf "$(command -v id)" "$STATE/empty-path/id"
+    sed '/^PATH=/d' "$OCV_TOP/contrib/install-deps.sh" >"$STATE/install-deps.sh"
+    PATH=$STATE/empty-path run -1 bash "$STATE/install-deps.sh"
+    [[ $output == *"no apt-get here"* ]]
+    [[ $output == *skopeo* ]]
+}
