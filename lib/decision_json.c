@@ -16,6 +16,14 @@ static void append(json_t **list, json_t *item)
     *list = NULL;
 }
 
+static void set_string(json_t **object, const char *key, const char *value)
+{
+    if (!value || json_object_set_new(*object, key, json_string(value)) == 0)
+        return;
+    json_decref(*object);
+    *object = NULL;
+}
+
 static json_t *property_string(struct ocv_property p)
 {
     return json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value);
@@ -31,8 +39,11 @@ static json_t *platform_json(const struct ocv_entry *entry)
     const struct ocv_platform *p = &entry->platform;
     if (!entry->has_platform)
         return json_null();
-    return json_pack("{s:s*, s:s*, s:s*}", "os", p->os, "architecture", p->architecture, "variant",
-                     p->variant);
+    json_t *object = json_object(); /* json_pack's s* takes a failed allocation for an absent one */
+    set_string(&object, "os", p->os);
+    set_string(&object, "architecture", p->architecture);
+    set_string(&object, "variant", p->variant);
+    return object;
 }
 
 static const char *kind_name(enum ocv_entry_kind kind)
