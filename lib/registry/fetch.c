@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define JOBS_DEFAULT 4
-#define JOBS_MAX 16
+#define JOBS_MAX 8        /* each holds up to 2 MiB in its writer: 24 MiB must do for all */
 #define BUSY_RETRY_MS 100 /* another process writes the same blob: look again so often */
 
 enum job_state { JOB_FREE, JOB_OPEN, JOB_RECEIVE, JOB_SETTLE };

@@ -196,6 +196,16 @@ void ocv_exchange_step(struct ocv_exchange *exchange, int *wait_ms);
 /** Drive all transfers of the client, wait at most `wait_ms` (100 at most) for something to do. */
 int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_error *err);
 void ocv_exchange_free(struct ocv_exchange *exchange);
+/** Judge the ended transfer: the exchange is READY, WAITING or DONE afterwards. */
+void ocv_exchange_judge(struct ocv_exchange *exchange);
+void ocv_exchange_finish(struct ocv_exchange *exchange, int status);
+/** The same; errors of callbacks and of the core do not know yet what was asked for. */
+void ocv_exchange_finish_named(struct ocv_exchange *exchange, int status);
+/** Where the request belongs: the token realm for a token request, else the registry. */
+int ocv_exchange_origin(const struct ocv_exchange *exchange, char out[OCV_ORIGIN_MAX]);
+/** The host of the current hop. */
+int ocv_exchange_hop_host(struct ocv_exchange *exchange, const char *origin, bool at_home,
+                          struct ocv_host **out);
 
 /** curl_multi_perform; SIGPIPE does not reach the program. */
 CURLMcode ocv_multi_perform(CURLM *multi);

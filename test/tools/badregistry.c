@@ -600,6 +600,10 @@ static bool read_request(struct request *r)
     header(text, "Range", r->range, sizeof(r->range));
     if (sscanf(text, "%7s %2047s", r->method, r->path) != 2)
         return false;
+    if (!strncmp(r->path, "http://", 7) && strchr(r->path + 7, '/')) { /* we are the proxy */
+        char *path = strchr(r->path + 7, '/');
+        memmove(r->path, path, strlen(path) + 1);
+    }
     r->head = !strcmp(r->method, "HEAD");
     return true;
 }
