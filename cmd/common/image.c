@@ -70,7 +70,7 @@ static int open_registry(struct cli *cli, struct image *image, struct ocv_error 
     status = cli->api->get(cli->registry, image->reference, NULL, &image->body, &image->top, err);
     if (status == OCV_OK)
         cache_write(image->reference, &image->top, &image->body);
-    return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
+    return status; /* the registry library names the image itself */
 }
 
 int image_open(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)

@@ -45,6 +45,8 @@ int child_read(struct cli *cli, const struct image *image, const struct ocv_desc
     else
         status = cli->api->get(cli->registry, image->reference, descriptor->digest, &out->body,
                                &seen, err);
+    if (status < 0 && !top && !image->layout)
+        return status; /* the registry library names the image itself */
     if (status == OCV_OK)
         status = check_size(descriptor, out->body.len, err);
     if (status == OCV_OK)
@@ -178,7 +180,7 @@ int child_transfer(struct cli *cli, const struct image *image, const struct chil
     int status = image->layout ? copy_layout(cli, image->layout, to, child, progress, data, err)
                                : fetch_all(cli, image, child, to, jobs, progress, data, err);
     if (status < 0)
-        return ocv_error_prefix(err, "%s", image->text);
+        return image->layout ? ocv_error_prefix(err, "%s", image->text) : status;
     memcpy(digest, child->descriptor.digest, sizeof(digest));
     return ocv_layout_write_blob(to, child->body.data, child->body.len, digest, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --to docker: the engine pulls by digest itself (Engine API images/create), then the result is
  * tagged. Images that the engine cannot reach (oci:DIR) are loaded as an archive. */
-#include "engine.h"
+#include "docker_host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,56 +10,6 @@
 #define API "/v1.24" /* the oldest with everything used here; every engine since 1.12 speaks it */
 #define API_NEW "/v1.44" /* the oldest that engines from 29 on accept */
 #define PING_MS 3000u
-
-static void context_line(void *data, const char *text)
-{
-    snprintf(data, 512, "%s", text);
-}
-
-/* The engine of `docker --context NAME` or DOCKER_CONTEXT, asked from docker itself. */
-static bool context_host(const struct pull_options *options, char out[512])
-{
-    const char *name = options->docker.context ? options->docker.context : getenv("DOCKER_CONTEXT");
-    struct ocv_error err = {0};
-    if (!name || !*name || !strcmp(name, "default"))
-        return false;
-    const char *argv[] = {"docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}",
-                          name,     NULL};
-    return sink_run(argv, -1, context_line, out, NULL, &err) == OCV_OK && *out;
-}
-
-static void tls_files(const struct pull_options *options, struct endpoint *e)
-{
-    static const char *const names[] = {"ca.pem", "cert.pem", "key.pem"};
-    const char *dir = getenv("DOCKER_CERT_PATH"), *home = getenv("HOME");
-    for (size_t i = 0; i < 3; i++) {
-        if (dir && *dir)
-            snprintf(e->tls_dir[i], sizeof(e->tls_dir[i]), "%s/%s", dir, names[i]);
-        else
-            snprintf(e->tls_dir[i], sizeof(e->tls_dir[i]), "%s/.docker/%s", home ? home : "",
-                     names[i]);
-    }
-    e->ca = options->docker.tls_ca ? options->docker.tls_ca : e->tls_dir[0];
-    e->cert = options->docker.tls_cert ? options->docker.tls_cert : e->tls_dir[1];
-    e->key = options->docker.tls_key ? options->docker.tls_key : e->tls_dir[2];
-}
-
-static int find_engine(const struct pull_options *options, struct endpoint *out,
-                       struct ocv_error *err)
-{
-    const char *verify = getenv("DOCKER_TLS_VERIFY"), *host = options->docker.host;
-    char context[512] = "";
-    bool tls = options->docker.tls_verify || options->docker.tls || (verify && *verify);
-    if (!host && !options->docker.context)
-        host = getenv("DOCKER_HOST");
-    if ((!host || !*host) && context_host(options, context))
-        host = context;
-    int status =
-        endpoint_parse(host && *host ? host : "unix:///var/run/docker.sock", tls, out, err);
-    if (status == OCV_OK && tls)
-        tls_files(options, out);
-    return status;
-}
 
 static int ping(struct cli *cli, const struct endpoint *endpoint, struct ocv_error *err)
 {
@@ -72,7 +22,7 @@ static bool available(struct cli *cli, const struct pull_options *options)
 {
     struct endpoint endpoint;
     struct ocv_error err = {0};
-    return find_engine(options, &endpoint, &err) == OCV_OK &&
+    return docker_endpoint(&options->docker, &endpoint, &err) == OCV_OK &&
            (!endpoint.socket[0] || access(endpoint.socket, R_OK | W_OK) == 0) &&
            ping(cli, &endpoint, &err) == OCV_OK;
 }
@@ -165,6 +115,14 @@ static int call_versioned(struct cli *cli, const struct endpoint *endpoint,
     return status;
 }
 
+/* A pull may fail after the answer began with 200; the texts are the engine's. */
+static int stream_failed(const char *failure, struct ocv_error *err)
+{
+    bool denied = strstr(failure, "unauthorized") || strstr(failure, "access denied") ||
+                  strstr(failure, "no basic auth credentials");
+    return ocv_error_set(err, denied ? OCV_ERR_DENIED : OCV_ERR_ENGINE, "docker: %s", failure);
+}
+
 static int stream_call(struct pull *pull, const struct endpoint *endpoint, struct engine_call *call,
                        const char *path, struct ocv_error *err)
 {
@@ -173,7 +131,9 @@ static int stream_call(struct pull *pull, const struct endpoint *endpoint, struc
     call->data = &stream;
     int status = call_versioned(pull->cli, endpoint, call, path, err);
     if (status == OCV_OK && stream.failure[0])
-        status = ocv_error_set(err, OCV_ERR_ENGINE, "docker: %s", stream.failure);
+        status = stream_failed(stream.failure, err);
+    if (status < 0 && strstr(err->message, "HTTP response to HTTPS client"))
+        ocv_error_hint(err, "dockerd's own insecure-registries decides about plain HTTP");
     pull->cached = status == OCV_OK && !stream.fetched;
     return status;
 }
@@ -209,6 +169,7 @@ static int load(struct pull *pull, const struct endpoint *endpoint, struct ocv_e
                                .upload = true,
                                .upload_fd = fd};
     status = stream_call(pull, endpoint, &call, "/images/load?quiet=1", err);
+    pull->cached = false;
     close(fd);
     return status;
 }
@@ -235,7 +196,7 @@ static int pull_docker(struct pull *pull, const char *argument, char *where, siz
 {
     struct endpoint endpoint;
     (void)argument;
-    int status = find_engine(pull->options, &endpoint, err);
+    int status = docker_endpoint(&pull->options->docker, &endpoint, err);
     if (status == OCV_OK && ping(pull->cli, &endpoint, err) < 0) {
         ocv_error_prefix(err, "docker does not answer");
         ocv_error_hint(err, "is dockerd running, and may this user use its socket?");
