@@ -26,5 +26,5 @@ seeds=()
 [ ! -d "test/data/fuzz/$name" ] || seeds=("test/data/fuzz/$name")
 # 1 MiB of input reaches every limit but those on whole documents, which have unit tests
 exec "$build/test/fuzz/fuzz_$name" -max_total_time="$seconds" -max_len=1048576 -timeout=10 \
-    -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$build/finds/$name-" \
+    -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 -artifact_prefix="$build/finds/$name-" \
     "$corpus" "${seeds[@]}"
