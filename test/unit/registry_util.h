@@ -169,7 +169,7 @@ static inline size_t lines(const char *text)
 
 static inline void write_file(const char *name, mode_t mode, const char *text)
 {
-    char path[256];
+    char path[600];
     snprintf(path, sizeof(path), "%s/%s", home, name);
     for (char *p = path + strlen(home) + 1; (p = strchr(p, '/')); p++) {
         *p = '\0';

@@ -3,6 +3,8 @@
 #include "registry_util.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 static struct ocv_layout *layout;
 
@@ -215,6 +217,87 @@ START_TEST(http_uploads_a_file)
 }
 END_TEST
 
+static volatile int stop;
+
+static void stop_on_progress(void *data, size_t i, int64_t done, bool finished, bool cached)
+{
+    (void)data;
+    (void)i;
+    (void)finished;
+    (void)cached;
+    stop = done > 0;
+}
+
+START_TEST(interrupted_and_resumed)
+{
+    struct ocv_fetch f = blob_of(blob_size);
+    struct seen seen = {0};
+    ocv_auto(ocv_reference) ref = reference("reset");
+    stop = 0;
+    new_client((struct ocv_registry_options){.interrupted = &stop});
+    expect_error(ocv_registry_fetch(client, ref, layout, &f, 1, 0, stop_on_progress, NULL, &err),
+                 OCV_ERR_INTERRUPTED, "interrupted");
+    ck_assert(!ocv_layout_has_blob(layout, blob_digest, -1));
+    (void)requests();
+    stop = 0;
+    ck_assert_msg(fetch("good", blob_size, &seen) == 0, "%s", err.message);
+    const char *log = requests();
+    ck_assert_msg(strstr(log, "bytes="), "%s", log);
+    ck_assert(ocv_layout_has_blob(layout, blob_digest, blob_size));
+}
+END_TEST
+
+/* An engine's socket: answers one request in two chunks. */
+static pid_t start_engine(const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+    ck_assert_int_eq(listen(fd, 1), 0);
+    pid_t pid = fork();
+    if (pid) {
+        close(fd);
+        return pid;
+    }
+    char text[4096];
+    const char *answer = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n"
+                         "4\r\nno s\r\n3\r\nuch\r\n0\r\n\r\n";
+    int peer = accept(fd, NULL, NULL);
+    ssize_t n = recv(peer, text, sizeof(text) - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    bool good = strstr(text, "POST /v1.41/images/create HTTP/1.1") &&
+                strstr(text, "X-Registry-Auth: abc") && !strstr(text, "Expect");
+    if (good)
+        (void)!write(peer, answer, strlen(answer));
+    _exit(0);
+}
+
+START_TEST(http_on_a_unix_socket)
+{
+    char path[128];
+    long status = 0;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 65536);
+    snprintf(path, sizeof(path), "%s/engine.sock", home);
+    pid_t engine = start_engine(path);
+    struct ocv_http_request r = {.socket = path,
+                                 .method = "POST",
+                                 .url = "http://localhost/v1.41/images/create",
+                                 .headers = (const char *const[]){"X-Registry-Auth: abc"},
+                                 .n_headers = 1,
+                                 .upload_fd = -1,
+                                 .body = keep,
+                                 .data = &body};
+    setenv("http_proxy", "http://127.0.0.1:1", 1);
+    int result = ocv_http(&r, &status, &err);
+    waitpid(engine, NULL, 0);
+    ck_assert_msg(result == 0, "%s", err.message);
+    ck_assert_int_eq(status, 404);
+    ck_assert_str_eq(body.data, "no such");
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     find_tools(argc > 0 ? argv[0] : "");
@@ -233,6 +316,8 @@ int main(int argc, char **argv)
     tcase_add_test(c, first_failure_stops_all);
     tcase_add_test(c, small_blob_into_memory);
     tcase_add_test(c, http_uploads_a_file);
+    tcase_add_test(c, interrupted_and_resumed);
+    tcase_add_test(c, http_on_a_unix_socket);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }
