@@ -4,9 +4,10 @@
 # first from the OCI layout itself, then from a real registry.
 set -eu
 
-build=${BUILD:-build}
-here=$(dirname "$0")
+build=$(cd "${BUILD:-build}" && pwd)
+profiles=$(cd "$(dirname "$0")/examples/profiles" && pwd)
 work=$(mktemp -d)
+cd "$work"
 registry=
 
 cleanup() {
@@ -21,7 +22,7 @@ export OCV_STATE_DIR="$work/state"
 
 title() { printf '\n== %s\n' "$*"; }
 run() {
-    printf '$ %s\n' "$*" | sed "s|$work/||g; s|$build/||g"
+    printf '$ %s\n' "$*" | sed "s|$build/||g; s|$profiles/||g"
     "$@"
 }
 
@@ -29,7 +30,7 @@ title "Five builds of one application, and one index over them"
 image() { # NAME ARGS...: a one-layer image tagged NAME
     name=$1
     shift
-    "$build/test/tools/mkimage" "$work/app" "$name" --file "etc/build=$name" "$@" >/dev/null
+    "$build/test/tools/mkimage" app "$name" --file "etc/build=$name" "$@" >/dev/null
 }
 image cpu --layer 200000
 image cpu-v3 --layer 220000
@@ -37,7 +38,7 @@ image cuda126 --layer 900000
 image cuda128 --layer 950000
 image rocm71 --layer 990000
 
-app="oci:$work/app"
+app=oci:app
 "$build/variantctl" index create "$app:1.0" \
     --namespaces 'nvidia, amd, x86_64, priority' \
     --static 'priority=order :: 1, order :: 2' \
@@ -45,18 +46,17 @@ app="oci:$work/app"
     "cpu.v3=$app:cpu-v3,x86_64 :: level :: v3" \
     "cuda12.6=$app:cuda126,nvidia :: cuda_version_lower_bound :: 12.0,nvidia :: sm_arch :: 80_real,nvidia :: sm_arch :: 90_real,priority :: order :: 2" \
     "cuda12.8=$app:cuda128,nvidia :: cuda_version_lower_bound :: 12.0,nvidia :: sm_arch :: 90_real,nvidia :: sm_arch :: 100_real,priority :: order :: 1" \
-    "rocm7.1=$app:rocm71,amd :: gfx_arch :: gfx942,amd :: rocm_version :: 7.1" |
-    sed "s|$work/||"
+    "rocm7.1=$app:rocm71,amd :: gfx_arch :: gfx942,amd :: rocm_version :: 7.1"
 
 title "This machine"
-run "$build/variantctl" explain "$app:1.0" | sed "s|$work/||"
+run "$build/variantctl" explain "$app:1.0"
 title "A node with an NVIDIA H100, driver 570"
-run "$build/variantctl" explain --profile "$here/examples/profiles/h100.json" "$app:1.0" | sed "s|$work/||"
+run "$build/variantctl" explain --profile "$profiles/h100.json" "$app:1.0"
 
 title "Pull: the same name on three machines, from the OCI layout"
-run "$build/vpull" --to "oci:$work/here:1.0" "$app:1.0"
-run "$build/vpull" --profile "$here/examples/profiles/h100.json" --to "oci:$work/h100:1.0" "$app:1.0"
-run "$build/vpull" --profile "$here/examples/profiles/mi300x.json" --to "oci:$work/mi300x:1.0" "$app:1.0"
+run "$build/vpull" --to "oci:here:1.0" "$app:1.0"
+run "$build/vpull" --profile "$profiles/h100.json" --to "oci:h100:1.0" "$app:1.0"
+run "$build/vpull" --profile "$profiles/mi300x.json" --to "oci:mi300x:1.0" "$app:1.0"
 
 if ! command -v docker-registry >/dev/null || ! command -v skopeo >/dev/null; then
     title "docker-registry or skopeo is not installed: the second half is left out"
@@ -85,8 +85,8 @@ until curl -sf -o /dev/null "http://127.0.0.1:$port/v2/"; do
 done
 run skopeo copy --quiet --all --preserve-digests --dest-tls-verify=false "$app:1.0" "docker://127.0.0.1:$port/demo/app:1.0"
 run "$build/vpull" --print-ref "127.0.0.1:$port/demo/app:1.0"
-run "$build/vpull" --profile "$here/examples/profiles/h100.json" --to "oci:$work/pulled:h100" "127.0.0.1:$port/demo/app:1.0"
-run "$build/vpull" --profile "$here/examples/profiles/mi300x.json" --to "oci:$work/pulled:mi300x" "127.0.0.1:$port/demo/app:1.0"
+run "$build/vpull" --profile "$profiles/h100.json" --to "oci:pulled:h100" "127.0.0.1:$port/demo/app:1.0"
+run "$build/vpull" --profile "$profiles/mi300x.json" --to "oci:pulled:mi300x" "127.0.0.1:$port/demo/app:1.0"
 title "Each has its own build; blobs that builds share are stored once"
-run skopeo inspect --format '{{.Digest}}{{println}}' "oci:$work/pulled:h100"
-run skopeo inspect --format '{{.Digest}}{{println}}' "oci:$work/pulled:mi300x"
+run skopeo inspect --format '{{.Digest}}' "oci:pulled:h100"
+run skopeo inspect --format '{{.Digest}}' "oci:pulled:mi300x"
