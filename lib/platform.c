@@ -92,10 +92,12 @@ static bool arm64_version(const char *variant, int *major, int *minor)
 static int arm64_place(const char *host, const char *entry)
 {
     int hmajor, hminor, emajor, eminor;
+    if (!strcmp(host, entry))
+        return 0;
     if (!arm64_version(entry, &emajor, &eminor))
         return -1;
     if (!arm64_version(host, &hmajor, &hminor))
-        return strcmp(host, entry) ? -1 : 0;
+        return *entry ? -1 : 1;
     if (hmajor == emajor)
         return eminor <= hminor ? hminor - eminor : -1;
     if (hmajor < emajor)
@@ -111,7 +113,7 @@ static int own_places(const char *architecture, const char *variant)
     if (!strcmp(architecture, "arm64") && arm64_version(variant, &major, &minor))
         return major == 9 ? minor + 1 + (minor + 5 < 9 ? minor + 5 : 9) + 1 : minor + 1;
     int n = level(variant, 1, 1, 4);
-    return n > 0 ? n : 1;
+    return n > 0 ? n : 2; /* the same text, or none */
 }
 
 static int own_place(const char *architecture, const char *host, const char *entry)
