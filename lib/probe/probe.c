@@ -19,19 +19,54 @@ static const char *const status_names[] = {
     [OCV_RESULT_ABSENT] = "absent",
 };
 
-int ocv_result_add(struct ocv_result *result, const char *feature, const char *value,
-                   struct ocv_error *err)
+static int add_value(json_t *features, const char *feature, const char *value,
+                     struct ocv_error *err)
 {
-    size_t n = json_array_size(result->features);
+    size_t n = json_array_size(features);
     for (size_t i = n; i-- > 0;) { /* from the back: values of one feature come together */
-        json_t *entry = json_array_get(result->features, i);
+        json_t *entry = json_array_get(features, i);
         if (strcmp(json_string_value(json_object_get(entry, "name")), feature) == 0)
             return json_array_append_new(json_object_get(entry, "values"), json_string(value)) < 0
                        ? ocv_error_nomem(err)
                        : OCV_OK;
     }
     json_t *entry = json_pack("{s:s, s:[s]}", "name", feature, "values", value);
-    return !entry || json_array_append_new(result->features, entry) < 0 ? ocv_error_nomem(err)
+    return !entry || json_array_append_new(features, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;
+}
+
+int ocv_result_add(struct ocv_result *result, const char *feature, const char *value,
+                   struct ocv_error *err)
+{
+    return add_value(result->features, feature, value, err);
+}
+
+json_t *ocv_result_device(struct ocv_result *result, const char *id, const char *name)
+{
+    json_t *device =
+        json_pack("{s:s, s:i}", "id", id, "index", (int)json_array_size(result->devices));
+    if (device && name && json_object_set_new(device, "name", json_string(name)) < 0) {
+        json_decref(device);
+        return NULL;
+    }
+    return device && json_array_append_new(result->devices, device) == 0 ? device : NULL;
+}
+
+int ocv_device_add(json_t *device, const char *feature, const char *value, struct ocv_error *err)
+{
+    json_t *features = json_object_get(device, "features");
+    if (!features && json_object_set_new(device, "features", features = json_array()) < 0)
+        return ocv_error_nomem(err);
+    return add_value(features, feature, value, err);
+}
+
+int ocv_device_attribute(json_t *device, const char *key, const char *value, struct ocv_error *err)
+{
+    json_t *attributes = json_object_get(device, "attributes");
+    if (!value || !*value)
+        return OCV_OK;
+    if (!attributes && json_object_set_new(device, "attributes", attributes = json_object()) < 0)
+        return ocv_error_nomem(err);
+    return json_object_set_new(attributes, key, json_string(value)) < 0 ? ocv_error_nomem(err)
                                                                         : OCV_OK;
 }
 
@@ -57,7 +92,12 @@ static int describe(const struct provider *provider, const struct ocv_result *re
         status = set_text(origin, "version", provider->version, err);
     if (status == OCV_OK)
         status = set_text(ns, "error", message, err);
+    if (status == OCV_OK)
+        status = set_text(ns, "driver", result->driver, err);
     if (status == OCV_OK && json_object_set(ns, "features", result->features) < 0)
+        status = ocv_error_nomem(err);
+    if (status == OCV_OK && json_array_size(result->devices) &&
+        json_object_set(ns, "devices", result->devices) < 0)
         status = ocv_error_nomem(err);
     return status;
 }
@@ -67,20 +107,22 @@ static int ask(const struct provider *provider, const struct ocv_probe_host *hos
                json_t *namespaces, const char **variant, struct ocv_error *err)
 {
     struct ocv_error failure = {0};
-    struct ocv_result result = {.status = OCV_RESULT_ABSENT, .features = json_array()};
-    if (!result.features)
-        return ocv_error_nomem(err);
-    int status = provider->probe(host, &result, &failure);
+    struct ocv_result result = {
+        .status = OCV_RESULT_ABSENT, .features = json_array(), .devices = json_array()};
+    int status = result.features && result.devices ? provider->probe(host, &result, &failure)
+                                                   : OCV_ERR_NOMEM;
     if (status == OCV_ERR_NOMEM) {
-        json_decref(result.features);
-        return ocv_error_nomem(err);
+        status = ocv_error_nomem(err);
+    } else {
+        if (status < 0)
+            result.status = OCV_RESULT_FAILED;
+        if (result.variant)
+            *variant = result.variant;
+        status = describe(provider, &result, status < 0 ? failure.message : result.note, namespaces,
+                          err);
     }
-    if (status < 0)
-        result.status = OCV_RESULT_FAILED;
-    if (result.variant)
-        *variant = result.variant;
-    status = describe(provider, &result, failure.message, namespaces, err);
     json_decref(result.features);
+    json_decref(result.devices);
     return status;
 }
 

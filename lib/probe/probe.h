@@ -120,11 +120,24 @@ struct ocv_result {
     const char *source;            /**< where it comes from: "cpuid", "cpuinfo", ... */
     const char *variant;           /**< platform variant (CPU providers), or NULL */
     json_t *features;              /**< array of {"name", "values"} */
+    json_t *devices;               /**< array of devices, most capable first; may stay empty */
+    char driver[64];               /**< version of the namespace's driver, or empty */
+    char note[256]; /**< with status partial: what is missing and why, for operators */
 };
 
 /** Append a value to a feature, which is added after the others when it is new. */
 int ocv_result_add(struct ocv_result *result, const char *feature, const char *value,
                    struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Append a device; `name` may be NULL. The object is borrowed from the result, NULL without
+ * memory. */
+json_t *ocv_result_device(struct ocv_result *result, const char *id, const char *name);
+/** Append a value to a device's own list of a feature. */
+int ocv_device_add(json_t *device, const char *feature, const char *value,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Set a text attribute (memory in bytes, firmware, ...). NULL or empty: nothing. */
+int ocv_device_attribute(json_t *device, const char *key, const char *value,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Source of one namespace. Stateless. */
 struct provider {
