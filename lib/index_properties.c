@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NO_SLOT UINT32_MAX
+#define NAMESPACES_MAX 1024u /* of an index: each is looked up in lists, one after the other */
 
 struct table {
     struct ocv_property *list; /* in order of first sight */
@@ -105,6 +106,17 @@ static int number_entries(struct ocv_index *index, struct ocv_properties *const 
     return status;
 }
 
+static int check_namespaces(const struct ocv_index *index, struct ocv_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < index->n_properties; i++)
+        n += i == 0 || index->properties[i].ns != index->properties[i - 1].ns;
+    if (n > NAMESPACES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "index uses %zu namespaces, at most %u are read", n,
+                             NAMESPACES_MAX);
+    return OCV_OK;
+}
+
 int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets,
                      struct ocv_error *err)
 {
@@ -124,6 +136,8 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
         memset(t.slots, 0xff, size * sizeof(*t.slots));
         status = number_entries(index, sets, &t, ids, err);
     }
+    if (status == OCV_OK)
+        status = check_namespaces(index, err);
     free(t.slots);
     free(t.list);
     return status;
@@ -157,8 +171,6 @@ static int default_namespaces(struct ocv_index *index, struct ocv_error *err)
     }
     return OCV_OK;
 }
-
-#define NAMESPACES_MAX 1024u /* names in the annotation */
 
 static int declared_namespaces(struct ocv_index *index, const char *text, struct ocv_error *err)
 {
