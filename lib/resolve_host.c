@@ -134,22 +134,41 @@ static uint32_t feature_rank(const struct ocv_namespace *list, const char *featu
     return OCV_UNSUPPORTED;
 }
 
+static const struct ocv_feature *device_list(const struct ocv_device *device, const char *feature)
+{
+    return ocv_feature_find(device->features, device->n_features, feature);
+}
+
+/* Not a per-device feature: one list for the namespace. */
+static int one_list(struct ocv_arena *arena, struct ocv_slot *slot,
+                    const struct ocv_feature *common, struct ocv_error *err)
+{
+    slot->lists = ocv_arena_alloc(arena, 1, sizeof(*slot->lists));
+    if (!slot->lists)
+        return ocv_error_nomem(err);
+    slot->lists[0] = common;
+    slot->n_lists = 1;
+    return OCV_OK;
+}
+
 /* One list per group of consecutive counted devices with equal lists. */
 static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
                          const struct ocv_feature *common, struct ocv_error *err)
 {
     const struct ocv_host_namespace *ns = slot->ns;
-    slot->lists = ocv_arena_alloc(arena, ns->n_counted + 1, sizeof(*slot->lists));
-    slot->list_device = ocv_arena_alloc(arena, ns->n_counted + 1, sizeof(*slot->list_device));
-    slot->list_of = ocv_arena_alloc(arena, ns->n_counted + 1, sizeof(*slot->list_of));
+    bool own = false;
+    for (size_t d = 0; d < ns->n_counted && !own; d++)
+        own = device_list(ns->counted[d], slot->feature) != NULL;
+    if (!own)
+        return one_list(arena, slot, common, err);
+    slot->lists = ocv_arena_alloc(arena, ns->n_counted, sizeof(*slot->lists));
+    slot->list_device = ocv_arena_alloc(arena, ns->n_counted, sizeof(*slot->list_device));
+    slot->list_of = ocv_arena_alloc(arena, ns->n_counted, sizeof(*slot->list_of));
     if (!slot->lists || !slot->list_device || !slot->list_of)
         return ocv_error_nomem(err);
-    bool own = false;
     for (size_t d = 0; d < ns->n_counted; d++) {
         const struct ocv_device *device = ns->counted[d];
-        const struct ocv_feature *list =
-            ocv_feature_find(device->features, device->n_features, slot->feature);
-        own = own || list;
+        const struct ocv_feature *list = device_list(device, slot->feature);
         if (!list)
             list = common;
         if (slot->n_lists == 0 || !same_values(slot->lists[slot->n_lists - 1], list)) {
@@ -157,12 +176,6 @@ static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
             slot->lists[slot->n_lists++] = list;
         }
         slot->list_of[d] = (uint32_t)(slot->n_lists - 1);
-    }
-    if (!own) { /* not a per-device feature: one list for the namespace */
-        slot->lists[0] = common;
-        slot->n_lists = 1;
-        slot->list_of = NULL;
-        slot->list_device = NULL;
     }
     return OCV_OK;
 }
