@@ -134,6 +134,8 @@ static int split_name(const char *text, char *name, struct ocv_reference *ref,
         if (is_docker_hub(host))
             host = "docker.io";
     }
+    if (path == name && strlen(path) == 64 && strspn(path, "0123456789abcdef") == 64)
+        return bad_reference(err, text, "64 hexadecimal digits are an image's id, not a name");
     for (const char *s = path; *s; s++)
         if (*s >= 'A' && *s <= 'Z')
             return bad_reference(err, text, "the repository name must be lower case");
