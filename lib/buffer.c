@@ -30,7 +30,7 @@ static int reserve(struct ocv_buffer *buffer, size_t more, struct ocv_error *err
     size_t cap = buffer->cap ? buffer->cap : 256;
     while (cap < need)
         cap = cap > SIZE_MAX / 2 ? need : cap * 2;
-    if (cap > buffer->max + 1)
+    if (cap - 1 > buffer->max)
         cap = buffer->max + 1;
     char *data = realloc(buffer->data, cap);
     if (!data)
