@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Index documents: limits at and one past each, what is an error and what costs one entry only. */
+#include "core_util.h"
+
+static int parse(const char *text, size_t len, const char *type, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    int status = ocv_index_parse(text, len, type, &index, err);
+    ck_assert(status == OCV_OK || index == NULL);
+    return status;
+}
+
+#define D "'digest':'sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'"
+#define T "'mediaType':'" OCV_MEDIA_TYPE_MANIFEST "'"
+#define ENTRY(members) "{'schemaVersion':2,'manifests':[{" members "}]}"
+
+static const struct {
+    const char *text, *type;
+    int status;
+} documents[] = {
+    {ENTRY(T "," D ",'size':0"), NULL, OCV_OK},
+    {ENTRY(T "," D ",'size':9223372036854775807"), NULL, OCV_OK},
+    {"{'manifests':[]}", NULL, OCV_OK},
+    {"{'manifests':[],'x':{'a':[1,2,{}]}}", NULL, OCV_OK},
+    {"{'manifests':[],'annotations':null}", NULL, OCV_OK},
+    {"{'manifests':[]}", OCV_MEDIA_TYPE_INDEX, OCV_OK},
+    {"{'manifests':[]}", OCV_MEDIA_TYPE_DOCKER_LIST "; charset=utf-8", OCV_OK},
+    {"{'manifests':[]}", "application/json", OCV_OK},
+    {"{'mediaType':'" OCV_MEDIA_TYPE_INDEX "','manifests':[]}", OCV_MEDIA_TYPE_INDEX, OCV_OK},
+    {"{'mediaType':'" OCV_MEDIA_TYPE_INDEX "','manifests':[]}", OCV_MEDIA_TYPE_MANIFEST,
+     OCV_ERR_DATA},
+    {"{'mediaType':'" OCV_MEDIA_TYPE_MANIFEST "','manifests':[]}", NULL, OCV_ERR_DATA},
+    {"{'mediaType':'" OCV_MEDIA_TYPE_DOCKER_LIST "','manifests':[]}", OCV_MEDIA_TYPE_INDEX,
+     OCV_ERR_DATA},
+    {"{'mediaType':7,'manifests':[]}", NULL, OCV_ERR_DATA},
+    {"{'manifests':[],'layers':[]}", NULL, OCV_ERR_DATA},
+    {"{'layers':[]}", NULL, OCV_ERR_DATA},
+    {"{}", NULL, OCV_ERR_DATA},
+    {"[]", NULL, OCV_ERR_DATA},
+    {"", NULL, OCV_ERR_DATA},
+    {"{'manifests':{}}", NULL, OCV_ERR_DATA},
+    {"{'manifests':[],'annotations':[]}", NULL, OCV_ERR_DATA},
+    {"{'manifests':[]} x", NULL, OCV_ERR_DATA},
+    {"{'manifests':[],'manifests':[]}", NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'size':1"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'annotations':{'a':'1','a':'1'}"), NULL, OCV_ERR_DATA},
+    {"{'manifests':[7]}", NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':-1"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1.0"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':'1'"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':9223372036854775808"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D), NULL, OCV_ERR_DATA},
+    {ENTRY(T ",'size':1"), NULL, OCV_ERR_DATA},
+    {ENTRY(D ",'size':1"), NULL, OCV_ERR_DATA},
+    {ENTRY(T ",'digest':'sha256:abc','size':1"), NULL, OCV_ERR_DATA},
+    {ENTRY(T ",'digest':'../x','size':1"), NULL, OCV_ERR_DATA},
+    {ENTRY(T ",'digest':7,'size':1"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'platform':7"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'platform':null"), NULL, OCV_OK},
+    {ENTRY(T "," D ",'size':1,'platform':{'os':7}"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'platform':{'os.features':'x'}"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'platform':{'os.features':[7]}"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'annotations':7"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'annotations':{'x':7}"), NULL, OCV_OK},
+    {ENTRY(T "," D ",'size':1,'x':'\xff'"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'x':'\xed\xa0\x80'"), NULL, OCV_ERR_DATA},
+    {ENTRY(T "," D ",'size':1,'x':'\\u0000'"), NULL, OCV_ERR_DATA},
+};
+
+START_TEST(test_documents)
+{
+    struct ocv_error err = {0};
+    char *text = quoted("%s", documents[_i].text);
+    int status = parse(text, strlen(text), documents[_i].type, &err);
+    ck_assert_msg(status == documents[_i].status, "%s: %d %s", text, status, err.message);
+    ck_assert(status == OCV_OK || err.message[0]);
+    free(text);
+}
+END_TEST
+
+START_TEST(test_entries_limit)
+{
+    for (unsigned past = 0; past < 2; past++) {
+        struct ocv_error err = {0};
+        json_t *json = index_json(NULL);
+        for (unsigned i = 0; i < OCV_INDEX_ENTRIES_MAX + past; i++)
+            add_entry(json, "linux/amd64", NULL, NULL);
+        char *text = json_dumps(json, JSON_COMPACT);
+        ck_assert_int_eq(parse(text, strlen(text), NULL, &err), past ? OCV_ERR_DATA : OCV_OK);
+        free(text);
+        json_decref(json);
+    }
+}
+END_TEST
+
+START_TEST(test_bytes_limit)
+{
+    static const char head[] = "{\"manifests\":[]";
+    char *text = malloc(OCV_MANIFEST_MAX + 2);
+    struct ocv_error err = {0};
+    memset(text, ' ', OCV_MANIFEST_MAX + 2);
+    memcpy(text, head, sizeof(head) - 1);
+    text[OCV_MANIFEST_MAX - 1] = '}';
+    ck_assert_int_eq(parse(text, OCV_MANIFEST_MAX, NULL, &err), OCV_OK);
+    ck_assert_int_eq(parse(text, OCV_MANIFEST_MAX + 1, NULL, &err), OCV_ERR_DATA);
+    free(text);
+}
+END_TEST
+
+/* 4,000 bytes of properties are read; one more costs the entry, not the index. */
+START_TEST(test_properties_bytes)
+{
+    char list[OCV_ENTRY_PROPERTIES_BYTES_MAX + 2] = "n::f::1";
+    memset(list + 7, ' ', sizeof(list) - 8);
+    list[sizeof(list) - 1] = '\0';
+    for (unsigned past = 0; past < 2; past++) {
+        list[OCV_ENTRY_PROPERTIES_BYTES_MAX + past] = '\0';
+        json_t *json = index_json(NULL);
+        add_entry(json, "linux/amd64", "x", list);
+        ocv_auto(ocv_index) index = index_from(json);
+        ck_assert_int_eq(ocv_index_entry(index, 0)->code,
+                         past ? OCV_REJECT_TOO_LONG : OCV_REJECT_NONE);
+        list[OCV_ENTRY_PROPERTIES_BYTES_MAX] = ' ';
+    }
+}
+END_TEST
+
+/* 512 properties of 7 bytes and a comma are 4,095 bytes: only shorter pieces reach the count. */
+START_TEST(test_properties_count)
+{
+    char list[OCV_ENTRY_PROPERTIES_BYTES_MAX] = "n::f::1";
+    struct ocv_error err = {0};
+    memset(list + 7, ',', OCV_ENTRY_PROPERTIES_MAX);
+    json_t *json = index_json(NULL);
+    add_entry(json, "linux/amd64", "x", list);
+    char *text = json_dumps(json, 0);
+    ck_assert_int_eq(parse(text, strlen(text), NULL, &err), OCV_ERR_DATA);
+    ck_assert_ptr_nonnull(strstr(err.message, "512"));
+    free(text);
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(test_nesting)
+{
+    size_t n = 1u << 20;
+    char *text = malloc(n + 1);
+    struct ocv_error err = {0};
+    memset(text, '[', n);
+    memcpy(text, "{\"x\":", 5);
+    ck_assert_int_eq(parse(text, n, NULL, &err), OCV_ERR_DATA);
+    for (size_t i = 5; i + 5 <= n; i += 5)
+        memcpy(text + i, "{\"x\":", 5);
+    ck_assert_int_eq(parse(text, n, NULL, &err), OCV_ERR_DATA);
+    free(text);
+}
+END_TEST
+
+/* More namespaces than anyone ranks would make resolution quadratic. */
+START_TEST(test_namespaces_limit)
+{
+    for (unsigned past = 0; past < 2; past++) {
+        struct ocv_error err = {0};
+        json_t *json = index_json(NULL);
+        unsigned ns = 0, all = 1024 + past;
+        for (unsigned label = 0; ns < all; label++) {
+            char list[4000] = "", name[8];
+            for (unsigned k = 0; k < 256 && ns < all; k++, ns++)
+                snprintf(list + strlen(list), sizeof(list) - strlen(list), "%sn%u::f::1",
+                         *list ? "," : "", ns);
+            snprintf(name, sizeof(name), "l%u", label);
+            add_entry(json, "linux/amd64", name, list);
+        }
+        char *text = json_dumps(json, JSON_COMPACT);
+        ck_assert_int_eq(parse(text, strlen(text), NULL, &err), past ? OCV_ERR_DATA : OCV_OK);
+        free(text);
+        json_decref(json);
+    }
+}
+END_TEST
+
+START_TEST(test_entry)
+{
+    char *text = quoted(
+        "{'manifests':[{" T "," D ",'size':7,'urls':['http://x'],'data':'AA==','platform':{'os':"
+        "'linux','architecture':'arm64','variant':'v8','os.version':'1','os.features':['a','b']},"
+        "'annotations':{'dev.ocivariant.label':'x.y','dev.ocivariant.properties':"
+        "' b::c::2, a :: b :: 1 ,b::c::1, b::c::2 '}}]}");
+    ocv_auto(ocv_index) index = parse_index(text);
+    char digest[OCV_DIGEST_MAX];
+    ck_assert_int_eq(ocv_digest_bytes(text, strlen(text), digest, NULL), OCV_OK);
+    free(text); /* the bytes may go */
+    ck_assert_str_eq(ocv_index_digest(index), digest);
+    ck_assert(ocv_index_has_variants(index));
+    ck_assert_uint_eq(ocv_index_count(index), 1);
+    ck_assert_ptr_null(ocv_index_entry(index, 1));
+    const struct ocv_entry *e = ocv_index_entry(index, 0);
+    ck_assert_int_eq(e->kind, OCV_ENTRY_VARIANT);
+    ck_assert_str_eq(e->label, "x.y");
+    ck_assert_int_eq(e->size, 7);
+    ck_assert_str_eq(e->platform.variant, "v8");
+    ck_assert_str_eq(e->platform.os_version, "1");
+    ck_assert_uint_eq(e->platform.n_os_features, 2);
+    ck_assert_uint_eq(e->n_properties, 3);
+    ck_assert_uint_eq(ocv_index_property_count(index), 3);
+    ck_assert_str_eq(ocv_index_property(index, e->properties[0]).ns, "a");
+    ck_assert_str_eq(ocv_index_property(index, e->properties[2]).value, "2");
+    ck_assert_ptr_eq(ocv_index_find_digest(index, e->digest), e);
+    ck_assert_ptr_null(ocv_index_find_digest(index, "sha256:0"));
+}
+END_TEST
+
+/* The same label on two platforms is one variant; twice on one platform, both are out. */
+START_TEST(test_duplicate_labels)
+{
+    json_t *json = index_json(NULL);
+    add_entry(json, "linux/amd64", "x", "n::f::1");
+    add_entry(json, "linux/arm64", "x", "n::f::1");
+    add_entry(json, "linux/amd64", "y", "n::f::1");
+    add_entry(json, "linux/amd64/x-y", "y", "n::f::2");
+    add_entry(json, "linux/amd64", "null", "");
+    add_entry(json, "linux/arm64", "null", "");
+    ocv_auto(ocv_index) index = index_from(json);
+    static const enum ocv_reject codes[] = {
+        OCV_REJECT_NONE, OCV_REJECT_NONE, OCV_REJECT_DUPLICATE_LABEL, OCV_REJECT_DUPLICATE_LABEL,
+        OCV_REJECT_NONE, OCV_REJECT_NONE};
+    for (size_t i = 0; i < 6; i++)
+        ck_assert_int_eq(ocv_index_entry(index, i)->code, codes[i]);
+    ck_assert_int_eq(ocv_index_entry(index, 4)->kind, OCV_ENTRY_NULL);
+}
+END_TEST
+
+START_TEST(test_statics)
+{
+    static const struct {
+        const char *key, *text;
+        size_t warnings;
+    } cases[] = {
+        {"priority", "order :: 1, order :: 2", 0},
+        {"priority", "", 0},
+        {"priority", "order", 1},
+        {"priority", "order :: 1,", 0},
+        {"priority", "a :: b :: c", 1},
+        {"Bad", "order :: 1", 1},
+        {"nvidia", "sm_arch :: 90_real", 1},
+        {"", "order :: 1", 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char key[100];
+        const char *const *warnings;
+        json_t *json = index_json(NULL);
+        snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%s", cases[i].key);
+        json_object_set_new(json_object_get(json, "annotations"), key, json_string(cases[i].text));
+        ocv_auto(ocv_index) index = index_from(json);
+        ck_assert_msg(ocv_index_warnings(index, &warnings) == cases[i].warnings, "%s", key);
+    }
+}
+END_TEST
+
+START_TEST(test_declared_namespaces)
+{
+    json_t *json = index_json(" b ,a, b, C,x86_64");
+    ocv_auto(ocv_index) index = index_from(json);
+    const char *const *list, *const *warnings;
+    bool declared = false;
+    ck_assert_uint_eq(ocv_index_namespaces(index, &list, &declared), 3);
+    ck_assert(declared);
+    ck_assert_str_eq(list[0], "b");
+    ck_assert_str_eq(list[2], "x86_64");
+    ck_assert_uint_eq(ocv_index_warnings(index, &warnings), 2);
+}
+END_TEST
+
+START_TEST(test_lone_manifest)
+{
+    struct ocv_descriptor d = {.media_type = OCV_MEDIA_TYPE_MANIFEST, .size = 9};
+    fake_digest(d.digest, 5);
+    ocv_auto(ocv_index) index = NULL;
+    ck_assert_int_eq(ocv_index_of_manifest(&d, &index, NULL), OCV_OK);
+    ck_assert_str_eq(ocv_index_digest(index), d.digest);
+    ck_assert_uint_eq(ocv_index_count(index), 1);
+    ck_assert_int_eq(ocv_index_entry(index, 0)->kind, OCV_ENTRY_NON_VARIANT);
+    ck_assert(!ocv_index_entry(index, 0)->has_platform);
+    ck_assert(!ocv_index_has_variants(index));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("index");
+    TCase *tcase = tcase_create("index");
+    tcase_add_loop_test(tcase, test_documents, 0, sizeof(documents) / sizeof(*documents));
+    tcase_add_test(tcase, test_entries_limit);
+    tcase_add_test(tcase, test_bytes_limit);
+    tcase_add_test(tcase, test_properties_bytes);
+    tcase_add_test(tcase, test_properties_count);
+    tcase_add_test(tcase, test_nesting);
+    tcase_add_test(tcase, test_namespaces_limit);
+    tcase_add_test(tcase, test_entry);
+    tcase_add_test(tcase, test_duplicate_labels);
+    tcase_add_test(tcase, test_statics);
+    tcase_add_test(tcase, test_declared_namespaces);
+    tcase_add_test(tcase, test_lone_manifest);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
