@@ -150,6 +150,19 @@ static int read_options(struct cli *cli, struct settings *s, int argc, char **ar
     return cli_fail(cli, &err);
 }
 
+/* One line for people, or one event for programs. */
+static int fail(const struct cli *cli, struct progress *progress, const char *image,
+                const struct ocv_error *err)
+{
+    if (!progress_is_json(progress))
+        return cli_fail(cli, err);
+    int code = ocv_error_exit_code(err->status);
+    progress_event(progress, "error",
+                   json_pack("{s:s?, s:s, s:s, s:i}", "image", image, "message", err->message,
+                             "hint", err->hint, "exit", code));
+    return code;
+}
+
 /* All images are tried; the first failure's code counts. */
 static int pull_all(struct cli *cli, const struct pull_options *options, struct progress *progress,
                     char **images)
@@ -160,14 +173,14 @@ static int pull_all(struct cli *cli, const struct pull_options *options, struct 
     int code = 0;
     bool pulls = !options->dry_run && !options->print_ref;
     if (pulls && sink_choose(cli, options, &sink, &argument, &err) < 0)
-        return cli_fail(cli, &err);
+        return fail(cli, progress, NULL, &err);
     if (pulls && !options->to && !options->quiet)
         progress_message(progress, "pulling to %s%s%s", sink->name, *argument ? ":" : "", argument);
     for (size_t i = 0; images[i] && !interrupted; i++) {
         err = (struct ocv_error){0};
         int status = pull_image(cli, options, progress, images[i], sink, argument, &err);
         progress_finish(progress);
-        int now = status < 0 ? cli_fail(cli, &err) : 0;
+        int now = status < 0 ? fail(cli, progress, images[i], &err) : 0;
         code = code ? code : now;
     }
     free(argument);
@@ -212,6 +225,7 @@ int main(int argc, char **argv)
         plugin_print_metadata(stdout);
         return 0;
     case PLUGIN_COMPLETION:
+        puts(":0"); /* cobra: nothing to offer, the shell's own completion goes on */
         return 0;
     case PLUGIN_HOOK:
         plugin_print_hook(stdout, argv[argc - 1]);
@@ -222,6 +236,7 @@ int main(int argc, char **argv)
     case PLUGIN_RUN:
         settings.pull.to = "docker";
         settings.pull.docker = plugin.globals;
+        cli.verbose = plugin.globals.debug;
         plugin_watch(&interrupted);
         break;
     case PLUGIN_NONE:

@@ -215,6 +215,20 @@ void progress_event(struct progress *progress, const char *event, json_t *object
     json_decref(object);
 }
 
+void progress_warn(struct progress *progress, const char *program, const char *format, ...)
+{
+    char text[2 * OCV_ERROR_MESSAGE_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (progress->mode == PROGRESS_QUIET)
+        fprintf(progress->stream, "%s: warning: %s\n", program, text);
+    progress_message(progress, "%s: warning: %s", program, text);
+    progress_event(progress, "warning", json_pack("{s:s}", "message", text));
+}
+
 static void layer_event(struct progress *progress, const struct layer *layer)
 {
     json_t *object = json_pack("{s:s, s:s, s:I}", "id", layer->id, "status",
@@ -361,6 +375,13 @@ void progress_set(struct progress *progress, size_t i, enum layer_state state, i
         }
     }
     redraw(progress, now);
+}
+
+void progress_settle(struct progress *progress, enum layer_state state)
+{
+    for (size_t i = 0; i < progress->n; i++)
+        if (!is_finished(&progress->layers[i]))
+            progress_set(progress, i, state, progress->layers[i].done, -1);
 }
 
 void progress_finish(struct progress *progress)

@@ -34,6 +34,9 @@ void progress_event(struct progress *progress, const char *event, json_t *object
 /** True if messages are shown to people. */
 bool progress_is_text(const struct progress *progress);
 bool progress_is_json(const struct progress *progress);
+/** "PROGRAM: warning: ..." as a line, in quiet mode too, or as an event. */
+void progress_warn(struct progress *progress, const char *program, const char *format, ...)
+    OCV_PRINTF(3, 4);
 
 /** Add a layer; `id` is a digest or an engine's short id, `size` negative when unknown. Returns its
  *  number; the same id again returns the same number. SIZE_MAX without memory. */
@@ -44,6 +47,8 @@ size_t progress_find(const struct progress *progress, const char *id);
  *  ignored. */
 void progress_set(struct progress *progress, size_t i, enum layer_state state, int64_t done,
                   int64_t size);
+/** Give every layer that is not finished this state: the engine said "done" for the whole. */
+void progress_settle(struct progress *progress, enum layer_state state);
 /** Draw the last state and forget the layers (the image is through, or failed). */
 void progress_finish(struct progress *progress);
 

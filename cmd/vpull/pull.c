@@ -52,10 +52,18 @@ static int no_match(struct pull *pull, struct ocv_error *err)
         ocv_auto_buffer reason;
         ocv_buffer_init(&reason, TEXT_MAX);
         struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
-        if (ocv_decision_reason(pull->decision, i, &reason, NULL) == OCV_OK && reason.data)
-            fprintf(stderr, "  %s: %s\n", explain_name(r.entry, name, sizeof(name)), reason.data);
+        if (ocv_decision_reason(pull->decision, i, &reason, NULL) < 0 || !reason.data)
+            continue;
+        explain_name(r.entry, name, sizeof(name));
+        if (progress_is_json(pull->progress))
+            progress_event(pull->progress, "rejected",
+                           json_pack("{s:s, s:s, s:s, s:s}", "name", name, "digest",
+                                     r.entry->digest, "code", ocv_reject_name(r.code), "reason",
+                                     reason.data));
+        else
+            fprintf(stderr, "  %s: %s\n", name, reason.data);
     }
-    if (n > REJECTIONS_SHOWN && !pull->options->quiet)
+    if (n > REJECTIONS_SHOWN && !pull->options->quiet && !progress_is_json(pull->progress))
         fprintf(stderr, "  and %zu more\n", n - REJECTIONS_SHOWN);
     ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s", pull->image.text,
                   pull->cli->label
@@ -73,11 +81,12 @@ static int resolve(struct pull *pull, struct ocv_error *err)
     const char *const *warnings;
     size_t n = ocv_index_warnings(pull->image.index, &warnings);
     for (size_t i = 0; i < n && !pull->options->quiet; i++)
-        cli_warn(pull->cli, "%s: %s", pull->image.text, warnings[i]);
+        progress_warn(pull->progress, pull->cli->program, "%s: %s", pull->image.text, warnings[i]);
     pull->entry = ocv_decision_selected(pull->decision);
     if (pull->entry && pull->cli->unchecked)
-        cli_warn(pull->cli, "%s: variant %s was not checked against this host", pull->image.text,
-                 pull->cli->label);
+        progress_warn(pull->progress, pull->cli->program,
+                      "%s: variant %s was not checked against this host", pull->image.text,
+                      pull->cli->label);
     return pull->entry ? OCV_OK : no_match(pull, err);
 }
 

@@ -90,8 +90,8 @@ static int judge(struct pull *pull, json_t *annotations, struct ocv_error *err)
     ocv_buffer_init(&reason, RECORD_MAX);
     status = ocv_decision_reason(decision, 0, &reason, err);
     if (status == OCV_OK)
-        cli_warn(pull->cli, "%s does not fit this host: %s", pull->image.text,
-                 reason.data ? reason.data : "");
+        progress_warn(pull->progress, pull->cli->program, "%s does not fit this host: %s",
+                      pull->image.text, reason.data ? reason.data : "");
     return status;
 }
 

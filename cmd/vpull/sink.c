@@ -88,6 +88,8 @@ bool sink_has_program(const char *name)
 /* ---- running a client ---- */
 
 #define LINE_MAX_BYTES 4096u
+#define STOP_MS 10000 /* time a client gets to clean up after Ctrl-C */
+#define STOP_STEP_MS 20
 
 struct lines {
     char text[LINE_MAX_BYTES];
@@ -121,13 +123,17 @@ static int spawn(const char *const *argv, int stdin_fd, int out, int errors, pid
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t none;
+    sigset_t none, ignored;
     if (posix_spawn_file_actions_init(&actions) != 0)
         return ocv_error_nomem(err);
     posix_spawnattr_init(&attributes);
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    /* what this program ignores is not the client's business */
+    sigemptyset(&ignored);
+    sigaddset(&ignored, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes, &ignored);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     if (stdin_fd >= 0)
         posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
     else
@@ -170,6 +176,21 @@ static bool drain(int out, int errors, void (*line)(void *data, const char *text
     return true;
 }
 
+/* Ask it to end; a client that does not is killed, since the user is waiting. */
+static void stop(pid_t pid)
+{
+    int code = 0;
+    kill(pid, SIGTERM);
+    for (int i = 0; i < STOP_MS / STOP_STEP_MS; i++) {
+        if (waitpid(pid, &code, WNOHANG) == pid)
+            return;
+        poll(NULL, 0, STOP_STEP_MS);
+    }
+    kill(pid, SIGKILL);
+    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
+        ;
+}
+
 int sink_run(const char *const *argv, int stdin_fd, void (*line)(void *data, const char *text),
              void *data, const volatile int *interrupted, struct ocv_error *err)
 {
@@ -191,12 +212,12 @@ int sink_run(const char *const *argv, int stdin_fd, void (*line)(void *data, con
     close(errors[0]);
     if (status < 0)
         return status;
-    if (!finished)
-        kill(pid, SIGTERM);
+    if (!finished) {
+        stop(pid);
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+    }
     while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
         ;
-    if (!finished)
-        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
     if (WIFEXITED(code) && WEXITSTATUS(code) == 0)
         return OCV_OK;
     return ocv_error_set(err, OCV_ERR_ENGINE, "%s: %s", argv[0], last[0] ? last : "failed");

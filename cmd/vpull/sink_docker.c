@@ -129,12 +129,19 @@ static int stream_call(struct pull *pull, const struct endpoint *endpoint, struc
     struct stream stream = {.pull = pull};
     call->line = stream_line;
     call->data = &stream;
+    /* docker names layers by the same digits, but says their sizes late */
+    for (size_t i = 0; i < ocv_manifest_layer_count(pull->child.manifest) && !call->upload; i++) {
+        const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
+        progress_add(pull->progress, layer->digest, layer->size);
+    }
     int status = call_versioned(pull->cli, endpoint, call, path, err);
     if (status == OCV_OK && stream.failure[0])
         status = stream_failed(stream.failure, err);
     if (status < 0 && strstr(err->message, "HTTP response to HTTPS client"))
         ocv_error_hint(err, "dockerd's own insecure-registries decides about plain HTTP");
     pull->cached = status == OCV_OK && !stream.fetched;
+    if (status == OCV_OK)
+        progress_settle(pull->progress, pull->cached ? LAYER_CACHED : LAYER_DONE);
     return status;
 }
 

@@ -259,6 +259,46 @@ START_TEST(test_json)
 }
 END_TEST
 
+START_TEST(test_settle)
+{
+    FILE *stream;
+    struct progress *progress = capture(PROGRESS_PLAIN, &stream);
+    size_t i = progress_add(progress, "sha256:111111111111aaaa", 10);
+
+    progress_add(progress, "sha256:222222222222aaaa", 20);
+    progress_set(progress, i, LAYER_DONE, 10, -1);
+    progress_settle(progress, LAYER_CACHED);
+    fflush(stream);
+    ck_assert_str_eq(captured, "111111111111: done, 10 B\n222222222222: already here, 20 B\n");
+    progress_free(progress);
+    fclose(stream);
+    free(captured);
+}
+END_TEST
+
+START_TEST(test_warning)
+{
+    static const struct {
+        enum progress_mode mode;
+        const char *text;
+    } want[] = {{PROGRESS_PLAIN, "p: warning: x 1\n"},
+                {PROGRESS_QUIET, "p: warning: x 1\n"},
+                {PROGRESS_JSON, "{\"event\":\"warning\",\"message\":\"x 1\"}\n"}};
+
+    for (size_t i = 0; i < 3; i++) {
+        FILE *stream;
+        struct progress *progress = capture(want[i].mode, &stream);
+
+        progress_warn(progress, "p", "x %d", 1);
+        fflush(stream);
+        ck_assert_str_eq(captured, want[i].text);
+        progress_free(progress);
+        fclose(stream);
+        free(captured);
+    }
+}
+END_TEST
+
 START_TEST(test_quiet)
 {
     FILE *stream;
@@ -294,6 +334,8 @@ int main(void)
     tcase_add_test(tcase, test_message_stands_above_the_bars);
     tcase_add_test(tcase, test_plain);
     tcase_add_test(tcase, test_json);
+    tcase_add_test(tcase, test_settle);
+    tcase_add_test(tcase, test_warning);
     tcase_add_test(tcase, test_quiet);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
