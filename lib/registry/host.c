@@ -134,7 +134,7 @@ int ocv_hop_allowed(struct ocv_registry *registry, const struct ocv_host *host, 
         return OCV_OK;
     ocv_origin_authority(origin, authority, sizeof(authority));
     struct ocv_host *target = NULL;
-    if ((status = ocv_host_at(registry, authority, &target, err)) < 0)
+    if ((status = ocv_host_at(registry, authority, &target, err)) < 0 || !target)
         return status;
     bool plain = !strncmp(origin, "http:", 5);
     if (plain && !strncmp(from, "https:", 6))

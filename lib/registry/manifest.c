@@ -81,7 +81,7 @@ int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference 
 {
     struct document d = {0};
     struct ocv_error local = {0};
-    const char *object = NULL;
+    const char *object = "";
     int status = object_of(reference, NULL, &object, &local);
     if (status == OCV_OK)
         status = document_init(&d, registry, reference, "manifests", object, &local);
@@ -173,7 +173,7 @@ int ocv_registry_get(struct ocv_registry *registry, const struct ocv_reference *
 {
     struct document d = {0};
     struct ocv_error local = {0};
-    const char *object = NULL;
+    const char *object = "";
     body->max = OCV_MANIFEST_MAX;
     int status = object_of(reference, digest, &object, &local);
     if (status == OCV_OK)
@@ -195,9 +195,9 @@ int ocv_registry_get_blob(struct ocv_registry *registry, const struct ocv_refere
                           struct ocv_error *err)
 {
     struct document d = {0};
-    struct ocv_descriptor got;
+    struct ocv_descriptor got = {0};
     struct ocv_error local = {0};
-    const char *object = NULL;
+    const char *object = "";
     int status = object_of(reference, descriptor->digest, &object, &local);
     if (status == OCV_OK && descriptor->size > (int64_t)body->max)
         status = ocv_error_set(&local, OCV_ERR_DATA, "%s@%s: %lld bytes, at most %zu are read",

@@ -133,7 +133,7 @@ static void follow(struct ocv_exchange *x)
     if (status == OCV_OK)
         status =
             ocv_hop_allowed(x->registry, x->host, origin, target, "redirect", &guard, &x->error);
-    if (status < 0) {
+    if (status < 0 || !target) {
         ocv_exchange_finish_named(x, status);
         return;
     }
@@ -242,14 +242,13 @@ static void judge_success(struct ocv_exchange *x)
 void ocv_exchange_judge(struct ocv_exchange *x)
 {
     struct ocv_transfer *t = &x->transfer;
-    struct ocv_host *host = x->host;
+    struct ocv_host *hop = NULL;
     char *url = NULL, origin[OCV_ORIGIN_MAX] = "";
     log_answer(x);
     curl_easy_getinfo(t->easy, CURLINFO_EFFECTIVE_URL, &url);
     if ((x->redirect || x->url) && url && ocv_url_origin(url, origin, NULL) == OCV_OK)
-        (void)ocv_exchange_hop_host(x, origin, false, &host);
-    if (!host)
-        host = x->host;
+        (void)ocv_exchange_hop_host(x, origin, false, &hop);
+    struct ocv_host *host = hop ? hop : x->host;
     bool success = t->response.status >= 200 && t->response.status <= 299;
     if (success)
         x->logins = 0; /* hours later the token of a retry may have expired */
