@@ -51,6 +51,8 @@ typedef int (*member)(const struct reader *r, const char *name, const yaml_node_
 static int each_pair(const struct reader *r, const yaml_node_t *map, const char *name, member visit,
                      const void *data)
 {
+    if (map->type == YAML_SCALAR_NODE && !*text_of(map))
+        return OCV_OK; /* "key:" with nothing after it */
     if (map->type != YAML_MAPPING_NODE)
         return complain(r, map, name, "must be a mapping");
     size_t n = (size_t)(map->data.mapping.pairs.top - map->data.mapping.pairs.start);
@@ -197,8 +199,6 @@ static int registry_pair(const struct reader *r, const char *host, const yaml_no
     if (!list[c->n_registries].host)
         return ocv_error_nomem(r->err);
     c->n_registries++;
-    if (value->type == YAML_SCALAR_NODE && !*text_of(value))
-        return OCV_OK;
     return each_pair(r, value, host, registry_field, data);
 }
 
@@ -243,7 +243,7 @@ static int check_events(const char *source, const char *text, size_t len, struct
     if (!yaml_parser_initialize(&parser))
         return ocv_error_nomem(err);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-    int depth = 0, status = OCV_OK;
+    int depth = 0, documents = 0, status = OCV_OK;
     for (bool end = false; !end && status == OCV_OK;) {
         yaml_event_t event;
         if (!yaml_parser_parse(&parser, &event)) {
@@ -256,10 +256,14 @@ static int check_events(const char *source, const char *text, size_t len, struct
         }
         depth += event.type == YAML_MAPPING_START_EVENT || event.type == YAML_SEQUENCE_START_EVENT;
         depth -= event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT;
-        if (depth > CONFIG_DEPTH_MAX || event.type == YAML_ALIAS_EVENT)
-            status = ocv_error_set(
-                err, OCV_ERR_CONFIG, "%s:%zu: %s", source, event.start_mark.line + 1,
-                depth > CONFIG_DEPTH_MAX ? "nested too deeply" : "aliases are not allowed");
+        documents += event.type == YAML_DOCUMENT_START_EVENT;
+        const char *wrong = depth > CONFIG_DEPTH_MAX         ? "nested too deeply"
+                            : event.type == YAML_ALIAS_EVENT ? "aliases are not allowed"
+                            : documents > 1                  ? "a second document"
+                                                             : NULL;
+        if (wrong)
+            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: %s", source,
+                                   event.start_mark.line + 1, wrong);
         end = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
     }
@@ -289,7 +293,7 @@ int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const c
     }
     struct reader r = {config, &document, source, e};
     const yaml_node_t *root = yaml_document_get_root_node(&document);
-    if (root && !(root->type == YAML_SCALAR_NODE && !*text_of(root)))
+    if (root)
         status = each_pair(&r, root, "configuration", top_pair, NULL);
     yaml_document_delete(&document);
     yaml_parser_delete(&parser);
