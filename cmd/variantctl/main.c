@@ -23,10 +23,26 @@ static void print_help(FILE *out)
     fputs("\n'variantctl VERB --help' tells the options of a verb.\n", out);
 }
 
+/* Options before the verb (`variantctl -v --config F resolve`) are moved behind it, where the verb
+ * reads them. */
+static void verb_first(int argc, char **argv)
+{
+    int at = 1;
+    while (at < argc && argv[at][0] == '-' && strcmp(argv[at], "--help") != 0 &&
+           strcmp(argv[at], "-h") != 0 && strcmp(argv[at], "--version") != 0)
+        at += strcmp(argv[at], "--config") == 0 ? 2 : 1;
+    if (at >= argc)
+        return;
+    char *verb = argv[at];
+    memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+    argv[1] = verb;
+}
+
 int main(int argc, char **argv)
 {
     struct cli cli;
     cli_init(&cli, "variantctl");
+    verb_first(argc, argv);
     const char *verb = argc > 1 ? argv[1] : NULL;
     if (!verb) {
         print_help(stderr);

@@ -210,3 +210,12 @@ resolve()
     [ "$(jq -c .order <<<"$output")" = "$(jq -c \
         'select(.index == "torch-2.10.0.bfe86e59" and .host == "h100-cuda12.8") | .order' "$dir/expected.jsonl")" ]
 }
+
+@test "common options may stand before the verb" {
+    echo 'disable: [nvidia]' >"$STATE/before.yaml"
+    run -0 --separate-stderr "$VARIANTCTL" -v --config "$STATE/before.yaml" resolve --profile "$PROFILES/h100.json" "oci:$L:app"
+    [ "$(jq -r .selected.label <<<"$output")" = cpu.v3 ]
+    [[ $stderr == *"$STATE/before.yaml"* ]]
+    run -0 "$VARIANTCTL" --version
+    run -2 "$VARIANTCTL" -v
+}
