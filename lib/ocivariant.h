@@ -539,10 +539,11 @@ typedef int (*ocv_layout_visit)(void *data, const char *tag, const char *image_n
 OCV_API int ocv_layout_list(const struct ocv_layout *layout, ocv_layout_visit visit, void *data,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Write an image of the layout to `fd` as a docker-archive that is an OCI archive too (`docker load`,
- *  `podman load`, `ctr images import`): a ustar stream of manifest.json, index.json, manifest, config
- *  and layers as they are, each verified on the way. `names` become its names ("host/name:tag"). Needs no seeking. zstd layers, artifacts, foreign layers that are not
- *  there: OCV_ERR_UNSUPPORTED or OCV_ERR_NOT_FOUND before the first byte. */
+/** Write an image of the layout to `fd` as a docker-archive that is an OCI archive too (`docker
+ * load`, `podman load`, `ctr images import`): a ustar stream of manifest.json, index.json,
+ * manifest, config and layers as they are, each verified on the way. `names` become its names
+ * ("host/name:tag"). Needs no seeking. zstd layers, artifacts, foreign layers that are not there:
+ * OCV_ERR_UNSUPPORTED or OCV_ERR_NOT_FOUND before the first byte. */
 OCV_API int ocv_archive_write(const struct ocv_layout *layout, const char *manifest_digest,
                               const char *const *names, size_t n, int fd,
                               struct ocv_error *err) OCV_WARN_UNUSED;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /**
  * @file ocivariant-registry.h
- * libocivariant-registry: client of OCI distribution registries (distribution-spec v1.1), on libcurl.
+ * libocivariant-registry: client of OCI distribution registries (distribution-spec v1.1), on
+ * libcurl.
  *
  * One client holds connections, TLS settings, credentials and tokens. A client may be used by one
  * thread at a time; blobs are fetched several at once inside one call. Errors as in ocivariant.h:
@@ -31,9 +32,9 @@ struct ocv_registry_options {
     size_t n_insecure;
     const char *username; /**< --creds-stdin: for every host asked; NULL: from the files */
     const char *password;
-    const char *auth_file;   /**< only this docker config / auth.json; NULL: the usual places */
-    const char *certs_dir;   /**< default "/etc/docker/certs.d" and containers' certs.d */
-    unsigned retries;        /**< default 5 attempts after the first */
+    const char *auth_file;       /**< only this docker config / auth.json; NULL: the usual places */
+    const char *certs_dir;       /**< default "/etc/docker/certs.d" and containers' certs.d */
+    unsigned retries;            /**< default 5 attempts after the first */
     unsigned connect_timeout_ms; /**< default 30,000 */
     unsigned stall_timeout_ms;   /**< no byte for so long: given up and retried; default 60,000 */
     const volatile int *interrupted; /**< non-zero: stop with OCV_ERR_INTERRUPTED; may be NULL */
@@ -49,12 +50,12 @@ OCV_API void ocv_registry_free(struct ocv_registry *registry);
  *  gives no digest. One small request when tokens are cached. */
 OCV_API int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference *reference,
                               struct ocv_descriptor *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** GET of a manifest or index. `digest` (may be NULL) overrides the reference's tag and digest and is
- *  verified; without it a Docker-Content-Digest header is verified. `body`->max is set to
+/** GET of a manifest or index. `digest` (may be NULL) overrides the reference's tag and digest and
+ * is verified; without it a Docker-Content-Digest header is verified. `body`->max is set to
  *  OCV_MANIFEST_MAX. `out`: Content-Type, digest of the bytes, size. */
 OCV_API int ocv_registry_get(struct ocv_registry *registry, const struct ocv_reference *reference,
-                             const char *digest, struct ocv_buffer *body, struct ocv_descriptor *out,
-                             struct ocv_error *err) OCV_WARN_UNUSED;
+                             const char *digest, struct ocv_buffer *body,
+                             struct ocv_descriptor *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** One blob to fetch into a layout. */
 struct ocv_fetch {
@@ -71,24 +72,26 @@ OCV_API int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_r
                                unsigned jobs, ocv_fetch_progress progress, void *data,
                                struct ocv_error *err) OCV_WARN_UNUSED;
 /** A small blob (an image config) into memory, at most body->max bytes, verified. */
-OCV_API int ocv_registry_get_blob(struct ocv_registry *registry, const struct ocv_reference *reference,
+OCV_API int ocv_registry_get_blob(struct ocv_registry *registry,
+                                  const struct ocv_reference *reference,
                                   const struct ocv_descriptor *descriptor, struct ocv_buffer *body,
                                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Credentials for a host from the same sources as the client's own: JSON {"username","password",
  *  "identitytoken","serveraddress"} for an engine's X-Registry-Auth. Empty buffer when there are
  *  none. Holds a secret: never print it. */
 OCV_API int ocv_registry_credentials(struct ocv_registry *registry, const char *host,
-                                     struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
+                                     struct ocv_buffer *json,
+                                     struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** HTTP on a unix or TCP socket, for container engines (Docker Engine API, libpod). */
 struct ocv_http_request {
-    const char *socket; /**< unix socket path, or NULL */
-    const char *method; /**< "GET", "POST", "DELETE", "HEAD" */
-    const char *url;    /**< with unix sockets "http://localhost/..." */
+    const char *socket;         /**< unix socket path, or NULL */
+    const char *method;         /**< "GET", "POST", "DELETE", "HEAD" */
+    const char *url;            /**< with unix sockets "http://localhost/..." */
     const char *const *headers; /**< "Name: value" */
     size_t n_headers;
     const char *ca_file, *cert_file, *key_file; /**< DOCKER_CERT_PATH */
-    int upload_fd;       /**< file to send as the body, or -1 (0 only when upload is true) */
+    int upload_fd; /**< file to send as the body, or -1 (0 only when upload is true) */
     bool upload;
     unsigned timeout_ms; /**< whole request; 0: none */
     const volatile int *interrupted;
@@ -100,8 +103,8 @@ struct ocv_http_request {
 OCV_API int ocv_http(const struct ocv_http_request *request, long *status,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** All of the above for programs that load this library with dlopen, so that a command that needs no
- *  network never pays for libcurl. `version` counts up when members are appended. */
+/** All of the above for programs that load this library with dlopen, so that a command that needs
+ * no network never pays for libcurl. `version` counts up when members are appended. */
 struct ocv_registry_api {
     unsigned version;
     int (*open)(const struct ocv_registry_options *, struct ocv_registry **, struct ocv_error *);
@@ -115,7 +118,8 @@ struct ocv_registry_api {
                  struct ocv_error *);
     int (*get_blob)(struct ocv_registry *, const struct ocv_reference *,
                     const struct ocv_descriptor *, struct ocv_buffer *, struct ocv_error *);
-    int (*credentials)(struct ocv_registry *, const char *, struct ocv_buffer *, struct ocv_error *);
+    int (*credentials)(struct ocv_registry *, const char *, struct ocv_buffer *,
+                       struct ocv_error *);
     int (*http)(const struct ocv_http_request *, long *, struct ocv_error *);
 };
 OCV_API const struct ocv_registry_api *ocv_registry_api(void);
