@@ -248,3 +248,16 @@ teardown_file()
     run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/moving:1"
     [ "$output" = "$REGISTRY/demo/moving@$(digest_of null)" ]
 }
+
+@test "index create takes images from a registry, and resolve reads one there" {
+    push_layout "$STATE/layout:cuda" "$REGISTRY/demo/build:cuda"
+    run -0 --separate-stderr "$VARIANTCTL" index create "oci:$STATE/made:1" \
+        "null=$REGISTRY/demo/plain:1" "cuda=$REGISTRY/demo/build:cuda,nvidia :: sm_arch :: 90_real"
+    push_layout "$STATE/made:1" "$REGISTRY/demo/made:1"
+    run -0 --separate-stderr "$VARIANTCTL" resolve --profile "$H100" "$REGISTRY/demo/made:1"
+    [ "$(jq -r .selected.label <<<"$output")" = cuda ]
+    [ "$(jq -r .selected.digest <<<"$output")" = "$(digest_of cuda12.8)" ]
+    run -0 --separate-stderr "$VARIANTCTL" index show "$REGISTRY/demo/made:1"
+    [[ $output == *"nvidia :: sm_arch :: 90_real"* ]]
+    run -1 --separate-stderr "$VARIANTCTL" resolve --profile "$H100" "$REGISTRY/demo/absent:1"
+}
