@@ -424,7 +424,9 @@ int ocv_config_set(struct ocv_config *config, const char *source, const char *ke
         status = ocv_config_set_scalar(config, known, text, err);
     else
         status = ocv_error_set(err, OCV_ERR_CONFIG, "registries can be set in a file only");
-    return status < 0 ? ocv_error_prefix(err, "%s", source) : OCV_OK;
+    if (status < 0)
+        ocv_error_prefix(err, "%s", source);
+    return status;
 }
 
 /* ---- reading ---- */
