@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Configuration: YAML with file and line, text of variables and flags, one over the other. */
+#include "config.h"
+#include "core_util.h"
+
+static int merge(struct ocv_config *c, const char *text, struct ocv_error *err)
+{
+    return ocv_config_merge_yaml(c, "f.yaml", text, strlen(text), err);
+}
+
+static struct ocv_config *config_of(const char *text)
+{
+    struct ocv_config *c = new_config();
+    struct ocv_error err = {0};
+    ck_assert_msg(merge(c, text, &err) == OCV_OK, "%s", err.message);
+    return c;
+}
+
+static const char every_key[] = "namespace_priority: [nvidia, x86_64]\n"
+                                "disable: [intel, 'x86_64::level', 'x86_64 :: level::v4']\n"
+                                "device_policy: {nvidia: first, amd: any}\n"
+                                "devices: {nvidia: [0, '0000:3b:00.0'], amd: []}\n"
+                                "override: {nvidia: {cuda_version_lower_bound: ['12.4', '12.3']}}\n"
+                                "registries:\n"
+                                "  r.example:5000: {url: 'http://r', insecure: true, ca: /ca,\n"
+                                "    cert: /c, key: /k, mirror_of: docker.io}\n"
+                                "  other:\n"
+                                "tag_rules: off\nto: podman\nlisten: 127.0.0.1:5050\n"
+                                "socket: /run/s\nmode: proxy\ntag_ttl: 60\nprobe_interval: 10m\n"
+                                "serve_private: true\ncredentials: [/etc/a.json]\n"
+                                "policy: warn\nfail: closed\nallow: ['r/*', pause]\n";
+
+START_TEST(test_every_key)
+{
+    ocv_auto(ocv_config) c = config_of(every_key);
+    for (size_t i = 0; ocv_config_keys()[i]; i++)
+        ck_assert_msg(strstr(every_key, ocv_config_keys()[i]) != NULL, "%s", ocv_config_keys()[i]);
+    ck_assert_uint_eq(c->namespace_priority.count, 2);
+    ck_assert(ocv_config_disabled(c, "intel", NULL, NULL));
+    ck_assert(ocv_config_disabled(c, "x86_64", "level", NULL));
+    ck_assert(ocv_config_disabled(c, "x86_64", "level", "v4"));
+    ck_assert(!ocv_config_disabled(c, "x86_64", NULL, NULL));
+    ck_assert(!ocv_config_disabled(c, "x86_64", "level", "v3"));
+    ck_assert(!ocv_config_disabled(c, "intel", "x", NULL));
+    ck_assert_int_eq(ocv_config_policy(c, "nvidia"), OCV_POLICY_FIRST);
+    ck_assert_int_eq(ocv_config_policy(c, "amd"), OCV_POLICY_ANY);
+    ck_assert_int_eq(ocv_config_policy(c, "other"), OCV_POLICY_ALL);
+    ck_assert_uint_eq(ocv_config_devices(c, "nvidia")->count, 2);
+    ck_assert_uint_eq(ocv_config_devices(c, "amd")->count, 0);
+    ck_assert_ptr_null(ocv_config_devices(c, "intel"));
+    ck_assert_uint_eq(c->n_overrides, 1);
+    ck_assert_str_eq(c->overrides[0].values.list[1], "12.3");
+    struct ocv_registry_config r = ocv_config_find_registry(c, "r.example:5000");
+    ck_assert_str_eq(r.url, "http://r");
+    ck_assert_str_eq(r.mirror_of, "docker.io");
+    ck_assert(r.insecure);
+    ck_assert_uint_eq(ocv_config_registry_count(c), 2);
+    ck_assert_ptr_null(ocv_config_registry(c, 1).url);
+    ck_assert_ptr_null(ocv_config_find_registry(c, "r.example").host);
+    ck_assert_str_eq(ocv_config_get(c, "tag_ttl"), "60");
+    ck_assert_str_eq(ocv_config_get(c, "mode"), "proxy");
+    ck_assert_ptr_null(ocv_config_get(c, "unset"));
+    ck_assert_uint_eq(c->allow.count, 2);
+    ck_assert_uint_eq(c->credentials.count, 1);
+}
+END_TEST
+
+/* text, what the message must hold */
+static const struct {
+    const char *text, *message;
+} wrong[] = {
+    {"to: docker\nunknown: 1\n", "f.yaml:2: 'unknown'"},
+    {"a\n", "f.yaml:1:"},
+    {"[a]\n", "f.yaml:1:"},
+    {"namespace_priority: nvidia\n", "f.yaml:1:"},
+    {"\nnamespace_priority:\n  - ok\n  - Bad\n", "f.yaml:4: 'Bad'"},
+    {"namespace_priority: [[a]]\n", "f.yaml:1:"},
+    {"disable: ['a::b::c::d']\n", "f.yaml:1:"},
+    {"disable: {a: b}\n", "f.yaml:1:"},
+    {"device_policy: {nvidia: some}\n", "'some'"},
+    {"device_policy: {Nvidia: all}\n", "'Nvidia'"},
+    {"device_policy: all\n", "f.yaml:1:"},
+    {"devices: {nvidia: 0}\n", "f.yaml:1:"},
+    {"devices: {nvidia: ['']}\n", "f.yaml:1:"},
+    {"override: {nvidia: [a]}\n", "f.yaml:1:"},
+    {"override: {nvidia: {f: ['1-2']}}\n", "'1-2'"},
+    {"registries:\n  r:\n    urll: x\n", "f.yaml:3: 'urll'"},
+    {"registries: {r: {insecure: maybe}}\n", "f.yaml:1:"},
+    {"registries: {r: {url: [a]}}\n", "f.yaml:1:"},
+    {"tag_rules: maybe\n", "on, off"},
+    {"mode: fast\n", "f.yaml:1:"},
+    {"policy: strict\n", "f.yaml:1:"},
+    {"fail: maybe\n", "f.yaml:1:"},
+    {"serve_private: 1\n", "f.yaml:1:"},
+    {"to: [docker]\n", "f.yaml:1:"},
+    {"to: docker\nto: podman\n", "f.yaml:2: 'to'"},
+    {"device_policy: {nvidia: all, nvidia: any}\n", "twice"},
+    {"registries: {r: {}, r: {}}\n", "twice"},
+    {"to: &x docker\nlisten: *x\n", "f.yaml:2: aliases"},
+    {"to: docker\n---\nmode: auto\n", "f.yaml:2: a second document"},
+    {"to: [[[[[[[[[[[[[[[[[[a]]]]]]]]]]]]]]]]]]\n", "f.yaml:1: nested too deeply"},
+    {"to: 'a\n", "f.yaml:"},
+    {"\tto: a\n", "f.yaml:1:"},
+    {"to: \"a\\0b\"\n", "f.yaml:1:"},
+    {"to: \xff\n", "f.yaml:"},
+};
+
+START_TEST(test_wrong)
+{
+    ocv_auto(ocv_config) c = new_config();
+    struct ocv_error err = {0};
+    ck_assert_msg(merge(c, wrong[_i].text, &err) == OCV_ERR_CONFIG, "%s", wrong[_i].text);
+    ck_assert_msg(strstr(err.message, wrong[_i].message) != NULL, "%s: %s", wrong[_i].text,
+                  err.message);
+    ck_assert_int_eq(strncmp(err.message, "f.yaml:", 7), 0);
+    ck_assert_int_eq(merge(c, wrong[_i].text, NULL), OCV_ERR_CONFIG); /* err may be NULL */
+}
+END_TEST
+
+static const char *const empty[] = {
+    "",           "\n",       "# nothing\n", "---\n",         "{}\n",
+    "devices:\n", "allow:\n", "override:\n", "registries:\n", "device_policy:\n  # nvidia: any\n"};
+
+START_TEST(test_empty)
+{
+    ocv_auto(ocv_config) c = config_of(empty[_i]);
+    ck_assert_ptr_null(ocv_config_get(c, "to"));
+}
+END_TEST
+
+/* A later file's key replaces the earlier one's; keys that it does not have stay. */
+START_TEST(test_merge)
+{
+    ocv_auto(ocv_config) c = config_of(every_key);
+    struct ocv_error err = {0};
+    ck_assert_int_eq(merge(c, "to: docker\ndevices: {amd: ['1']}\ndisable: []\n", &err), OCV_OK);
+    ck_assert_str_eq(ocv_config_get(c, "to"), "docker");
+    ck_assert_str_eq(ocv_config_get(c, "mode"), "proxy");
+    ck_assert_ptr_null(ocv_config_devices(c, "nvidia"));
+    ck_assert_uint_eq(ocv_config_devices(c, "amd")->count, 1);
+    ck_assert_uint_eq(c->disable.count, 0);
+    ck_assert_uint_eq(c->namespace_priority.count, 2);
+    ck_assert_int_eq(ocv_config_set(c, "OCV_TO", "to", "nerdctl", false, &err), OCV_OK);
+    ck_assert_str_eq(ocv_config_get(c, "to"), "nerdctl");
+}
+END_TEST
+
+START_TEST(test_text)
+{
+    ocv_auto(ocv_config) c = new_config();
+    set_config(c, "namespace_priority", " a, b ,,c ");
+    ck_assert_uint_eq(c->namespace_priority.count, 3);
+    ck_assert_str_eq(c->namespace_priority.list[2], "c");
+    set_config(c, "devices", "nvidia=0,2;amd=GPU-1");
+    set_config(c, "devices", "nvidia=3");
+    ck_assert_uint_eq(ocv_config_devices(c, "nvidia")->count, 3);
+    ck_assert_int_eq(ocv_config_set(c, "flag", "devices", "intel=0", false, NULL), OCV_OK);
+    ck_assert_ptr_null(ocv_config_devices(c, "nvidia"));
+    set_config(c, "device_policy", "a=any; b=first;");
+    ck_assert_int_eq(ocv_config_policy(c, "b"), OCV_POLICY_FIRST);
+    set_config(c, "device_policy", "b=all");
+    ck_assert_int_eq(ocv_config_policy(c, "b"), OCV_POLICY_ALL);
+    ck_assert_int_eq(ocv_config_policy(c, "a"), OCV_POLICY_ANY);
+    set_config(c, "override", "a::f = 1, 2; a::g=");
+    ck_assert_uint_eq(c->n_overrides, 2);
+    ck_assert_uint_eq(c->overrides[0].values.count, 2);
+    ck_assert_uint_eq(c->overrides[1].values.count, 0);
+    set_config(c, "devices", "none=");
+    ck_assert_uint_eq(ocv_config_devices(c, "none")->count, 0);
+    set_config(c, "disable", "");
+    ck_assert_uint_eq(c->disable.count, 0);
+}
+END_TEST
+
+static const struct {
+    const char *key, *text;
+} wrong_text[] = {
+    {"nope", "x"},
+    {"registries", "r=x"},
+    {"device_policy", "any"},
+    {"device_policy", "a=some"},
+    {"devices", "0"},
+    {"devices", "A=0"},
+    {"devices", "a=0,,1"},
+    {"override", "a=1"},
+    {"override", "a::b::c=1"},
+    {"override", "a::f=A"},
+    {"namespace_priority", "A"},
+    {"mode", "x"},
+    {"disable", "a:b"},
+};
+
+START_TEST(test_wrong_text)
+{
+    ocv_auto(ocv_config) c = new_config();
+    struct ocv_error err = {0};
+    ck_assert_int_eq(
+        ocv_config_set(c, "--flag", wrong_text[_i].key, wrong_text[_i].text, false, &err),
+        OCV_ERR_CONFIG);
+    ck_assert_int_eq(strncmp(err.message, "--flag", 6), 0);
+    ck_assert_int_eq(ocv_config_set(c, "x", wrong_text[_i].key, wrong_text[_i].text, false, NULL),
+                     OCV_ERR_CONFIG);
+}
+END_TEST
+
+/* 256 KiB of text, 16 levels, 4,096 members. */
+START_TEST(test_limits)
+{
+    size_t max = 256u * 1024;
+    char *text = malloc(max + 2);
+    ocv_auto(ocv_config) c = new_config();
+    struct ocv_error err = {0};
+    memset(text, '#', max + 1);
+    ck_assert_int_eq(ocv_config_merge_yaml(c, "f", text, max, &err), OCV_OK);
+    ck_assert_int_eq(ocv_config_merge_yaml(c, "f", text, max + 1, &err), OCV_ERR_CONFIG);
+    for (int past = 0; past < 2; past++) {
+        memcpy(text, "allow: [", 9);
+        size_t at = strlen(text);
+        for (unsigned i = 0; i < OCV_CONFIG_ITEMS_MAX + (unsigned)past; i++, at += 2)
+            memcpy(text + at, "a,", 3);
+        memcpy(text + at, "]\n", 3);
+        ck_assert_int_eq(merge(c, text, &err), past ? OCV_ERR_CONFIG : OCV_OK);
+    }
+    free(text);
+}
+END_TEST
+
+#define N(list) (int)(sizeof(list) / sizeof(*list))
+
+int main(void)
+{
+    Suite *suite = suite_create("config");
+    TCase *tcase = tcase_create("config");
+    tcase_add_test(tcase, test_every_key);
+    tcase_add_loop_test(tcase, test_wrong, 0, N(wrong));
+    tcase_add_loop_test(tcase, test_empty, 0, N(empty));
+    tcase_add_test(tcase, test_merge);
+    tcase_add_test(tcase, test_text);
+    tcase_add_loop_test(tcase, test_wrong_text, 0, N(wrong_text));
+    tcase_add_test(tcase, test_limits);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
