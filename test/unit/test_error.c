@@ -11,8 +11,8 @@ START_TEST(test_set)
     ck_assert_int_eq(err.http_status, 0);
     ck_assert_int_eq(ocv_error_prefix(&err, "b%d", 1), OCV_ERR_DATA);
     ck_assert_str_eq(err.message, "b1: a?[31m??");
-    ck_assert_int_eq(ocv_error_set(&err, OCV_ERR_IO, "(%s)", err.message), OCV_ERR_IO);
-    ck_assert_str_eq(err.message, "(b1: a?[31m??)");
+    ck_assert_int_eq(ocv_error_set(&err, OCV_ERR_IO, "[%s]", err.message), OCV_ERR_IO);
+    ck_assert_str_eq(err.message, "[b1: a?[31m??]");
     ocv_error_hint(&err, "try %s", "\n");
     ck_assert_str_eq(err.hint, "try ?");
     ck_assert_int_eq(ocv_error_set(NULL, OCV_ERR_IO, "x"), OCV_ERR_IO);
