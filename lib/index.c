@@ -196,17 +196,18 @@ static int read_variant(struct ocv_index *index, struct ocv_entry *entry, const 
     if (!text)
         return reject_entry(index, entry, OCV_REJECT_BAD_PROPERTIES,
                             "the properties are not a string", err);
+    size_t len = strlen(text);
+    if (ocv_properties_pieces((struct ocv_span){text, len}) > OCV_ENTRY_PROPERTIES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "index: entry %zu has more than %u properties",
+                             entry->position, OCV_ENTRY_PROPERTIES_MAX);
+    if (len > OCV_ENTRY_PROPERTIES_BYTES_MAX)
+        return reject_entry(index, entry, OCV_REJECT_TOO_LONG,
+                            "more than 4,000 bytes of properties", err);
     struct ocv_error parse = {0};
-    if (ocv_properties_parse(text, strlen(text), set, &parse) < 0) {
+    if (ocv_properties_parse(text, len, set, &parse) < 0) {
         if (parse.status == OCV_ERR_NOMEM)
             return ocv_error_nomem(err);
-        bool long_list = strlen(text) > OCV_ENTRY_PROPERTIES_BYTES_MAX;
-        if (!long_list && !strncmp(parse.message, "more than", 9))
-            return ocv_error_set(err, OCV_ERR_DATA, "index: entry %zu has %s", entry->position,
-                                 parse.message);
-        return reject_entry(index, entry,
-                            long_list ? OCV_REJECT_TOO_LONG : OCV_REJECT_BAD_PROPERTIES,
-                            parse.message, err);
+        return reject_entry(index, entry, OCV_REJECT_BAD_PROPERTIES, parse.message, err);
     }
     bool is_null = !strcmp(entry->label, "null");
     size_t n = ocv_properties_count(*set);

@@ -166,7 +166,7 @@ static void remove_duplicates(struct ocv_properties *set)
     set->count = kept;
 }
 
-static size_t count_pieces(struct ocv_span text)
+size_t ocv_properties_pieces(struct ocv_span text)
 {
     size_t n = 0;
     struct ocv_span piece;
@@ -182,7 +182,7 @@ int ocv_properties_parse(const char *text, size_t len, struct ocv_properties **o
         return ocv_error_set(err, OCV_ERR_DATA, "more than %u bytes of properties",
                              OCV_ENTRY_PROPERTIES_BYTES_MAX);
     struct ocv_span rest = ocv_span_trim((struct ocv_span){text, len});
-    size_t n = rest.len ? count_pieces(rest) : 0;
+    size_t n = rest.len ? ocv_properties_pieces(rest) : 0;
     if (n > OCV_ENTRY_PROPERTIES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "more than %u properties",
                              OCV_ENTRY_PROPERTIES_MAX);

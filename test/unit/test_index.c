@@ -125,6 +125,27 @@ START_TEST(test_properties_bytes)
 }
 END_TEST
 
+/* The count is looked at before the bytes: it makes the index malformed, the bytes only the entry.
+ */
+START_TEST(test_properties_count_and_bytes)
+{
+    struct ocv_error err = {0};
+    struct ocv_buffer list;
+    ocv_buffer_init(&list, 65536);
+    for (int i = 0; i <= (int)OCV_ENTRY_PROPERTIES_MAX; i++)
+        ck_assert_int_eq(ocv_buffer_printf(&list, NULL, "%sn :: f :: %d", i ? ", " : "", i),
+                         OCV_OK);
+    json_t *json = index_json(NULL);
+    add_entry(json, "linux/amd64", "x", list.data);
+    char *text = json_dumps(json, 0);
+    ck_assert_int_eq(parse(text, strlen(text), NULL, &err), OCV_ERR_DATA);
+    ck_assert_ptr_nonnull(strstr(err.message, "512"));
+    free(text);
+    json_decref(json);
+    ocv_buffer_free(&list);
+}
+END_TEST
+
 /* 512 properties of 7 bytes and a comma are 4,095 bytes: only shorter pieces reach the count. */
 START_TEST(test_properties_count)
 {
@@ -294,6 +315,7 @@ int main(void)
     tcase_add_test(tcase, test_bytes_limit);
     tcase_add_test(tcase, test_properties_bytes);
     tcase_add_test(tcase, test_properties_count);
+    tcase_add_test(tcase, test_properties_count_and_bytes);
     tcase_add_test(tcase, test_nesting);
     tcase_add_test(tcase, test_namespaces_limit);
     tcase_add_test(tcase, test_entry);
