@@ -114,6 +114,18 @@ static bool is_docker_hub(const char *host)
            !strcmp(host, "registry-1.docker.io");
 }
 
+static bool is_image_id(const char *s)
+{
+    return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+}
+
+/* Would a repository of Docker Hub be taken for something else without its host? */
+static bool needs_host(const char *familiar)
+{
+    const char *slash = strchr(familiar, '/');
+    return slash ? looks_like_host(familiar, (size_t)(slash - familiar)) : is_image_id(familiar);
+}
+
 static int bad_reference(struct ocv_error *err, const char *text, const char *why)
 {
     return ocv_error_set(err, OCV_ERR_INVALID, "'%.200s' is not an image reference: %s", text, why);
@@ -134,7 +146,7 @@ static int split_name(const char *text, char *name, struct ocv_reference *ref,
         if (is_docker_hub(host))
             host = "docker.io";
     }
-    if (path == name && strlen(path) == 64 && strspn(path, "0123456789abcdef") == 64)
+    if (path == name && is_image_id(path))
         return bad_reference(err, text, "64 hexadecimal digits are an image's id, not a name");
     for (const char *s = path; *s; s++)
         if (*s >= 'A' && *s <= 'Z')
@@ -152,7 +164,8 @@ static int split_name(const char *text, char *name, struct ocv_reference *ref,
         return ocv_error_nomem(err);
     if (asprintf(&ref->name, "%s/%s", ref->host, ref->repository) < 0)
         ref->name = NULL;
-    if (asprintf(&ref->familiar, "%s%s%s", hub ? "" : ref->host, hub ? "" : "/", familiar) < 0)
+    bool bare = hub && !needs_host(familiar);
+    if (asprintf(&ref->familiar, "%s%s%s", bare ? "" : ref->host, bare ? "" : "/", familiar) < 0)
         ref->familiar = NULL;
     if (!ref->name || !ref->familiar)
         return ocv_error_nomem(err);
