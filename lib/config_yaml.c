@@ -235,6 +235,14 @@ static int top_pair(const struct reader *r, const char *name, const yaml_node_t 
     return map_key(r, key, value);
 }
 
+static int parser_error(const yaml_parser_t *parser, const char *source, struct ocv_error *err)
+{
+    if (!parser->problem) /* as libyaml leaves it when memory runs out */
+        return ocv_error_nomem(err);
+    return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: %s", source, parser->problem_mark.line + 1,
+                         parser->problem ? parser->problem : "not valid YAML");
+}
+
 /* libyaml's loader follows nesting by recursion and aliases by sharing nodes: refuse both beyond
  * what a configuration needs, before it runs. */
 static int check_events(const char *source, const char *text, size_t len, struct ocv_error *err)
@@ -247,11 +255,7 @@ static int check_events(const char *source, const char *text, size_t len, struct
     for (bool end = false; !end && status == OCV_OK;) {
         yaml_event_t event;
         if (!yaml_parser_parse(&parser, &event)) {
-            status = parser.error == YAML_MEMORY_ERROR
-                         ? ocv_error_nomem(err)
-                         : ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: %s", source,
-                                         parser.problem_mark.line + 1,
-                                         parser.problem ? parser.problem : "not valid YAML");
+            status = parser_error(&parser, source, err);
             break;
         }
         depth += event.type == YAML_MAPPING_START_EVENT || event.type == YAML_SEQUENCE_START_EVENT;
@@ -288,8 +292,9 @@ int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const c
         return ocv_error_nomem(e);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
     if (!yaml_parser_load(&parser, &document)) {
+        status = parser_error(&parser, source, e); /* the loader finds an anchor given twice */
         yaml_parser_delete(&parser);
-        return ocv_error_nomem(e); /* the events were fine */
+        return status;
     }
     struct reader r = {config, &document, source, e};
     const yaml_node_t *root = yaml_document_get_root_node(&document);

@@ -97,6 +97,7 @@ static const struct {
     {"device_policy: {nvidia: all, nvidia: any}\n", "twice"},
     {"registries: {r: {}, r: {}}\n", "twice"},
     {"to: &x docker\nlisten: *x\n", "f.yaml:2: aliases"},
+    {"to: &x docker\nlisten: &x y\n", "f.yaml:2: second occurrence"},
     {"to: docker\n---\nmode: auto\n", "f.yaml:2: a second document"},
     {"to: [[[[[[[[[[[[[[[[[[a]]]]]]]]]]]]]]]]]]\n", "f.yaml:1: nested too deeply"},
     {"to: 'a\n", "f.yaml:"},
