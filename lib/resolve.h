@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The two halves of resolution.
+/* The parts of resolution.
  *
  * host (lib/resolve_host.c): each distinct property of the index is looked up once in the host's
  * lists. Properties are sorted, so those of one feature are neighbours: a slot. A slot has one
  * value list per group of devices, or one in all; `ranks` says where each property stands in each
  * list.
  *
- * resolve (lib/resolve.c): every entry is tested against the slots and gets its sort key. */
+ * entry (lib/resolve_entry.c): one entry is tested against the slots and gets its sort key.
+ *
+ * lib/resolve.c puts the two together: platforms, requests, order. */
 #ifndef OCV_RESOLVE_H
 #define OCV_RESOLVE_H
 
@@ -82,6 +84,14 @@ struct ocv_decision {
     const struct ocv_entry *fallback; /* what an older client gets */
 };
 
+/** Does every feature of the entry find a value on this host, device by device as the policies say?
+ *  If not, `*why` is the first failure by namespace, feature. */
+bool ocv_entry_fits(const struct ocv_host *host, const struct ocv_entry *entry,
+                    struct ocv_rejection *why);
+/** Sort key of a candidate that fits, in the decision's arena. */
+int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struct ocv_error *err);
+int ocv_key_compare(const struct ocv_component *a, size_t n, const struct ocv_component *b,
+                    size_t m);
 /** The slot a rejection is about, and the host list it was tested against; NULL if none. */
 const struct ocv_slot *ocv_rejection_slot(const struct ocv_decision *d,
                                           const struct ocv_rejection *r);
