@@ -20,19 +20,23 @@ bool image_split_layout(const char *text, char **dir, char **tag)
     return true;
 }
 
+/* Most documents are indexes and the largest are: parse as one first, and only ask what else it may
+ * be when that fails. */
 static int parse_body(struct image *image, struct ocv_error *err)
 {
     const char *type = image->top.media_type[0] ? image->top.media_type : NULL;
-    int status = ocv_document_kind(image->body.data, image->body.len, type, &image->kind, err);
-    if (status == OCV_OK && image->kind == OCV_DOCUMENT_INDEX)
-        status = ocv_index_parse(image->body.data, image->body.len, type, &image->index, err);
-    if (status == OCV_OK && image->kind == OCV_DOCUMENT_MANIFEST) {
-        if (!type)
-            snprintf(image->top.media_type, sizeof(image->top.media_type), "%s",
-                     OCV_MEDIA_TYPE_MANIFEST);
-        status = ocv_index_of_manifest(&image->top, &image->index, err);
-    }
-    return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
+    int status = ocv_index_parse(image->body.data, image->body.len, type, &image->index, err);
+    image->kind = OCV_DOCUMENT_INDEX;
+    if (status == OCV_OK)
+        return OCV_OK;
+    if (status != OCV_ERR_DATA ||
+        ocv_document_kind(image->body.data, image->body.len, type, &image->kind, NULL) < 0 ||
+        image->kind != OCV_DOCUMENT_MANIFEST)
+        return ocv_error_prefix(err, "%s", image->text);
+    if (!type)
+        snprintf(image->top.media_type, sizeof(image->top.media_type), "%s",
+                 OCV_MEDIA_TYPE_MANIFEST);
+    return ocv_index_of_manifest(&image->top, &image->index, err);
 }
 
 static int open_layout(struct image *image, const char *dir, struct ocv_error *err)
