@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,16 +168,66 @@ int engine_archive(struct pull *pull, int *fd, struct ocv_error *err)
     *fd = -1;
     if (status == OCV_OK) {
         snprintf(path, sizeof(path), "%s/archive", staging.dir);
-        *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         status = *fd < 0 ? ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno))
                          : staging_write(pull, &staging, *fd, err);
     }
-    staging_remove(&staging);
+    staging_remove(&staging, status);
     if (status == OCV_OK && lseek(*fd, 0, SEEK_SET) != 0)
         status = ocv_error_set(err, OCV_ERR_IO, "temporary archive: %s", strerror(errno));
     if (status < 0 && *fd >= 0) {
         close(*fd);
         *fd = -1;
     }
+    return status;
+}
+
+/* ---- an archive on its way into a client ---- */
+
+struct feeder {
+    const struct pull *pull;
+    const struct staging *staging;
+    int fd;
+    int status;
+    struct ocv_error err;
+};
+
+static void *feed_archive(void *data)
+{
+    struct feeder *feeder = data;
+    feeder->status = staging_write(feeder->pull, feeder->staging, feeder->fd, &feeder->err);
+    close(feeder->fd);
+    return NULL;
+}
+
+static int run_fed(struct pull *pull, const struct staging *staging, const char *const *argv,
+                   void (*line)(void *data, const char *text), struct ocv_error *err)
+{
+    int ends[2];
+    pthread_t thread;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
+    struct feeder feeder = {.pull = pull, .staging = staging, .fd = ends[1]};
+    if (pthread_create(&thread, NULL, feed_archive, &feeder) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return ocv_error_set(err, OCV_ERR_NOMEM, "cannot start a thread");
+    }
+    int status = sink_run(argv, ends[0], line, pull, pull->cli->interrupted, err);
+    close(ends[0]); /* a client that gave up leaves the feeder with a broken pipe */
+    pthread_join(thread, NULL);
+    if (status == OCV_OK && feeder.status < 0 && err)
+        *err = feeder.err;
+    return status < 0 ? status : feeder.status;
+}
+
+int engine_feed(struct pull *pull, const char *const *argv,
+                void (*line)(void *data, const char *text), struct ocv_error *err)
+{
+    struct staging staging;
+    int status = staging_fetch(pull, NULL, &staging, err);
+    if (status == OCV_OK)
+        status = run_fed(pull, &staging, argv, line, err);
+    staging_remove(&staging, status);
     return status;
 }

@@ -44,5 +44,9 @@ int engine_escape(const char *text, struct ocv_buffer *out, struct ocv_error *er
 /** An archive of the chosen image in a temporary file, for engines that cannot reach where it
  * lives. The caller closes `*fd`; the file has no name any more. */
 int engine_archive(struct pull *pull, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Run a client with such an archive as its standard input, without a file between: fetch, then
+ * write while it reads. `line` gets `pull` and each line of its output. */
+int engine_feed(struct pull *pull, const char *const *argv,
+                void (*line)(void *data, const char *text), struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -220,5 +220,8 @@ int sink_run(const char *const *argv, int stdin_fd, void (*line)(void *data, con
         ;
     if (WIFEXITED(code) && WEXITSTATUS(code) == 0)
         return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_ENGINE, "%s: %s", argv[0], last[0] ? last : "failed");
+    size_t n = strlen(argv[0]); /* some clients name themselves */
+    bool named = !strncmp(last, argv[0], n) && last[n] == ':';
+    return ocv_error_set(err, OCV_ERR_ENGINE, "%s%s%s", named ? "" : argv[0], named ? "" : ": ",
+                         last[0] ? last : "failed");
 }

@@ -5,9 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define WAIT_MS 100
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -17,30 +22,79 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     return remove(path);
 }
 
-void staging_remove(struct staging *staging)
+void staging_remove(struct staging *staging, int status)
 {
+    bool keep = status == OCV_ERR_NETWORK || status == OCV_ERR_INTERRUPTED;
     ocv_layout_free(staging->layout);
-    if (staging->dir[0])
+    if (staging->dir[0] && !keep)
         nftw(staging->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    *staging = (struct staging){0};
+    if (staging->lock >= 0)
+        close(staging->lock);
+    *staging = (struct staging){.lock = -1};
+}
+
+/* The name is no secret: what is there must be a folder of this user alone, never a link. */
+static int open_private(const char *dir, struct ocv_error *err)
+{
+    struct stat st;
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", dir, strerror(errno));
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077))
+        return fd;
+    ocv_error_set(err, OCV_ERR_IO, "%s: %s", dir,
+                  fd < 0 ? strerror(errno) : "not a private folder of this user");
+    if (fd >= 0)
+        close(fd);
+    return OCV_ERR_IO;
+}
+
+/* Take the folder for this process. Whoever had it before may have removed it meanwhile. */
+static int lock_folder(struct pull *pull, struct staging *out, struct ocv_error *err)
+{
+    bool said = false;
+    for (;;) {
+        struct stat held, named;
+        int fd = open_private(out->dir, err);
+        if (fd < 0)
+            return fd;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            if (fstat(fd, &held) == 0 && stat(out->dir, &named) == 0 &&
+                held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
+                out->lock = fd;
+                return OCV_OK;
+            }
+        } else if (errno != EWOULDBLOCK) {
+            ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
+            close(fd);
+            return OCV_ERR_IO;
+        } else if (!said) {
+            progress_message(pull->progress, "waiting for another vpull of the same image");
+            said = true;
+        }
+        close(fd);
+        if (pull->cli->interrupted && *pull->cli->interrupted)
+            return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+        poll(NULL, 0, WAIT_MS);
+    }
 }
 
 int staging_fetch(struct pull *pull, const char *near, struct staging *out, struct ocv_error *err)
 {
-    *out = (struct staging){0};
+    *out = (struct staging){.lock = -1};
     const char *slash = near ? strrchr(near, '/') : NULL, *temporary = getenv("TMPDIR");
+    const char *hex = strchr(pull->child.descriptor.digest, ':');
     if (near)
-        snprintf(out->dir, sizeof(out->dir), "%.*s.vpull.XXXXXX",
-                 slash ? (int)(slash - near + 1) : 0, near);
+        snprintf(out->dir, sizeof(out->dir), "%.*s.vpull-%.32s",
+                 slash ? (int)(slash - near + 1) : 0, near, hex + 1);
     else
-        snprintf(out->dir, sizeof(out->dir), "%s/vpull.XXXXXX",
-                 temporary && *temporary ? temporary : "/var/tmp");
-    if (!mkdtemp(out->dir)) {
-        int status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
+        snprintf(out->dir, sizeof(out->dir), "%s/vpull-%u-%.32s",
+                 temporary && *temporary ? temporary : "/var/tmp", (unsigned)geteuid(), hex + 1);
+    int status = lock_folder(pull, out, err);
+    if (status < 0)
         out->dir[0] = '\0';
-        return status;
-    }
-    int status = ocv_layout_open(out->dir, OCV_LAYOUT_CREATE, &out->layout, err);
+    if (status == OCV_OK)
+        status = ocv_layout_open(out->dir, OCV_LAYOUT_CREATE, &out->layout, err);
     if (status == OCV_OK)
         status = pull_to_layout(pull, out->layout, err);
     return status;
@@ -60,7 +114,7 @@ static int write_file(const struct pull *pull, const struct staging *staging, co
 {
     char temporary[4096];
     snprintf(temporary, sizeof(temporary), "%s/archive", staging->dir);
-    int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", temporary, strerror(errno));
     int status = staging_write(pull, staging, fd, err);
@@ -79,7 +133,7 @@ static int pull_archive(struct pull *pull, const char *argument, char *where, si
     int status = staging_fetch(pull, argument, &staging, err);
     if (status == OCV_OK)
         status = write_file(pull, &staging, argument, err);
-    staging_remove(&staging);
+    staging_remove(&staging, status);
     if (status == OCV_OK)
         snprintf(where, size, "into docker-archive:%s", argument);
     return status;

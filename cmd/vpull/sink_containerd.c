@@ -4,6 +4,7 @@
  * stand in its arguments for everyone to read. The archive keeps the manifest's digest. */
 #include "engine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,19 +61,49 @@ static int ensure_name(struct pull *pull, struct ocv_error *err)
 
 static int import(struct pull *pull, const char *const *argv, struct ocv_error *err)
 {
-    int fd;
     if (!sink_has_program(argv[0]))
         return ocv_error_set(err, OCV_ERR_ENGINE, "%s is not installed", argv[0]);
+    /* said before gigabytes are fetched for nobody */
+    if (access(containerd_socket(), R_OK | W_OK) != 0) {
+        ocv_error_set(err, OCV_ERR_ENGINE, "containerd does not answer: %s: %s",
+                      containerd_socket(), strerror(errno));
+        ocv_error_hint(err, "is containerd running? CONTAINERD_ADDRESS names its socket");
+        return OCV_ERR_ENGINE;
+    }
     int status = ensure_name(pull, err);
-    if (status == OCV_OK)
-        status = engine_archive(pull, &fd, err);
-    if (status < 0)
-        return status;
-    progress_message(pull->progress, "importing into containerd, namespace %s",
-                     containerd_namespace(pull->options));
-    status = sink_run(argv, fd, show, pull, pull->cli->interrupted, err);
-    close(fd);
-    return status;
+    return status < 0 ? status : engine_feed(pull, argv, show, err);
+}
+
+struct check {
+    const char *digest;
+    bool complete;
+};
+
+/* REF TYPE DIGEST STATUS SIZE UNPACKED; the status is "complete (3/3)" when every blob is there */
+static void check_line(void *data, const char *text)
+{
+    struct check *check = data;
+    size_t n = strlen(text);
+    while (n > 0 && text[n - 1] == ' ')
+        n--;
+    bool unpacked = n > 5 && !strncmp(text + n - 5, " true", 5);
+    if (strstr(text, check->digest) && strstr(text, " complete (") && unpacked)
+        check->complete = true;
+}
+
+/* Is the chosen image there under its name, whole and unpacked? Then nothing need be fetched. */
+static bool already_there(struct pull *pull, const char *ns)
+{
+    struct check check = {.digest = pull->entry->digest};
+    char *filter = NULL;
+    if (asprintf(&filter, "name==\"%s\"", pull->name) < 0)
+        return false;
+    const char *argv[] = {"ctr",         "--address", containerd_socket(),
+                          "--namespace", ns,          "images",
+                          "check",       filter,      NULL};
+    int status = sink_run(argv, -1, check_line, &check, pull->cli->interrupted, NULL);
+    free(filter);
+    return status == OCV_OK && check.complete;
 }
 
 static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t size,
@@ -82,7 +113,10 @@ static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t
     const char *ns = containerd_namespace(pull->options);
     const char *import_argv[] = {
         "ctr", "--address", containerd_socket(), "--namespace", ns, "images", "import", "-", NULL};
-    int status = import(pull, import_argv, err);
+    int status = ensure_name(pull, err);
+    pull->cached = status == OCV_OK && reachable("ctr") && already_there(pull, ns);
+    if (status == OCV_OK && !pull->cached)
+        status = import(pull, import_argv, err);
     /* so that the CRI plugin (kubelet) sees the image */
     const char *label_argv[] = {"ctr",         "--address", containerd_socket(),
                                 "--namespace", ns,          "images",

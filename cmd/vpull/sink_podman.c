@@ -106,12 +106,7 @@ static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_e
 static int load(struct pull *pull, struct ocv_error *err)
 {
     const char *argv[] = {"podman", "load", NULL};
-    int fd, status = engine_archive(pull, &fd, err);
-    if (status < 0)
-        return status;
-    status = run(pull, argv, fd, err);
-    close(fd);
-    return status;
+    return engine_feed(pull, argv, show, err);
 }
 
 static int pull_podman(struct pull *pull, const char *argument, char *where, size_t size,

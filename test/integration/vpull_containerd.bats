@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# vpull into containerd beyond the first pull: what is there is not fetched again, what was
+# interrupted is resumed, two at once do not harm each other.
+
+load harness
+load images
+
+setup_file()
+{
+    state_start
+    require docker-registry skopeo containerd ctr
+    start_registry
+    make_variants "$STATE/layout"
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/app:1"
+    mkimage "$STATE/layout" big --layer 200M --label build=big
+    push_layout "$STATE/layout:big" "$REGISTRY/demo/big:1"
+    export IMAGE=$REGISTRY/demo/app:1 BIG=$REGISTRY/demo/big:1
+    export OCV_STATE_DIR=$STATE/state TMPDIR=$STATE/tmp
+    mkdir "$TMPDIR"
+    start_containerd
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+blob_gets()
+{
+    grep -c '"GET /v2/demo/app/blobs/' "$STATE/log/registry" || true
+}
+
+@test "a second pull fetches nothing, another profile moves the name" {
+    local before
+    run -0 --separate-stderr "$VPULL" --to containerd --profile "$PROFILES/h100.json" "$IMAGE"
+    run -0 ctr images check "name==\"$IMAGE\""
+    [[ $output == *"$(digest_of cuda12.8)"*"complete (3/3)"*true* ]]
+    before=$(blob_gets)
+    [ "$before" -gt 0 ]
+    run -0 --separate-stderr "$VPULL" --to containerd --profile "$PROFILES/h100.json" "$IMAGE"
+    [[ $output == *"already there"* ]]
+    [ "$(blob_gets)" = "$before" ]
+    run -0 --separate-stderr "$VPULL" --to containerd --profile "$PROFILES/mi300x.json" "$IMAGE"
+    run -0 ctr images ls "name==\"$IMAGE\""
+    [[ $output == *"$(digest_of rocm7.1)"* ]]
+    [ -z "$(ls "$TMPDIR")" ]
+}
+
+@test "a digest alone becomes the name; a layout's image needs --tag" {
+    local digest
+    digest=$(digest_of cuda12.8)
+    run -0 --separate-stderr "$VPULL" --to containerd --profile "$PROFILES/h100.json" "${IMAGE%:1}@$digest"
+    run -0 ctr images ls -q
+    [[ $output == *"${IMAGE%:1}@$digest"* ]]
+    run -2 --separate-stderr "$VPULL" --to containerd --profile "$PROFILES/h100.json" "oci:$STATE/layout:app"
+    # shellcheck disable=SC2154 # set by run
+    [[ $stderr == *"--tag"* ]]
+    run -0 --separate-stderr "$VPULL" --to containerd --profile "$PROFILES/h100.json" \
+        --tag localhost/app:x "oci:$STATE/layout:app"
+    run -0 ctr images ls -q
+    [[ $output == *"localhost/app:x"* ]]
+}
+
+@test "Ctrl-C exits 130 and names nothing; the next pull resumes and cleans up" {
+    local pid partial i code=0
+    "$VPULL" --to containerd "$BIG" >/dev/null 2>&1 3>&- &
+    pid=$!
+    for ((i = 0; i < 500; i++)); do
+        partial=$(find "$TMPDIR" -path '*/.ocivariant/*' -size +1M | head -n 1)
+        [ -z "$partial" ] || break
+        sleep 0.01
+    done
+    [ -n "$partial" ]
+    kill -INT "$pid"
+    wait "$pid" || code=$?
+    [ "$code" = 130 ]
+    run -0 ctr images ls -q
+    [[ $output != *"$BIG"* ]]
+    [ -s "$partial" ]
+    run -0 --separate-stderr "$VPULL" --to containerd -v "$BIG"
+    run -0 ctr images ls -q
+    [[ $output == *"$BIG"* ]]
+    grep -q '"GET /v2/demo/big/blobs/.* 206 ' "$STATE/log/registry"
+    [ -z "$(ls "$TMPDIR")" ]
+}
+
+@test "two pulls of one image into two namespaces" {
+    "$VPULL" --to containerd -n one "$BIG" >/dev/null 2>&1 3>&- &
+    local pid=$!
+    run -0 --separate-stderr "$VPULL" --to containerd -n two "$BIG"
+    wait "$pid"
+    run -0 ctr -n one images ls -q
+    [ "$output" = "$BIG" ]
+    run -0 ctr -n two images ls -q
+    [ "$output" = "$BIG" ]
+    [ -z "$(ls "$TMPDIR")" ]
+}
+
+@test "a folder that somebody else prepared is not used" {
+    local digest
+    digest=$(digest_of rocm7.1)
+    digest=${digest#sha256:}
+    mkdir "$STATE/elsewhere"
+    ln -s "$STATE/elsewhere" "$TMPDIR/vpull-$(id -u)-${digest:0:32}"
+    run -1 --separate-stderr "$VPULL" --to containerd -n other --profile "$PROFILES/mi300x.json" "$IMAGE"
+    [ -z "$(ls "$STATE/elsewhere")" ]
+    rm "$TMPDIR/vpull-$(id -u)-${digest:0:32}"
+}
+
+@test "no containerd: exit 1 with a hint, before anything is fetched" {
+    CONTAINERD_ADDRESS=$STATE/absent.sock run -1 --separate-stderr "$VPULL" --to containerd "$IMAGE"
+    [[ $stderr == *"containerd does not answer"*"hint: "* ]]
+    [[ $stderr != *"done, "* ]]
+}
+
+@test "nerdctl, where it is there, gets the same archive" {
+    # a stand-in that hands over to ctr what nerdctl would be asked to do
+    mkdir -p "$STATE/bin"
+    cat >"$STATE/bin/nerdctl" <<'SH'
+#!/bin/sh
+[ "$1 $3 $5" = "--address --namespace load" ] || exit 1
+exec ctr --address "$2" --namespace "$4" images import -
+SH
+    chmod +x "$STATE/bin/nerdctl"
+    PATH=$STATE/bin:$PATH run -0 --separate-stderr "$VPULL" --to nerdctl -n nerd \
+        --profile "$PROFILES/h100.json" "$IMAGE"
+    run -0 ctr -n nerd images ls
+    [[ $output == *"$IMAGE "*"$(digest_of cuda12.8)"* ]]
+}
