@@ -123,18 +123,19 @@ static int stream_failed(const char *failure, struct ocv_error *err)
     return ocv_error_set(err, denied ? OCV_ERR_DENIED : OCV_ERR_ENGINE, "docker: %s", failure);
 }
 
-static int stream_call(struct pull *pull, const struct endpoint *endpoint, struct engine_call *call,
-                       const char *path, struct ocv_error *err)
+static int stream_call(struct pull *pull, const struct endpoint *endpoint,
+                       const struct engine_call *plain, const char *path, struct ocv_error *err)
 {
     struct stream stream = {.pull = pull};
-    call->line = stream_line;
-    call->data = &stream;
+    struct engine_call call = *plain;
+    call.line = stream_line;
+    call.data = &stream;
     /* docker names layers by the same digits, but says their sizes late */
-    for (size_t i = 0; i < ocv_manifest_layer_count(pull->child.manifest) && !call->upload; i++) {
+    for (size_t i = 0; i < ocv_manifest_layer_count(pull->child.manifest) && !call.upload; i++) {
         const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
         progress_add(pull->progress, layer->digest, layer->size);
     }
-    int status = call_versioned(pull->cli, endpoint, call, path, err);
+    int status = call_versioned(pull->cli, endpoint, &call, path, err);
     if (status == OCV_OK && stream.failure[0])
         status = stream_failed(stream.failure, err);
     if (status < 0 && strstr(err->message, "HTTP response to HTTPS client"))
