@@ -123,12 +123,12 @@ static int say_have(const struct ocv_rejection *r, const struct ocv_slot *slot,
 {
     const struct ocv_feature *have = ocv_rejection_have(r, slot);
     size_t n = have ? have->n_values : 0;
-    int status = r->device ? ocv_buffer_printf(out, err, "; device %s has ", r->device)
+    int status = r->device ? ocv_buffer_printf(out, err, "; device %.100s has ", r->device)
                            : ocv_buffer_printf(out, err, "; this host has ");
     if (status == OCV_OK && n == 0)
         status = ocv_buffer_printf(out, err, "no %s", r->feature);
     for (size_t i = 0; i < n && i < VALUES_SHOWN && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", have->values[i]);
+        status = ocv_buffer_printf(out, err, "%s%.100s", i ? ", " : "", have->values[i]);
     if (status == OCV_OK && n > VALUES_SHOWN)
         status = ocv_buffer_printf(out, err, " and %zu lower", n - VALUES_SHOWN);
     return status;
@@ -256,8 +256,8 @@ static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *
         if (!need)
             continue;
         if (driver && have && have->n_values)
-            return ocv_buffer_printf(out, err, "driver %.40s offers up to %s; %s needs %s", driver,
-                                     have->values[0], p.value, need);
+            return ocv_buffer_printf(out, err, "driver %.40s offers up to %.100s; %s needs %s",
+                                     driver, have->values[0], p.value, need);
         return ocv_buffer_printf(out, err, "%s needs %s", p.value, need);
     }
     return OCV_OK;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_MAX 4096u
+#define TEXT_MAX \
+    (32u * 1024) /* an entry's properties have 4,000 bytes, quoted at most three times */
 
 /* Lists are NULL once something could not be put into them, which fails what they are put into. */
 static void append(json_t **list, json_t *item)
@@ -108,10 +109,8 @@ static json_t *rejected_json(const struct ocv_decision *d, size_t i)
     const struct ocv_rejection *r = &d->rejected[i];
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);
     json_t *property = r->ns ? json_sprintf("%s :: %s", r->ns, r->feature) : json_null();
-    const char *label = r->entry->label;
-    bool readable = label && r->entry->code != OCV_REJECT_BAD_LABEL;
     return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "label",
-                     string_or_null(readable ? label : NULL), "digest", r->entry->digest, "code",
+                     string_or_null(r->entry->label), "digest", r->entry->digest, "code",
                      ocv_reject_name(r->code), "property", property, "device",
                      string_or_null(r->device), "wanted", wanted_json(d, r, slot), "have",
                      have_json(r, slot), "reason", text_json(d, i, ocv_decision_reason), "hint",

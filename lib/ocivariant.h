@@ -288,7 +288,7 @@ struct ocv_entry {
     enum ocv_entry_kind kind; /**< meaningful when code is OCV_REJECT_NONE */
     enum ocv_reject code;     /**< OCV_REJECT_NONE, or why no host can use it */
     const char *detail;       /**< for a malformed entry: what is wrong; else NULL */
-    const char *label;        /**< NULL for a non-variant */
+    const char *label;        /**< NULL for a non-variant, and where it is not readable */
     const char *media_type;
     const char *digest;
     int64_t size;

@@ -4,6 +4,8 @@
  * its score. */
 #include "resolve.h"
 
+#include "text.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,5 +257,7 @@ const char *ocv_platform_format(const struct ocv_platform *platform, char *out, 
     snprintf(out, size, "%s/%s%s%s", platform->os ? platform->os : "unknown",
              platform->architecture ? platform->architecture : "unknown", *variant ? "/" : "",
              variant);
+    if (size)
+        ocv_text_clean(out); /* an index's platform is whatever its author wrote */
     return out;
 }

@@ -7,7 +7,7 @@
 
 const char *explain_name(const struct ocv_entry *entry, char *out, size_t size)
 {
-    if (entry->label && entry->code != OCV_REJECT_BAD_LABEL)
+    if (entry->label)
         snprintf(out, size, "%s", entry->label);
     else
         snprintf(out, size, "(entry %zu)", entry->position);

@@ -281,6 +281,39 @@ START_TEST(test_hostile_text)
 }
 END_TEST
 
+/* An entry that is skipped keeps its first reason; its label must not reach a terminal either. */
+START_TEST(test_hostile_label)
+{
+    ocv_auto(ocv_index) index =
+        case_index(",'mediaType':'text/"
+                   "plain','platform':{'os':'\\u001b[2J','architecture':'\\u0007'}" LABELLED(
+                       "'\\u001b[31mred'", "''"),
+                   "1");
+    const struct ocv_entry *entry = ocv_index_entry(index, 0);
+    ck_assert_int_eq(entry->code, OCV_REJECT_MEDIA_TYPE);
+    ck_assert_ptr_null(entry->label);
+    char text[64];
+    ocv_platform_format(&entry->platform, text, sizeof(text));
+    ck_assert_msg(is_printable_utf8(text), "%s", text);
+}
+END_TEST
+
+/* Names may be as long as a property list: sentences about them are still part of the JSON. */
+START_TEST(test_long_names)
+{
+    static char members[8192], feature[3900];
+    memset(feature, 'f', sizeof(feature) - 1);
+    snprintf(members, sizeof(members), AMD64 LABELLED("'x'", "'n :: %s :: 1'"), feature);
+    ocv_auto(ocv_index) index = case_index(members, "1");
+    ocv_auto(ocv_profile) p = profile();
+    ocv_auto(ocv_decision) d = resolve(index, p, NULL);
+    json_t *out = decision_json(d);
+    json_t *rejected = json_array_get(json_object_get(out, "rejected"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(rejected, "code")), "feature-unsupported");
+    json_decref(out);
+}
+END_TEST
+
 START_TEST(test_hostile_warnings)
 {
     char list[300] = "";
@@ -318,6 +351,8 @@ int main(void)
     tcase_add_test(tcase, test_json);
     tcase_add_test(tcase, test_json_nothing_fits);
     tcase_add_loop_test(tcase, test_hostile_text, 0, 3);
+    tcase_add_test(tcase, test_hostile_label);
+    tcase_add_test(tcase, test_long_names);
     tcase_add_loop_test(tcase, test_hostile_warnings, 0, 3);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
