@@ -138,3 +138,33 @@ present()
     kill -CONT "$(<"$STATE/pids/mute")"
     stop_daemon mute
 }
+
+@test "an engine behind TLS: DOCKER_CERT_PATH, docker's --tls options and a context with certificates" {
+    require openssl
+    local port certs=$STATE/certs
+    make_certificates
+    mkdir -p "$certs"
+    cp "$STATE/ca.pem" "$certs/ca.pem"
+    cp "$STATE/client.crt" "$certs/cert.pem"
+    cp "$STATE/client.key" "$certs/key.pem"
+    stop_daemon dockerd
+    port=$(free_port)
+    start_daemon dockerd dockerd --data-root "$STATE/docker" --exec-root "$STATE/docker-run" \
+        --pidfile "$STATE/dockerd.pid" --config-file "$STATE/daemon.json" --iptables=false \
+        --ip6tables=false --bridge=none -H "unix://$STATE/docker.sock" -H "tcp://127.0.0.1:$port" \
+        --tlsverify --tlscacert "$STATE/ca.pem" --tlscert "$STATE/server.crt" --tlskey "$STATE/server.key"
+    await dockerd curl -sf --unix-socket "$STATE/docker.sock" http://localhost/_ping
+    unset DOCKER_HOST
+    DOCKER_HOST=tcp://127.0.0.1:$port run -1 "$VPULL" --to docker --profile "$H100" "$IMAGE"
+    DOCKER_HOST=tcp://127.0.0.1:$port DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH=$certs run -0 \
+        "$VPULL" --to docker --profile "$H100" "$IMAGE"
+    present "$IMAGE" cuda12.8
+    run -0 docker -H "tcp://127.0.0.1:$port" --tlsverify --tlscacert "$certs/ca.pem" \
+        --tlscert "$certs/cert.pem" --tlskey "$certs/key.pem" vpull --profile "$PROFILES/mi300x.json" "$IMAGE"
+    present "$IMAGE" rocm7.1
+    docker context create secure --docker \
+        "host=tcp://127.0.0.1:$port,ca=$certs/ca.pem,cert=$certs/cert.pem,key=$certs/key.pem" >/dev/null
+    DOCKER_CONTEXT=secure run -0 "$VPULL" --to docker --profile "$H100" "$IMAGE"
+    present "$IMAGE" cuda12.8
+    docker context rm secure >/dev/null
+}
