@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /proc/cpuinfo: the flags that every processor has, and the architecture it speaks of. The kernel
  * lists a flag only where it is usable, so XCR0 needs no second look here. */
-#include "probe.h"
+#include "cpuinfo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +49,12 @@ static bool equals(struct span text, const char *whole)
     return text.len == strlen(whole) && starts(text, whole);
 }
 
+static int too_many(struct ocv_error *err)
+{
+    return ocv_error_set(err, OCV_ERR_DATA, "/proc/cpuinfo: more than %u flags",
+                         OCV_CPUINFO_FLAGS_MAX);
+}
+
 static int split(struct span line, struct flags *out, struct ocv_error *err)
 {
     struct span *items = malloc(OCV_CPUINFO_FLAGS_MAX * sizeof(*items));
@@ -63,8 +69,7 @@ static int split(struct span line, struct flags *out, struct ocv_error *err)
             break;
         if (n == OCV_CPUINFO_FLAGS_MAX) {
             free(items);
-            return ocv_error_set(err, OCV_ERR_DATA, "/proc/cpuinfo: more than %u flags",
-                                 OCV_CPUINFO_FLAGS_MAX);
+            return too_many(err);
         }
         const char *start = at;
         while (at < end && !is_blank(*at))
@@ -76,10 +81,33 @@ static int split(struct span line, struct flags *out, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int intersect(struct flags *have, struct span line, struct ocv_error *err)
+/* Extensions of an isa line. */
+static int split_isa(struct span line, struct flags *out, struct ocv_error *err)
+{
+    struct span *items = malloc(OCV_CPUINFO_FLAGS_MAX * sizeof(*items));
+    struct ocv_isa isa;
+    size_t n = 0;
+    if (!items)
+        return ocv_error_nomem(err);
+    if (ocv_isa_begin(&isa, line.data, line.len))
+        while (n < OCV_CPUINFO_FLAGS_MAX && ocv_isa_next(&isa, &items[n].data, &items[n].len))
+            n++;
+    if (n == OCV_CPUINFO_FLAGS_MAX) {
+        free(items);
+        return too_many(err);
+    }
+    qsort(items, n, sizeof(*items), by_text);
+    *out = (struct flags){items, n};
+    return OCV_OK;
+}
+
+typedef int (*splitter)(struct span line, struct flags *out, struct ocv_error *err);
+
+static int intersect(struct flags *have, struct span line, splitter split_line,
+                     struct ocv_error *err)
 {
     struct flags other;
-    int status = split(line, &other, err);
+    int status = split_line(line, &other, err);
     if (status < 0)
         return status;
     size_t kept = 0;
@@ -125,8 +153,22 @@ static void read_sign(struct ocv_cpuinfo *cpuinfo, struct span key, struct span 
 struct walk {
     struct flags flags;
     struct span first; /* first flags line, as most of the others are equal to it */
+    struct span fields[OCV_CPUINFO_FIELDS];
     bool x86;
 };
+
+/* Lines that are kept; s390x numbers its processors in the key. */
+static void read_field(struct walk *walk, struct span key, struct span value)
+{
+    static const char *const keys[OCV_CPUINFO_FIELDS] = {[OCV_CPUINFO_CPU] = "cpu",
+                                                         [OCV_CPUINFO_MACHINE] = "processor 0",
+                                                         [OCV_CPUINFO_UARCH] = "uarch",
+                                                         [OCV_CPUINFO_MVENDORID] = "mvendorid",
+                                                         [OCV_CPUINFO_MARCHID] = "marchid"};
+    for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
+        if (!walk->fields[i].data && equals(key, keys[i]))
+            walk->fields[i] = value;
+}
 
 static int read_line(struct ocv_cpuinfo *cpuinfo, struct walk *walk, const char *start,
                      const char *end, struct ocv_error *err)
@@ -137,34 +179,49 @@ static int read_line(struct ocv_cpuinfo *cpuinfo, struct walk *walk, const char 
     struct span key = trim(start, colon);
     struct span value = trim(colon + 1, end);
     read_sign(cpuinfo, key, value);
-    bool x86 = equals(key, "flags");
-    if (!x86 && !equals(key, "Features") && !equals(key, "features"))
+    read_field(walk, key, value);
+    bool x86 = equals(key, "flags"), isa = equals(key, "isa");
+    if (!x86 && !isa && !equals(key, "Features") && !equals(key, "features"))
         return OCV_OK;
+    splitter split_line = isa ? split_isa : split;
     walk->x86 |= x86;
     cpuinfo->processors++;
     if (!walk->first.data) {
         walk->first = value;
-        return split(value, &walk->flags, err);
+        return split_line(value, &walk->flags, err);
     }
     if (value.len == walk->first.len && memcmp(value.data, walk->first.data, value.len) == 0)
         return OCV_OK;
-    return intersect(&walk->flags, value, err);
+    return intersect(&walk->flags, value, split_line, err);
 }
 
-/* Keep the flags as strings: each ends where a blank or line end stood. */
-static int keep_flags(struct ocv_cpuinfo *cpuinfo, const struct flags *flags, struct ocv_error *err)
+static const char *keep(char **at, struct span span)
 {
-    const char **list = calloc(flags->n + 1, sizeof(*list));
-    if (!list)
+    char *text = *at;
+    memcpy(text, span.data, span.len);
+    text[span.len] = '\0';
+    *at += span.len + 1;
+    return text;
+}
+
+/* Keep the flags and fields as strings. */
+static int keep_strings(struct ocv_cpuinfo *cpuinfo, const struct walk *walk, struct ocv_error *err)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < walk->flags.n; i++)
+        size += walk->flags.items[i].len + 1;
+    for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
+        size += walk->fields[i].len + 1;
+    char *at = cpuinfo->strings = malloc(size);
+    cpuinfo->flags = calloc(walk->flags.n + 1, sizeof(*cpuinfo->flags));
+    if (!cpuinfo->strings || !cpuinfo->flags)
         return ocv_error_nomem(err);
-    for (size_t i = 0; i < flags->n; i++) {
-        list[i] = flags->items[i].data;
-        cpuinfo->text
-            .data[flags->items[i].data - cpuinfo->text.data + (ptrdiff_t)flags->items[i].len] =
-            '\0';
-    }
-    cpuinfo->flags = list;
-    cpuinfo->n_flags = flags->n;
+    for (size_t i = 0; i < walk->flags.n; i++)
+        cpuinfo->flags[i] = keep(&at, walk->flags.items[i]);
+    cpuinfo->n_flags = walk->flags.n;
+    for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
+        if (walk->fields[i].data)
+            cpuinfo->fields[i] = keep(&at, walk->fields[i]);
     return OCV_OK;
 }
 
@@ -182,20 +239,20 @@ static void settle_architecture(struct ocv_cpuinfo *cpuinfo, bool x86)
 
 int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out, struct ocv_error *err)
 {
-    struct ocv_cpuinfo cpuinfo = {.text = *text};
+    struct ocv_cpuinfo cpuinfo = {0};
     struct walk walk = {0};
     int status = OCV_OK;
-    ocv_buffer_init(text, text->max);
-    const char *at = cpuinfo.text.data;
-    const char *end = at ? at + cpuinfo.text.len : at;
+    const char *at = text->data;
+    const char *end = at ? at + text->len : at;
     while (status == OCV_OK && at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         status = read_line(&cpuinfo, &walk, at, newline ? newline : end, err);
         at = newline ? newline + 1 : end;
     }
     if (status == OCV_OK)
-        status = keep_flags(&cpuinfo, &walk.flags, err);
+        status = keep_strings(&cpuinfo, &walk, err);
     free(walk.flags.items);
+    ocv_buffer_free(text);
     if (status < 0) {
         ocv_cpuinfo_free(&cpuinfo);
         return status;
@@ -208,7 +265,7 @@ int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out, struct o
 void ocv_cpuinfo_free(struct ocv_cpuinfo *cpuinfo)
 {
     free(cpuinfo->flags);
-    ocv_buffer_free(&cpuinfo->text);
+    free(cpuinfo->strings);
     *cpuinfo = (struct ocv_cpuinfo){0};
 }
 

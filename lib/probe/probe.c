@@ -9,7 +9,8 @@
 #define IDENTITY_MAX 256
 
 static const struct provider *const providers[] = {
-    &ocv_provider_x86_64,
+    &ocv_provider_x86_64,  &ocv_provider_aarch64, &ocv_provider_loongarch64,
+    &ocv_provider_ppc64le, &ocv_provider_riscv64, &ocv_provider_s390x,
 };
 
 static const char *const status_names[] = {
@@ -113,6 +114,8 @@ static int ask(const struct provider *provider, const struct ocv_probe_host *hos
                                                    : OCV_ERR_NOMEM;
     if (status == OCV_ERR_NOMEM) {
         status = ocv_error_nomem(err);
+    } else if (status == OCV_OK && result.status == OCV_RESULT_ABSENT && provider->cpu) {
+        /* a machine has one architecture; five lines about others help nobody */
     } else {
         if (status < 0)
             result.status = OCV_RESULT_FAILED;

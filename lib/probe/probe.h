@@ -5,6 +5,7 @@
 #ifndef OCV_PROBE_H
 #define OCV_PROBE_H
 
+#include "cpuinfo.h"
 #include "ocivariant-probe.h"
 
 #include <jansson.h>
@@ -67,26 +68,6 @@ uint32_t ocv_cpuid_word(const struct ocv_cpuid *cpuid, uint32_t leaf, uint32_t s
 /** State components that the operating system saves; 0 without OSXSAVE. */
 uint64_t ocv_cpuid_xcr0(const struct ocv_cpuid *cpuid);
 
-/* ---- /proc/cpuinfo (cpuinfo.c) --------------------------------------------------------------- */
-
-#define OCV_CPUINFO_MAX (64u * 1024 * 1024) /**< bytes; 8,192 processors write about 16 MiB */
-#define OCV_CPUINFO_FLAGS_MAX 1024u         /**< flags of a processor */
-
-struct ocv_cpuinfo {
-    struct ocv_buffer text; /**< with NULs in place of separators where flags were cut */
-    const char **flags;     /**< sorted; what every processor has */
-    size_t n_flags;
-    size_t processors;        /**< processors that listed flags */
-    const char *architecture; /**< GOARCH by the content, or NULL */
-    const char *variant;      /**< of the platform where the content says it, or NULL */
-};
-
-/** Take over `text` (also on failure) and read it. OCV_ERR_DATA past a limit. */
-int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out,
-                      struct ocv_error *err) OCV_WARN_UNUSED;
-void ocv_cpuinfo_free(struct ocv_cpuinfo *cpuinfo);
-bool ocv_cpuinfo_has(const struct ocv_cpuinfo *cpuinfo, const char *flag);
-
 /* ---- The machine (host.c) -------------------------------------------------------------------- */
 
 struct ocv_probe_host {
@@ -145,12 +126,16 @@ struct provider {
     const char *ns;
     const char *kind;    /**< "builtin", "declarative", "executable" */
     const char *version; /**< raised when the same machine gets another answer */
+    bool cpu;            /**< left out of the profiles of other architectures */
     /** A failure is this namespace's only: it is reported in the profile. */
     int (*probe)(const struct ocv_probe_host *host, struct ocv_result *result,
                  struct ocv_error *err);
 };
 
 extern const struct provider ocv_provider_x86_64;
+/* cpu_provider.c; what they look at stands in providers/ */
+extern const struct provider ocv_provider_aarch64, ocv_provider_loongarch64, ocv_provider_ppc64le,
+    ocv_provider_riscv64, ocv_provider_s390x;
 
 /* ---- Writing (pretty.c) ---------------------------------------------------------------------- */
 

@@ -263,14 +263,16 @@ static void check_tree(const char *dir, const json_t *want)
     const char *architecture =
         json_string_value(json_object_get(json_object_get(profile, "platform"), "architecture"));
     bool x86 = strcmp(json_string_value(json_object_get(want, "arch")), "x86_64") == 0;
-    ck_assert_str_eq(json_string_value(json_object_get(ns, "namespace")), "x86_64");
+    const char *name = json_string_value(json_object_get(ns, "namespace"));
+    ck_assert_msg((name && strcmp(name, "x86_64") == 0) == x86, "%s", dir);
     ck_assert_msg(architecture && (strcmp(architecture, "amd64") == 0) == x86, "%s: %s", dir,
                   architecture);
-    ck_assert_str_eq(json_string_value(json_object_get(ns, "status")), x86 ? "ok" : "absent");
-    if (x86)
+    if (x86) {
+        ck_assert_str_eq(json_string_value(json_object_get(ns, "status")), "ok");
         ck_assert_msg(json_equal(values_of(json_object_get(ns, "features"), "level"),
                                  json_object_get(want, "levels")),
                       "%s: levels", dir);
+    }
     json_decref(profile);
 }
 

@@ -221,5 +221,9 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
     return add_all(result, have, err);
 }
 
-const struct provider ocv_provider_x86_64 = {
-    .name = "x86_64", .ns = "x86_64", .kind = "builtin", .version = "1", .probe = probe};
+const struct provider ocv_provider_x86_64 = {.name = "x86_64",
+                                             .ns = "x86_64",
+                                             .kind = "builtin",
+                                             .version = "1",
+                                             .cpu = true,
+                                             .probe = probe};
