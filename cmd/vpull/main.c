@@ -163,6 +163,17 @@ static int fail(const struct cli *cli, struct progress *progress, const char *im
     return code;
 }
 
+/* A file or a tag holds one image: the second would silently take the first one's place. */
+static int check_target(const struct sink *sink, const char *argument, char **images,
+                        struct ocv_error *err)
+{
+    const char *slash = strrchr(argument, '/');
+    bool tagged = sink == &sink_oci && strchr(slash ? slash : argument, ':');
+    if (!images[0] || !images[1] || (sink != &sink_archive && !tagged))
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_INVALID, "--to %s:%s takes one image", sink->name, argument);
+}
+
 /* All images are tried; the first failure's code counts. */
 static int pull_all(struct cli *cli, const struct pull_options *options, struct progress *progress,
                     char **images)
@@ -172,19 +183,32 @@ static int pull_all(struct cli *cli, const struct pull_options *options, struct 
     struct ocv_error err = {0};
     int code = 0;
     bool pulls = !options->dry_run && !options->print_ref;
-    if (pulls && sink_choose(cli, options, &sink, &argument, &err) < 0)
+    int status = pulls || options->to ? sink_choose(cli, options, &sink, &argument, &err) : OCV_OK;
+    if (status == OCV_OK && pulls)
+        status = check_target(sink, argument, images, &err);
+    if (status < 0) {
+        free(argument);
         return fail(cli, progress, NULL, &err);
+    }
     if (pulls && !options->to && !options->quiet)
         progress_message(progress, "pulling to %s%s%s", sink->name, *argument ? ":" : "", argument);
     for (size_t i = 0; images[i] && !interrupted; i++) {
         err = (struct ocv_error){0};
-        int status = pull_image(cli, options, progress, images[i], sink, argument, &err);
+        status = pull_image(cli, options, progress, images[i], sink, argument, &err);
         progress_finish(progress);
         int now = status < 0 ? fail(cli, progress, images[i], &err) : 0;
         code = code ? code : now;
     }
     free(argument);
     return interrupted ? 130 : code;
+}
+
+static bool flag_given(const struct cli *cli, const char *key)
+{
+    for (size_t i = 0; i < cli->n_flags; i++)
+        if (!strcmp(cli->flags[i].key, key))
+            return true;
+    return false;
 }
 
 static int run(struct cli *cli, struct settings *s, char **images)
@@ -198,7 +222,7 @@ static int run(struct cli *cli, struct settings *s, char **images)
     if (status < 0)
         return cli_fail(cli, &err);
     const char *to = ocv_config_get(cli->config, "to");
-    if (to)
+    if (to && (!s->pull.to || flag_given(cli, "to"))) /* `docker vpull` means docker */
         s->pull.to = to;
     int code = pull_all(cli, &s->pull, progress, images);
     progress_free(progress);
@@ -207,9 +231,12 @@ static int run(struct cli *cli, struct settings *s, char **images)
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}, before;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    /* a lost terminal must not leave podman's credentials file behind; nohup stays nohup */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -58,6 +58,14 @@ present()
     run -3 docker vpull --profile "$H100" --label absent "$IMAGE"
 }
 
+@test "docker vpull means docker, whatever the configuration says of vpull" {
+    OCV_TO=oci:$STATE/elsewhere run -0 --separate-stderr docker vpull --profile "$H100" "$IMAGE"
+    present "$IMAGE" cuda12.8
+    [ ! -e "$STATE/elsewhere" ]
+    run -0 --separate-stderr docker vpull --to "oci:$STATE/elsewhere" --profile "$H100" "$IMAGE"
+    [ -e "$STATE/elsewhere/index.json" ]
+}
+
 @test "docker --host before the word vpull wins over DOCKER_HOST" {
     DOCKER_HOST=unix://$STATE/absent.sock run -0 --separate-stderr docker -H "$ENGINE" vpull \
         --profile "$H100" "$IMAGE"
