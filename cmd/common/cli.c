@@ -9,9 +9,20 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A closed standard descriptor would be given to the next file or socket that is opened, and
+ * progress lines would go into it. Occupied the wrong way round, so that using one is still an
+ * error. */
+static void occupy_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 void cli_init(struct cli *cli, const char *program)
 {
     *cli = (struct cli){.program = program};
+    occupy_standard_streams();
 }
 
 void cli_free(struct cli *cli)
@@ -110,15 +121,30 @@ int cli_option(struct cli *cli, int value, const struct option *options, int ind
     }
 }
 
+/* '?' with optopt set: an unknown letter, or a long option's value that was given a value it does
+ * not take ("--quiet=1"). Letters that are known here can only be the latter. */
+static bool value_unwanted(void)
+{
+    return optopt && (optopt < 0x20 || optopt > 0x7e || strchr("qv", optopt));
+}
+
 int cli_bad_option(const struct cli *cli, char **argv, int value)
 {
     const char *text = argv[optind - 1] ? argv[optind - 1] : "";
-    if (value == ':')
+    if (value == ':') {
         fprintf(stderr, "%s: option '%s' needs a value\n", cli->program, text);
-    else if (optopt && optopt < 256)
+    } else if (value != '?') { /* known, but its value is none of those that it takes */
+        const char *name = optarg == text ? argv[optind - 2] : text;
+        fprintf(stderr, "%s: %.*s: '%s' is not a value that it takes\n", cli->program,
+                (int)strcspn(name, "="), name, optarg ? optarg : "");
+    } else if (value_unwanted()) {
+        fprintf(stderr, "%s: option '%.*s' takes no value\n", cli->program, (int)strcspn(text, "="),
+                text);
+    } else if (optopt) {
         fprintf(stderr, "%s: unknown option '-%c'\n", cli->program, optopt);
-    else
-        fprintf(stderr, "%s: unknown or wrong option '%s'\n", cli->program, text);
+    } else {
+        fprintf(stderr, "%s: unknown option '%s'\n", cli->program, text);
+    }
     fprintf(stderr, "hint: %s --help\n", cli->program);
     return 2;
 }
@@ -128,8 +154,9 @@ int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *er
     char chunk[65536];
     bool standard = !strcmp(path, "-");
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), status = OCV_OK;
+    bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR); /* HOME=/dev/null is usual */
     if (fd < 0)
-        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
+        return ocv_error_set(err, missing ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
                              strerror(errno));
     for (;;) {
         ssize_t n = read(fd, chunk, sizeof(chunk));

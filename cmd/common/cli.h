@@ -126,7 +126,8 @@ enum {
  * the verb's to print. */
 int cli_option(struct cli *cli, int value, const struct option *options, int index,
                struct ocv_error *err);
-/** getopt_long said '?' or ':' : one clear line about argv[optind - 1]; returns exit code 2. */
+/** getopt_long said '?' or ':', or an option's value is none of those that it takes: one clear line
+ * about it; returns exit code 2. */
 int cli_bad_option(const struct cli *cli, char **argv, int value);
 void cli_print_version(const struct cli *cli);
 

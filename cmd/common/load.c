@@ -117,6 +117,10 @@ int cli_load(struct cli *cli, struct ocv_error *err)
         status = ocv_error_set(err, OCV_ERR_INVALID, "'%.64s' is not a label", cli->label);
     if (status == OCV_OK && cli->unchecked && !cli->label)
         status = ocv_error_set(err, OCV_ERR_INVALID, "--unchecked needs --label");
+    if (status == OCV_OK && cli->creds_stdin && cli->profile_file &&
+        !strcmp(cli->profile_file, "-"))
+        status = ocv_error_set(err, OCV_ERR_INVALID,
+                               "--creds-stdin and --profile - both read standard input");
     if (status == OCV_OK && cli->creds_stdin)
         status = read_credentials(cli, err);
     return status;
@@ -132,6 +136,8 @@ int cli_profile(struct cli *cli, struct ocv_error *err)
     int status;
     if (cli->profile_file) {
         status = cli_read_file(cli->profile_file, &json, err);
+        if (status < 0)
+            return status; /* names the file itself */
     } else {
         struct ocv_probe_options options = {0};
         status = ocv_probe(&options, &json, err);

@@ -213,7 +213,9 @@ int cmd_index_create(struct cli *cli, int argc, char **argv)
             cli_print_version(cli);
             return 0;
         }
-        if (value == OPTION_DEFAULT && n_defaults < DEFAULTS_MAX)
+        if (value == OPTION_DEFAULT && n_defaults == DEFAULTS_MAX)
+            status = ocv_error_set(&err, OCV_ERR_INVALID, "more than %u --default", DEFAULTS_MAX);
+        else if (value == OPTION_DEFAULT)
             defaults[n_defaults++] = optarg;
         else if (value == OPTION_NAMESPACES)
             status = index_plan_namespaces(&c.plan, optarg, &err);

@@ -65,8 +65,9 @@ static int run(struct cli *cli, const struct request *request, struct image *ima
         cli_warn(cli, "%s", warnings[i]);
     if (ocv_decision_selected(decision))
         return OCV_OK;
-    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default entry",
-                  image->text);
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s", image->text,
+                  cli->label ? "the variant asked for does not fit this host or does not exist"
+                             : "no variant fits and there is no default entry");
     if (request->json)
         ocv_error_hint(err, "variantctl explain shows what each variant lacks");
     return OCV_ERR_NO_MATCH;

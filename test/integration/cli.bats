@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# How the programs take odd surroundings: closed descriptors, no home, wrong options.
+# bats file_tags=vpull,variantctl
+
+load harness
+load images
+
+setup_file()
+{
+    state_start
+    L=$STATE/images
+    make_variants "$L"
+    export L
+    mkdir -p "$STATE/bin"
+    # what stands where the standard streams of the program that runs it should be
+    cat >"$STATE/bin/podman" <<'EOF'
+#!/bin/sh
+for fd in 0 1 2; do readlink "/proc/$PPID/fd/$fd"; done >"$STATE/fds"
+exec cat >/dev/null
+EOF
+    chmod +x "$STATE/bin/podman"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+vpull()
+{
+    "$VPULL" --profile "$PROFILES/h100.json" "$@" 3>&-
+}
+
+@test "closed standard streams are not given to other files" {
+    PATH=$STATE/bin:$PATH
+    vpull --to podman "oci:$L:app" <&- >&- 2>&- || true # nothing can be printed
+    [ "$(sort -u "$STATE/fds")" = /dev/null ]
+    vpull --to "oci:$STATE/quiet" "oci:$L:app" 2>&-
+    local code=0
+    vpull --quiet --to "oci:$STATE/quiet" "oci:$L:app" >&- 2>"$STATE/words" || code=$?
+    [ "$code" = 1 ]
+    grep -q '^vpull: standard output: ' "$STATE/words"
+}
+
+@test "a wrong option is named" {
+    run -2 vpull --quiet=1 x
+    [ "${lines[0]}" = "vpull: option '--quiet' takes no value" ]
+    run -2 vpull --dry-run=1 x
+    [ "${lines[0]}" = "vpull: option '--dry-run' takes no value" ]
+    run -2 vpull -Z x
+    [ "${lines[0]}" = "vpull: unknown option '-Z'" ]
+    run -2 vpull --nonsense x
+    [ "${lines[0]}" = "vpull: unknown option '--nonsense'" ]
+    run -2 vpull --jobs
+    [ "${lines[0]}" = "vpull: option '--jobs' needs a value" ]
+    for form in "--format xml" --format=xml; do
+        # shellcheck disable=SC2086
+        run -2 "$VARIANTCTL" resolve $form x
+        [ "${lines[0]}" = "variantctl: --format: 'xml' is not a value that it takes" ]
+    done
+    run -2 vpull --dry-run --to nowhere "oci:$L:app"
+    [[ ${lines[0]} == *"'nowhere' is not a place to pull to"* ]]
+    run -2 vpull --creds-stdin --profile - --dry-run "oci:$L:app" </dev/null
+    [[ ${lines[0]} == *"both read standard input" ]]
+}
+
+@test "a home that is no folder has no configuration" {
+    unset XDG_CONFIG_HOME
+    HOME=/dev/null run -0 vpull --dry-run "oci:$L:app"
+}
+
+@test "a file or a tag takes one image" {
+    run -2 vpull --to "docker-archive:$STATE/a.tar" "oci:$L:app" "oci:$L:app"
+    [[ $output == *"--to docker-archive:$STATE/a.tar takes one image" ]]
+    [ ! -e "$STATE/a.tar" ]
+    run -2 vpull --to "oci:$STATE/one:tag" "oci:$L:app" "oci:$L:app"
+    [ ! -e "$STATE/one" ]
+    run -0 vpull --to "oci:$STATE/one" "oci:$L:app" "oci:$L:v3"
+}
+
+@test "a label that does not fit is not called a missing default" {
+    run -3 --separate-stderr "$VARIANTCTL" resolve --label rocm7.1 --profile "$PROFILES/h100.json" "oci:$L:app"
+    [[ ${stderr_lines[0]} == *"the variant asked for does not fit this host or does not exist" ]]
+}
+
+@test "a file that cannot be read is named once" {
+    run -4 "$VARIANTCTL" resolve --profile /dev/zero "oci:$L:app"
+    [ "${lines[0]}" = "variantctl: /dev/zero: more than 4194304 bytes" ]
+}
+
+@test "a lost terminal ends a pull like Ctrl-C" {
+    mkdir -p "$STATE/slow"
+    printf '#!/bin/sh\n: >"$STATE/started"\nexec sleep 30\n' >"$STATE/slow/podman"
+    chmod +x "$STATE/slow/podman"
+    PATH=$STATE/slow:$PATH env --default-signal=HUP "$VPULL" --profile "$PROFILES/h100.json" \
+        --to podman "oci:$L:app" 2>"$STATE/words" 3>&- &
+    local pid=$! code=0
+    until [ -e "$STATE/started" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+    kill -HUP $pid
+    wait $pid || code=$?
+    [ "$code" = 130 ]
+}
