@@ -91,6 +91,7 @@ vpull()
 
 @test "a lost terminal ends a pull like Ctrl-C" {
     mkdir -p "$STATE/slow"
+    # shellcheck disable=SC2016 # expanded by the script
     printf '#!/bin/sh\n: >"$STATE/started"\nexec sleep 30\n' >"$STATE/slow/podman"
     chmod +x "$STATE/slow/podman"
     PATH=$STATE/slow:$PATH env --default-signal=HUP "$VPULL" --profile "$PROFILES/h100.json" \
