@@ -160,7 +160,7 @@ static void log_line(void *data, const char *line)
  * milliseconds that purely local commands do not have to pay. */
 static int load_library(struct cli *cli, struct ocv_error *err)
 {
-    void *library = dlopen("libocivariant-registry.so.0", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen("libocivariant-registry.so.0", RTLD_LAZY | RTLD_LOCAL);
     if (!library)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot load the registry client: %s",
                              dlerror());
