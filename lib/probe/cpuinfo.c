@@ -85,17 +85,19 @@ static int split(struct span line, struct flags *out, struct ocv_error *err)
 static int split_isa(struct span line, struct flags *out, struct ocv_error *err)
 {
     struct span *items = malloc(OCV_CPUINFO_FLAGS_MAX * sizeof(*items));
-    struct ocv_isa isa;
+    struct span item;
+    struct ocv_isa isa = {0};
     size_t n = 0;
     if (!items)
         return ocv_error_nomem(err);
     if (ocv_isa_begin(&isa, line.data, line.len))
-        while (n < OCV_CPUINFO_FLAGS_MAX && ocv_isa_next(&isa, &items[n].data, &items[n].len))
-            n++;
-    if (n == OCV_CPUINFO_FLAGS_MAX) {
-        free(items);
-        return too_many(err);
-    }
+        while (ocv_isa_next(&isa, &item.data, &item.len)) {
+            if (n == OCV_CPUINFO_FLAGS_MAX) {
+                free(items);
+                return too_many(err);
+            }
+            items[n++] = item;
+        }
     qsort(items, n, sizeof(*items), by_text);
     *out = (struct flags){items, n};
     return OCV_OK;
