@@ -16,7 +16,7 @@ WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wfo
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer
 SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-SANFLAGS := $(SAN_$(SAN))
+SANFLAGS := $(SAN_$(SAN)) $(if $(SAN),-DOCV_SANITIZED)
 
 CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) -fPIC -fvisibility=hidden \
              -D_GNU_SOURCE -DOCV_VERSION='"$(VERSION)"' -DOCV_DEFAULT_DATADIR='"$(DATADIR)"' \

@@ -38,6 +38,16 @@ void cli_free(struct cli *cli)
     free(cli->password);
 }
 
+int cli_quit(struct cli *cli, int code)
+{
+    cli_free(cli);
+    fflush(NULL);
+#ifndef OCV_SANITIZED
+    _exit(code);
+#endif
+    return code;
+}
+
 int cli_fail(const struct cli *cli, const struct ocv_error *err)
 {
     fflush(stdout);

@@ -59,9 +59,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
         if (strcmp(verb, verbs[i].name) != 0)
             continue;
-        int code = verbs[i].run(&cli, argc - 1, argv + 1);
-        cli_free(&cli);
-        return code;
+        return cli_quit(&cli, verbs[i].run(&cli, argc - 1, argv + 1));
     }
     fprintf(stderr, "variantctl: unknown verb '%s'\nhint: variantctl --help\n", verb);
     return 2;

@@ -276,6 +276,5 @@ int main(int argc, char **argv)
     int code = read_options(&cli, &settings, argc - skip, argv + skip);
     if (code == 0 && !settings.done)
         code = run(&cli, &settings, argv + skip + optind);
-    cli_free(&cli);
-    return code;
+    return cli_quit(&cli, code);
 }
