@@ -12,6 +12,8 @@ void index_plan_free(struct index_plan *plan)
         free(e->os);
         free(e->architecture);
         free(e->variant);
+        free(e->os_version);
+        json_decref(e->os_features);
         free(e->properties);
     }
     free(plan->entries);
@@ -32,6 +34,10 @@ static int read_config(struct plan_entry *entry, const struct ocv_buffer *config
     entry->os = config_text(root, "os");
     entry->architecture = config_text(root, "architecture");
     entry->variant = config_text(root, "variant");
+    entry->os_version = config_text(root, "os.version");
+    json_t *features = json_object_get(root, "os.features");
+    if (json_is_array(features) && json_array_size(features))
+        entry->os_features = json_incref(features);
     json_decref(root);
     if (!entry->os || !entry->architecture)
         return ocv_error_set(err, OCV_ERR_DATA, "the image config names no os and architecture");
@@ -68,8 +74,9 @@ static int check_against(const struct index_plan *plan, const struct plan_entry 
         if (compare_text(other->label, entry->label) != 0)
             continue;
         if (same_platform(other, entry))
-            return ocv_error_set(err, OCV_ERR_INVALID, "the second image for %s/%s with this label",
-                                 entry->os, entry->architecture);
+            return ocv_error_set(err, OCV_ERR_INVALID, "the second %simage for %s/%s%s",
+                                 entry->label ? "" : "ordinary ", entry->os, entry->architecture,
+                                 entry->label ? " with this label" : "");
         if (strcmp(other->properties, entry->properties) != 0)
             return ocv_error_set(err, OCV_ERR_INVALID,
                                  "a label means the same properties on every platform");
@@ -213,6 +220,10 @@ static json_t *platform_json(const struct plan_entry *e)
     }
     if (variant)
         json_object_set_new(platform, "variant", json_string(variant));
+    if (e->os_version) /* Windows hosts run what was built for their version */
+        json_object_set_new(platform, "os.version", json_string(e->os_version));
+    if (e->os_features)
+        json_object_set(platform, "os.features", e->os_features);
     return platform;
 }
 

@@ -12,6 +12,8 @@ struct plan_entry {
     char *label; /* NULL: --default */
     struct ocv_descriptor descriptor;
     char *os, *architecture, *variant; /* of the image config; variant may be NULL */
+    char *os_version;                  /* NULL but on Windows */
+    json_t *os_features;               /* a list, or NULL */
     char *properties;                  /* canonical */
     bool is_default;                   /* gets the plain platform, stands first */
 };

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl index create over images of platforms that are not linux/amd64.
+
+load harness
+
+setup_file()
+{
+    state_start
+    export L=$STATE/images
+    mkimage "$L" cpu
+    mkimage "$L" armv6 --arch arm --variant v6
+    mkimage "$L" armv7 --arch arm --variant v7
+    mkimage "$L" windows --os windows
+    edit_config windows '.["os.version"] = "10.0.20348.2700" | .["os.features"] = ["win32k"]'
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+blob()
+{
+    echo "$L/blobs/sha256/${1#sha256:}"
+}
+
+digest_of_tag()
+{
+    jq -r --arg tag "$1" '.manifests[] |
+        select(.annotations["org.opencontainers.image.ref.name"] == $tag).digest' "$L/index.json"
+}
+
+# put JSON: as a blob; prints digest and size
+put()
+{
+    local digest
+    digest=$(printf %s "$1" | sha256sum | cut -d' ' -f1)
+    printf %s "$1" >"$L/blobs/sha256/$digest"
+    echo "sha256:$digest" "${#1}"
+}
+
+# edit_config TAG FILTER: the tag then names the image with the other config
+edit_config()
+{
+    local manifest digest size
+    manifest=$(blob "$(digest_of_tag "$1")")
+    read -r digest size < <(put "$(jq -c "$2" "$(blob "$(jq -r .config.digest "$manifest")")")")
+    read -r digest size < <(put "$(jq -c --arg digest "$digest" --argjson size "$size" \
+        '.config.digest = $digest | .config.size = $size' "$manifest")")
+    jq -c --arg tag "$1" --arg digest "$digest" --argjson size "$size" '(.manifests[] |
+        select(.annotations["org.opencontainers.image.ref.name"] == $tag)) |=
+        (.digest = $digest | .size = $size)' "$L/index.json" >"$STATE/index.json"
+    mv "$STATE/index.json" "$L/index.json"
+}
+
+@test "a Windows entry keeps its version and features" {
+    run -0 "$VARIANTCTL" index create --quiet "oci:$L:mixed" "null=oci:$L:cpu" "null=oci:$L:windows"
+    run -0 "$VARIANTCTL" index show --format json "oci:$L:mixed"
+    [ "$(jq -c '[.manifests[].platform]' <<<"$output")" = '[{"architecture":"amd64","os":"linux"},{"architecture":"amd64","os":"windows","os.features":["win32k"],"os.version":"10.0.20348.2700"}]' ]
+    run -0 --separate-stderr "$VARIANTCTL" resolve --platform linux/amd64 "oci:$L:mixed"
+    [ "$(jq -r .selected.platform.os <<<"$output")" = linux ]
+}
+
+@test "two ordinary images of one architecture are refused by what they are" {
+    run -2 "$VARIANTCTL" index create "oci:$L:arm" --default "oci:$L:armv7" --default "oci:$L:armv6"
+    [ "${lines[0]}" = "variantctl: --default: the second ordinary image for linux/arm" ]
+    run -2 "$VARIANTCTL" index create "oci:$L:arm" "null=oci:$L:armv7" "null=oci:$L:armv6"
+    [ "${lines[0]}" = "variantctl: null: the second image for linux/arm with this label" ]
+}
