@@ -33,6 +33,7 @@ void cli_free(struct cli *cli)
     ocv_platform_free(cli->platform);
     ocv_profile_free(cli->profile);
     free(cli->username);
+    free(cli->creds_host);
     if (cli->password)
         explicit_bzero(cli->password, strlen(cli->password));
     free(cli->password);

@@ -34,6 +34,7 @@ struct cli {
     const char *ca_file, *cert_file, *key_file, *auth_file;
     bool creds_stdin;
     char *username, *password; /**< read by cli_load when creds_stdin is set */
+    char *creds_host;          /**< the registry that they are for: the first one asked */
     const volatile int *interrupted;
 
     struct ocv_config *config;          /**< after cli_load */

@@ -64,9 +64,26 @@ static bool seen_before(struct cli *cli, struct image *image)
     return false;
 }
 
+/* What stands on standard input is one registry's secret: another one that asks for a login, as
+ * Docker Hub always does, must not get it. */
+static int bind_credentials(struct cli *cli, const struct ocv_reference *reference,
+                            struct ocv_error *err)
+{
+    if (!cli->creds_stdin)
+        return OCV_OK;
+    if (!cli->creds_host)
+        return (cli->creds_host = strdup(reference->host)) ? OCV_OK : ocv_error_nomem(err);
+    if (!strcmp(cli->creds_host, reference->host))
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_INVALID, "%s: --creds-stdin is for %s alone",
+                         reference->familiar, cli->creds_host);
+}
+
 static int open_registry(struct cli *cli, struct image *image, struct ocv_error *err)
 {
     int status = ocv_reference_parse(image->text, &image->reference, err);
+    if (status == OCV_OK)
+        status = bind_credentials(cli, image->reference, err);
     if (status == OCV_OK)
         status = cli_registry(cli, err);
     if (status < 0 || seen_before(cli, image))

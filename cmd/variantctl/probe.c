@@ -258,6 +258,8 @@ int cmd_probe(struct cli *cli, int argc, char **argv)
         ocv_error_set(&err, OCV_ERR_INVALID, "probe takes no argument, not '%s'", argv[optind]);
         return cli_fail(cli, &err);
     }
-    int status = run(&probe, json, &err);
+    int status = cli_load(cli, &err); /* nothing in it counts here, but a wrong one is told */
+    if (status == OCV_OK)
+        status = run(&probe, json, &err);
     return status < 0 ? cli_fail(cli, &err) : 0;
 }

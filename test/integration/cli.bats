@@ -102,3 +102,18 @@ vpull()
     wait $pid || code=$?
     [ "$code" = 130 ]
 }
+
+@test "credentials from standard input go to one registry" {
+    run -1 vpull --creds-stdin --print-ref 127.0.0.1:1/a 127.0.0.1:2/b <<<"user:secret"
+    [[ $output == *"127.0.0.1:2/b: --creds-stdin is for 127.0.0.1:1 alone"* ]]
+    [[ $output != *"connect to 127.0.0.1:2"* ]]
+}
+
+@test "every command refuses a wrong configuration" {
+    echo 'colour: blue' >"$STATE/wrong.yaml"
+    for verb in probe "resolve oci:$L:app" "explain oci:$L:app" "index show oci:$L:app"; do
+        # shellcheck disable=SC2086
+        run -2 "$VARIANTCTL" $verb --config "$STATE/wrong.yaml"
+        [ "${lines[0]}" = "variantctl: $STATE/wrong.yaml:1: 'colour' is an unknown key" ]
+    done
+}
