@@ -69,7 +69,7 @@ static bool path_valid(const char *s)
 static bool port_valid(const char *s)
 {
     size_t digits = strspn(s, "0123456789");
-    return digits > 0 && digits <= 5 && !s[digits];
+    return digits > 0 && digits <= 5 && !s[digits] && strtol(s, NULL, 10) <= 65535;
 }
 
 /* domain-name, IPv4 or [IPv6], with an optional port. */

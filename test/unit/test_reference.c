@@ -107,6 +107,8 @@ static const char *const bad[] = {
     "r.example:/x",
     "r.example:port/x",
     "r.example:123456/x",
+    "r.example:65536/x",
+    "[::1]:65536/x",
     "-r.example/x",
     "r-.example/x",
     "r..example/x",
