@@ -40,10 +40,11 @@ PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl
+PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h
 
 .PHONY: all
-all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(BUILD)/ocivariant.pc
+all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(PC)
 
 # ---- generated --------------------------------------------------------------------------------
 $(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
@@ -82,7 +83,7 @@ $(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant
 
 # made anew every time: PREFIX may be another one at `make install`
 .PHONY: always
-$(BUILD)/ocivariant.pc: contrib/ocivariant.pc.in VERSION Makefile always
+$(PC): $(BUILD)/%.pc: contrib/%.pc.in VERSION Makefile always
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 # ---- programs: shared libraries beside them, found by a relative run path ----------------------
@@ -108,7 +109,7 @@ install: all
 	install -m 644 $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(DESTDIR)$(LIBDIR)
 	install -m 644 lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h \
 	    $(DESTDIR)$(PREFIX)/include
-	install -m 644 $(BUILD)/ocivariant.pc $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 $(PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 schema/* $(DESTDIR)$(DATADIR)/schema
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions

@@ -50,6 +50,14 @@ podman podman
 skopeo skopeo
 buildah buildah
 qemu-user qemu-aarch64
+gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
+gcc-powerpc64le-linux-gnu powerpc64le-linux-gnu-gcc
+gcc-riscv64-linux-gnu riscv64-linux-gnu-gcc
+gcc-s390x-linux-gnu s390x-linux-gnu-gcc
+libc6-dev-arm64-cross ../aarch64-linux-gnu/include/stdio.h
+libc6-dev-ppc64el-cross ../powerpc64le-linux-gnu/include/stdio.h
+libc6-dev-riscv64-cross ../riscv64-linux-gnu/include/stdio.h
+libc6-dev-s390x-cross ../s390x-linux-gnu/include/stdio.h
 '
 
 # The commands of daemons live here, and a plain user's PATH often lacks them.

@@ -89,6 +89,24 @@ C
     run -0 "$STATE/user-static"
 }
 
+@test "a program builds against the registry and the probe library with pkg-config" {
+    export PKG_CONFIG_PATH=$installed/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$STATE/root
+    cat >"$STATE/all.c" <<'C'
+#include <ocivariant-probe.h>
+#include <ocivariant-registry.h>
+int main(void)
+{
+    struct ocv_buffer json;
+    struct ocv_probe_options options = {0};
+    ocv_buffer_init(&json, OCV_PROFILE_MAX);
+    return ocv_probe(&options, &json, 0) == OCV_OK && ocv_registry_api()->version > 0 ? 0 : 1;
+}
+C
+    # shellcheck disable=SC2046
+    cc -o "$STATE/all" "$STATE/all.c" $(pkg-config --cflags --libs ocivariant-registry ocivariant-probe)
+    LD_LIBRARY_PATH=$installed/lib run -0 "$STATE/all"
+}
+
 @test "completions offer what the programs' help names" {
     PATH=$OCV_BUILD:$PATH
     # shellcheck source=contrib/completions/vpull
