@@ -28,6 +28,9 @@ $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(ALL_A)
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lmicrohttpd -lz $(CORE_LIBS)
 
+$(BUILD)/test/tools/cpuprobe: $(BUILD)/test/tools/cpuprobe.o $(PROBE_A) $(CORE_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
+
 # needs CC=clang SAN=fuzz: the driver's main comes with -fsanitize=fuzzer
 $(BUILD)/test/fuzz/%: $(BUILD)/test/fuzz/%.o $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* /proc/cpuinfo of a recorded tree: flags stay sorted strings, each is found again. */
+/* /proc/cpuinfo of a recorded tree: flags stay sorted strings, each is found again, and at most one
+ * provider takes the processor for its own. */
 #include "probe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct provider *const providers[] = {
+    &ocv_provider_x86_64,  &ocv_provider_aarch64, &ocv_provider_loongarch64,
+    &ocv_provider_ppc64le, &ocv_provider_riscv64, &ocv_provider_s390x,
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -24,10 +30,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
     }
     host.architecture = host.cpuinfo.architecture;
-    struct ocv_result result = {.features = json_array()};
-    if (ocv_provider_x86_64.probe(&host, &result, &err) < 0)
+    size_t mine = 0;
+    for (size_t i = 0; i < sizeof(providers) / sizeof(*providers); i++) {
+        struct ocv_result result = {.status = OCV_RESULT_ABSENT, .features = json_array()};
+        if (providers[i]->probe(&host, &result, &err) < 0)
+            abort();
+        mine += result.status != OCV_RESULT_ABSENT;
+        json_decref(result.features);
+    }
+    if (mine > 1)
         abort();
-    json_decref(result.features);
     ocv_cpuinfo_free(&host.cpuinfo);
     return 0;
 }
