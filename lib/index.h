@@ -25,6 +25,12 @@ struct ocv_index {
     size_t n_warnings;
 };
 
+/** Read entry `i` from its JSON. `*set` stays NULL for a non-variant or a malformed list. */
+int ocv_index_read_entry(struct ocv_index *index, size_t i, const json_t *object,
+                         struct ocv_properties **set, struct ocv_error *err);
+/** Give an entry its code and what is wrong with it, unless it has a code already. */
+int ocv_index_reject_entry(struct ocv_index *index, struct ocv_entry *entry, enum ocv_reject code,
+                           const char *detail, struct ocv_error *err);
 /** Give every entry its sorted property ids; `sets[i]` is entry i's list or NULL. */
 int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets,
                      struct ocv_error *err);
