@@ -108,13 +108,14 @@ typedef int (*splitter)(struct span line, struct flags *out, struct ocv_error *e
 static int intersect(struct flags *have, struct span line, splitter split_line,
                      struct ocv_error *err)
 {
-    struct flags other;
+    struct flags other = {0};
     int status = split_line(line, &other, err);
     if (status < 0)
         return status;
     size_t kept = 0;
     for (size_t i = 0; i < have->n; i++)
-        if (bsearch(&have->items[i], other.items, other.n, sizeof(*other.items), by_text))
+        if (other.n > 0 &&
+            bsearch(&have->items[i], other.items, other.n, sizeof(*other.items), by_text))
             have->items[kept++] = have->items[i];
     have->n = kept;
     free(other.items);
