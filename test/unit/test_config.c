@@ -106,6 +106,18 @@ static const struct {
     {"to: \xff\n", "f.yaml:"},
 };
 
+START_TEST(test_registry_names)
+{
+    ocv_auto(ocv_config) c = new_config();
+    static const char text[] = "registries: {index.docker.io: {url: a}, Reg.Example: {url: b}}";
+    ck_assert_int_eq(ocv_config_merge_yaml(c, "f", text, strlen(text), NULL), OCV_OK);
+    ck_assert_str_eq(ocv_config_find_registry(c, "docker.io").url, "a");
+    ck_assert_str_eq(ocv_config_find_registry(c, "registry-1.docker.io").url, "a");
+    ck_assert_str_eq(ocv_config_find_registry(c, "reg.example").url, "b");
+    ck_assert_ptr_null(ocv_config_find_registry(c, "quay.io").host);
+}
+END_TEST
+
 START_TEST(test_wrong)
 {
     ocv_auto(ocv_config) c = new_config();
