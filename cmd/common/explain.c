@@ -32,8 +32,8 @@ int explain_matched(const struct image *image, const struct ocv_decision *decisi
 }
 
 static int format_head(const struct image *image, const struct ocv_decision *decision,
-                       const struct ocv_profile *profile, struct ocv_buffer *out,
-                       struct ocv_error *err)
+                       const struct ocv_profile *profile, const struct ocv_platform *asked,
+                       struct ocv_buffer *out, struct ocv_error *err)
 {
     char platform[128], name[80];
     struct ocv_platform host = ocv_profile_platform(profile);
@@ -48,6 +48,9 @@ static int format_head(const struct image *image, const struct ocv_decision *dec
                                    host.architecture
                                        ? ocv_platform_format(&host, platform, sizeof(platform))
                                        : "(no platform in the profile)");
+    if (status == OCV_OK && asked)
+        status = ocv_buffer_printf(out, err, "For     %s\n",
+                                   ocv_platform_format(asked, platform, sizeof(platform)));
     if (status < 0)
         return status;
     if (!selected)
@@ -128,10 +131,11 @@ static struct columns measure(const struct image *image, const struct ocv_decisi
 }
 
 int explain_format(const struct image *image, const struct ocv_decision *decision,
-                   const struct ocv_profile *profile, struct ocv_buffer *out, struct ocv_error *err)
+                   const struct ocv_profile *profile, const struct ocv_platform *asked,
+                   struct ocv_buffer *out, struct ocv_error *err)
 {
     struct columns width = measure(image, decision);
-    int status = format_head(image, decision, profile, out, err);
+    int status = format_head(image, decision, profile, asked, out, err);
     size_t fitting = ocv_decision_order_count(decision);
     size_t rejected = ocv_decision_rejected_count(decision);
     if (status == OCV_OK && fitting)

@@ -40,8 +40,9 @@ static int print_decision(const struct cli *cli, const struct image *image,
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = request->json ? ocv_decision_format_json(decision, &text, err)
-                               : explain_format(image, decision, cli->profile, &text, err);
+    int status = request->json
+                     ? ocv_decision_format_json(decision, &text, err)
+                     : explain_format(image, decision, cli->profile, cli->platform, &text, err);
     return status < 0 ? status : cli_print(text.data, text.len, err);
 }
 

@@ -117,3 +117,11 @@ vpull()
         [ "${lines[0]}" = "variantctl: $STATE/wrong.yaml:1: 'colour' is an unknown key" ]
     done
 }
+
+@test "explain says for which platform it was asked" {
+    run -0 "$VARIANTCTL" explain --profile "$PROFILES/h100.json" --platform linux/arm64 "oci:$L:app"
+    [ "${lines[2]}" = "Host    linux/amd64/v4" ]
+    [ "${lines[3]}" = "For     linux/arm64" ]
+    run -0 "$VARIANTCTL" explain --profile "$PROFILES/h100.json" "oci:$L:app"
+    [[ $output != *"For  "* ]]
+}
