@@ -247,6 +247,7 @@ int main(void)
     tcase_add_test(tcase, test_every_key);
     tcase_add_loop_test(tcase, test_wrong, 0, N(wrong));
     tcase_add_loop_test(tcase, test_empty, 0, N(empty));
+    tcase_add_test(tcase, test_registry_names);
     tcase_add_test(tcase, test_merge);
     tcase_add_test(tcase, test_text);
     tcase_add_loop_test(tcase, test_wrong_text, 0, N(wrong_text));
