@@ -83,6 +83,8 @@ int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host
     int status = ocv_sysroot_open(options->sysroot, &host.root, err);
     if (status == OCV_OK)
         status = open_sources(options, &host, err);
+    if (status == OCV_OK && ocv_pci_scan(&host, &host.pci, &host.pci_error) == OCV_ERR_NOMEM)
+        status = ocv_error_nomem(err); /* another failure costs the PCI providers only */
     if (status < 0) {
         ocv_host_close(&host);
         return status;
@@ -95,6 +97,7 @@ void ocv_host_close(struct ocv_probe_host *host)
 {
     if (host->root >= 0)
         close(host->root);
+    ocv_pci_list_free(&host->pci);
     ocv_cpuid_free(&host->cpuid);
     ocv_cpuinfo_free(&host->cpuinfo);
     host->root = -1;

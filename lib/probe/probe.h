@@ -7,6 +7,7 @@
 
 #include "cpuinfo.h"
 #include "ocivariant-probe.h"
+#include "pci.h"
 
 #include <jansson.h>
 
@@ -78,8 +79,10 @@ struct ocv_probe_host {
     bool has_cpuinfo; /**< /proc/cpuinfo was read: only with a sysroot */
     struct ocv_cpuid cpuid;
     struct ocv_cpuinfo cpuinfo;
-    const char *architecture; /**< GOARCH, NULL where nothing says it */
-    const char *variant;      /**< platform variant as far as it is known without a provider */
+    const char *architecture;   /**< GOARCH, NULL where nothing says it */
+    const char *variant;        /**< platform variant as far as it is known without a provider */
+    struct ocv_pci_list pci;    /**< empty where it could not be read */
+    struct ocv_error pci_error; /**< why it could not: its status is OCV_OK else */
 };
 
 int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
@@ -120,6 +123,8 @@ int ocv_device_add(json_t *device, const char *feature, const char *value,
 int ocv_device_attribute(json_t *device, const char *key, const char *value,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 
+struct ocv_declaration; /* declarative.h */
+
 /** Source of one namespace. Stateless. */
 struct provider {
     const char *name;
@@ -130,6 +135,8 @@ struct provider {
     /** A failure is this namespace's only: it is reported in the profile. */
     int (*probe)(const struct ocv_probe_host *host, struct ocv_result *result,
                  struct ocv_error *err);
+    const struct ocv_declaration *declaration; /**< kind "declarative": asked instead of `probe` */
+    bool quiet;                                /**< left out of the profile where it is absent */
 };
 
 extern const struct provider ocv_provider_x86_64;
