@@ -82,4 +82,7 @@ bool ocv_cpu_recorded(const struct ocv_cpu *cpu, const struct ocv_cpuinfo *cpuin
 bool ocv_cpu_has(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts, const char *name);
 void ocv_cpu_put(struct ocv_cpu_answer *answer, const char *feature, const char *value);
 
+/** Facts from riscv_hwprobe(2): values of the keys BASE_BEHAVIOR and IMA_EXT_0. */
+void ocv_riscv64_hwprobe(uint64_t base, uint64_t extensions, struct ocv_cpu_facts *facts);
+
 #endif

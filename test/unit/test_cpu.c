@@ -125,6 +125,40 @@ START_TEST(each_level_needs_each_of_its_flags)
 }
 END_TEST
 
+/* ---- riscv_hwprobe(2): values written out from the kernel's documentation ---------------------
+ */
+
+static const struct {
+    uint64_t base, extensions;
+    const char *profile, *flags;
+} hwprobes[] = {
+    {1, 0x3, "rva20u64", ""},
+    {1, 0x1, "", ""},                       /* no C */
+    {0, 0x3, "", ""},                       /* no base behaviour */
+    {1, 0x7, "rva20u64", "v"},              /* Linux 6.5 */
+    {1, 0x3f, "rva20u64", "v zba zbb zbs"}, /* and the rest it knew */
+    {1, 0x1001007b, "rva22u64", "zba zbb zbs zicboz zfhmin"},
+    {1, 0x1000007b, "rva20u64", "zba zbb zbs zicboz zfhmin"}, /* no Zkt */
+};
+
+START_TEST(words_of_hwprobe)
+{
+    struct ocv_cpu_facts facts = {0};
+    struct ocv_cpu_answer answer;
+    char flags[256] = "";
+    ocv_riscv64_hwprobe(hwprobes[_i].base, hwprobes[_i].extensions, &facts);
+    ocv_cpu_detect(&ocv_cpu_riscv64, &facts, &answer);
+    ck_assert_str_eq(facts.source, "hwprobe");
+    ck_assert(!ocv_cpu_thin(&ocv_cpu_riscv64, &facts));
+    ck_assert_str_eq(first_value(&answer, "profile"), hwprobes[_i].profile);
+    for (size_t i = 0; i < answer.n; i++)
+        if (strcmp(answer.items[i].value, "on") == 0)
+            snprintf(flags + strlen(flags), sizeof(flags) - strlen(flags), "%s%s",
+                     *flags ? " " : "", answer.items[i].feature);
+    ck_assert_str_eq(flags, hwprobes[_i].flags);
+}
+END_TEST
+
 /* ---- vocabulary -------------------------------------------------------------------------------
  */
 
@@ -225,6 +259,7 @@ int main(void)
     tcase_add_loop_test(tables, two_flags_are_never_one_bit, 0, (int)N_CPUS);
     tcase_add_loop_test(tables, each_level_needs_each_of_its_flags, 0, (int)N_CPUS);
     tcase_add_loop_test(tables, vocabulary_is_the_table, 0, (int)N_CPUS);
+    tcase_add_loop_test(tables, words_of_hwprobe, 0, (int)(sizeof(hwprobes) / sizeof(*hwprobes)));
     suite_add_tcase(suite, tables);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

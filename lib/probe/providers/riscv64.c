@@ -99,13 +99,27 @@ static void correct(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *fac
     facts->without = "v";
 }
 
+#define BASE_IMA 1u
+#define BIT_FD 1u
+#define BIT_C 2u
+
+void ocv_riscv64_hwprobe(uint64_t base, uint64_t extensions, struct ocv_cpu_facts *facts)
+{
+    facts->source = "hwprobe";
+    facts->words[LETTERS] = 0;
+    if (base & BASE_IMA)
+        facts->words[LETTERS] |= LETTER('i') | LETTER('m') | LETTER('a');
+    if (extensions & BIT_FD)
+        facts->words[LETTERS] |= LETTER('f') | LETTER('d');
+    if (extensions & BIT_C)
+        facts->words[LETTERS] |= LETTER('c');
+    facts->words[EXTENSIONS] = extensions;
+}
+
 #if defined(__riscv) && __riscv_xlen == 64
 #define SYS_RISCV_HWPROBE 258
 #define KEY_BASE_BEHAVIOR 3
 #define KEY_IMA_EXT_0 4
-#define BASE_IMA 1u
-#define BIT_FD 1u
-#define BIT_C 2u
 
 struct pair {
     int64_t key; /* -1 where the kernel does not know it */
@@ -117,14 +131,7 @@ static void ask(struct ocv_cpu_facts *facts)
     struct pair pairs[] = {{KEY_BASE_BEHAVIOR, 0}, {KEY_IMA_EXT_0, 0}};
     if (syscall(SYS_RISCV_HWPROBE, pairs, sizeof(pairs) / sizeof(*pairs), 0, NULL, 0) == 0 &&
         pairs[0].key >= 0 && pairs[1].key >= 0) { /* what all processors have in common */
-        facts->source = "hwprobe";
-        if (pairs[0].value & BASE_IMA)
-            facts->words[LETTERS] = LETTER('i') | LETTER('m') | LETTER('a');
-        if (pairs[1].value & BIT_FD)
-            facts->words[LETTERS] |= LETTER('f') | LETTER('d');
-        if (pairs[1].value & BIT_C)
-            facts->words[LETTERS] |= LETTER('c');
-        facts->words[EXTENSIONS] = pairs[1].value;
+        ocv_riscv64_hwprobe(pairs[0].value, pairs[1].value, facts);
         return;
     }
     facts->words[LETTERS] = getauxval(AT_HWCAP);
