@@ -41,7 +41,12 @@ void cli_free(struct cli *cli)
 
 int cli_quit(struct cli *cli, int code)
 {
+    const char *program = cli->program;
     cli_free(cli);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) { /* --help on a full disk */
+        fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
+        code = 1;
+    }
     fflush(NULL);
 #ifndef OCV_SANITIZED
     _exit(code);
@@ -70,14 +75,17 @@ void cli_warn(const struct cli *cli, const char *format, ...)
 
 void cli_say(const struct cli *cli, const char *format, ...)
 {
+    char line[2048];
     va_list args;
     if (!cli->verbose)
         return;
-    fprintf(stderr, "%s: ", cli->program);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    fputc('\n', stderr);
+    if (cli->say)
+        cli->say(cli->say_data, line);
+    else
+        fprintf(stderr, "%s: %s\n", cli->program, line);
 }
 
 void cli_print_version(const struct cli *cli)

@@ -21,6 +21,8 @@ struct cli_flag {
 struct cli {
     const char *program; /**< "vpull", "variantctl" */
     bool verbose;
+    void (*say)(void *data, const char *line); /**< takes what cli_say says; NULL: stderr */
+    void *say_data;
     const char *config_file;  /**< --config: instead of both files */
     const char *profile_file; /**< --profile, "-" is standard input */
     const char *platform_text;
@@ -147,7 +149,7 @@ int cli_registry(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 int cli_fail(const struct cli *cli, const struct ocv_error *err);
 /** "PROGRAM: warning: ..." on stderr. */
 void cli_warn(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);
-/** Only with -v, on stderr. */
+/** Only with -v: on stderr, or where cli->say puts it. */
 void cli_say(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);
 /** Read a whole file of at most out->max bytes ("-": standard input). */
 int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -50,11 +50,11 @@ int main(int argc, char **argv)
     }
     if (!strcmp(verb, "--help") || !strcmp(verb, "-h") || !strcmp(verb, "help")) {
         print_help(stdout);
-        return 0;
+        return cli_quit(&cli, 0);
     }
     if (!strcmp(verb, "--version")) {
         cli_print_version(&cli);
-        return 0;
+        return cli_quit(&cli, 0);
     }
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
         if (strcmp(verb, verbs[i].name) != 0)

@@ -211,20 +211,38 @@ static bool flag_given(const struct cli *cli, const char *key)
     return false;
 }
 
+struct say {
+    const char *program;
+    struct progress *progress;
+};
+
+/* What -v says must neither tear the bars nor stand between JSON objects. */
+static void say(void *data, const char *line)
+{
+    const struct say *s = data;
+    progress_log(s->progress, s->program, line);
+}
+
 static int run(struct cli *cli, struct settings *s, char **images)
 {
     struct ocv_error err = {0};
     struct progress *progress = NULL;
     enum progress_mode mode = s->pull.quiet || s->pull.print_ref ? PROGRESS_QUIET : s->mode;
-    int status = cli_load(cli, &err);
-    if (status == OCV_OK)
-        status = progress_new(mode, stderr, NULL, &progress, &err);
-    if (status < 0)
+    if (progress_new(mode, stderr, NULL, &progress, &err) < 0)
         return cli_fail(cli, &err);
-    const char *to = ocv_config_get(cli->config, "to");
-    if (to && (!s->pull.to || flag_given(cli, "to"))) /* `docker vpull` means docker */
-        s->pull.to = to;
-    int code = pull_all(cli, &s->pull, progress, images);
+    struct say where = {cli->program, progress};
+    cli->say = say;
+    cli->say_data = &where;
+    int code;
+    if (cli_load(cli, &err) < 0) {
+        code = fail(cli, progress, NULL, &err);
+    } else {
+        const char *to = ocv_config_get(cli->config, "to");
+        if (to && (!s->pull.to || flag_given(cli, "to"))) /* `docker vpull` means docker */
+            s->pull.to = to;
+        code = pull_all(cli, &s->pull, progress, images);
+    }
+    cli->say = NULL;
     progress_free(progress);
     return code;
 }

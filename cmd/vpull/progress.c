@@ -229,6 +229,14 @@ void progress_warn(struct progress *progress, const char *program, const char *f
     progress_event(progress, "warning", json_pack("{s:s}", "message", text));
 }
 
+void progress_log(struct progress *progress, const char *program, const char *line)
+{
+    if (progress->mode == PROGRESS_QUIET)
+        fprintf(progress->stream, "%s: %s\n", program, line);
+    progress_message(progress, "%s: %s", program, line);
+    progress_event(progress, "log", json_pack("{s:s}", "message", line));
+}
+
 static void layer_event(struct progress *progress, const struct layer *layer)
 {
     json_t *object = json_pack("{s:s, s:s, s:I}", "id", layer->id, "status",

@@ -38,6 +38,9 @@ bool progress_is_json(const struct progress *progress);
 void progress_warn(struct progress *progress, const char *program, const char *format, ...)
     OCV_PRINTF(3, 4);
 
+/** "PROGRAM: ..." of -v as a line, in quiet mode too, or as an event. */
+void progress_log(struct progress *progress, const char *program, const char *line);
+
 /** Add a layer; `id` is a digest or an engine's short id, `size` negative when unknown. Returns its
  *  number; the same id again returns the same number. SIZE_MAX without memory. */
 size_t progress_add(struct progress *progress, const char *id, int64_t size);

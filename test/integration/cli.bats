@@ -125,3 +125,26 @@ vpull()
     run -0 "$VARIANTCTL" explain --profile "$PROFILES/h100.json" "oci:$L:app"
     [[ $output != *"For  "* ]]
 }
+
+@test "JSON stays JSON with -v and with a wrong configuration" {
+    run -0 --separate-stderr vpull -v --progress json --to "oci:$STATE/json" "oci:$L:app"
+    jq -e . <<<"$stderr" >/dev/null
+    echo 'colour: blue' >"$STATE/wrong.yaml"
+    run -2 --separate-stderr vpull --config "$STATE/wrong.yaml" -v --progress json "oci:$L:app"
+    [ "$(jq -r 'select(.event == "error").exit' <<<"$stderr")" = 2 ]
+    [ "$(jq -r 'select(.event == "log").message' <<<"$stderr")" = "configuration $STATE/wrong.yaml" ]
+    run -0 --separate-stderr vpull -v --quiet --dry-run --config /dev/null "oci:$L:app"
+    [ "${stderr%%$'\n'*}" = "vpull: configuration /dev/null" ]
+}
+
+@test "a full disk behind standard output is a failure" {
+    local option program code
+    for option in --help --version; do
+        for program in "$VPULL" "$VARIANTCTL"; do
+            code=0
+            "$program" $option >/dev/full 2>"$STATE/words" 3>&- || code=$?
+            [ "$code" = 1 ]
+            grep -q "^${program##*/}: standard output: " "$STATE/words"
+        done
+    done
+}
