@@ -11,23 +11,38 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DEFAULT_SOCKET "/var/run/docker.sock"
+
+/* docker's own defaults: localhost, and 2375, with TLS 2376. */
+static void tcp_base(const char *address, bool tls, struct endpoint *out)
+{
+    size_t host = strcspn(address, "/");
+    const char *v6 = memchr(address, ']', host), *colon = v6 ? v6 : address;
+    bool port = memchr(colon, ':', host - (size_t)(colon - address)) != NULL;
+    snprintf(out->base, sizeof(out->base), "%s://%s%.*s%s%.300s", tls ? "https" : "http",
+             host == 0 || address[0] == ':' ? "localhost" : "", (int)(host < 100 ? host : 100),
+             address,
+             port  ? ""
+             : tls ? ":2376"
+                   : ":2375",
+             address + host);
+}
+
 int endpoint_parse(const char *text, bool tls, struct endpoint *out, struct ocv_error *err)
 {
-    const struct {
-        const char *scheme, *base;
-    } schemes[] = {
-        {"tcp://", tls ? "https://" : "http://"}, {"http://", "http://"}, {"https://", "https://"}};
     *out = (struct endpoint){0};
     if (!strncmp(text, "unix://", 7) || text[0] == '/') {
-        snprintf(out->socket, sizeof(out->socket), "%s", text[0] == '/' ? text : text + 7);
+        const char *path = text[0] == '/' ? text : text + 7;
+        snprintf(out->socket, sizeof(out->socket), "%s", *path ? path : DEFAULT_SOCKET);
         snprintf(out->base, sizeof(out->base), "http://localhost");
         return OCV_OK;
     }
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
-        size_t n = strlen(schemes[i].scheme);
-        if (strncmp(text, schemes[i].scheme, n) != 0)
-            continue;
-        snprintf(out->base, sizeof(out->base), "%s%.400s", schemes[i].base, text + n);
+    if (!strncmp(text, "http://", 7) || !strncmp(text, "https://", 8)) {
+        snprintf(out->base, sizeof(out->base), "%.400s", text);
+        return OCV_OK;
+    }
+    if (!strncmp(text, "tcp://", 6)) {
+        tcp_base(text + 6, tls, out);
         return OCV_OK;
     }
     return ocv_error_set(err, OCV_ERR_UNSUPPORTED,

@@ -94,7 +94,7 @@ vpull()
     # shellcheck disable=SC2016 # expanded by the script
     printf '#!/bin/sh\n: >"$STATE/started"\nexec sleep 30\n' >"$STATE/slow/podman"
     chmod +x "$STATE/slow/podman"
-    PATH=$STATE/slow:$PATH env --default-signal=HUP "$VPULL" --profile "$PROFILES/h100.json" \
+    PATH=$STATE/slow:$PATH TMPDIR=$STATE env --default-signal=HUP "$VPULL" --profile "$PROFILES/h100.json" \
         --to podman "oci:$L:app" 2>"$STATE/words" 3>&- &
     local pid=$! code=0
     until [ -e "$STATE/started" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
@@ -147,4 +147,24 @@ vpull()
             grep -q "^${program##*/}: standard output: " "$STATE/words"
         done
     done
+}
+
+@test "an engine's address is completed as docker does" {
+    local address expected
+    while read -r address expected; do
+        DOCKER_HOST=$address run -1 vpull --to docker "oci:$L:app"
+        [[ $output == *" does not answer: $expected: "* ]] || [[ $output == *" does not answer: $expected/_ping: "* ]]
+    done <<'EOF'
+tcp://127.0.0.1 http://127.0.0.1:2375
+tcp://[::1] http://[::1]:2375
+tcp://:1 http://localhost:1
+tcp://127.0.0.1:1/path http://127.0.0.1:1/path
+http://127.0.0.1:1 http://127.0.0.1:1
+unix:///absent/socket /absent/socket
+EOF
+    # not http://localhost, where anybody may listen
+    DOCKER_HOST=unix:// run vpull --to docker "oci:$L:app"
+    [[ $output != *http://* ]]
+    DOCKER_TLS_VERIFY=1 DOCKER_HOST=tcp://127.0.0.1 run -1 vpull --to docker "oci:$L:app"
+    [[ $output == *https://127.0.0.1:2376/_ping* ]]
 }
