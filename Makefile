@@ -111,6 +111,8 @@ install: all
 	    $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 schema/* $(DESTDIR)$(DATADIR)/schema
+	install -d $(DESTDIR)$(DATADIR)/providers
+	install -m 644 plugins/providers/*.yaml $(DESTDIR)$(DATADIR)/providers
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 

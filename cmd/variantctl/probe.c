@@ -14,12 +14,13 @@
 #define WIDTH_DEFAULT 80
 #define WIDTH_MIN 40
 
-enum { OPTION_SYSROOT = 1, OPTION_CPUID, OPTION_DEEP, OPTION_FORMAT };
+enum { OPTION_SYSROOT = 1, OPTION_CPUID, OPTION_DEEP, OPTION_FORMAT, OPTION_CHECK };
 
 static const struct option options[] = {{"sysroot", required_argument, NULL, OPTION_SYSROOT},
                                         {"cpuid", required_argument, NULL, OPTION_CPUID},
                                         {"deep", no_argument, NULL, OPTION_DEEP},
                                         {"format", required_argument, NULL, OPTION_FORMAT},
+                                        {"check", required_argument, NULL, OPTION_CHECK},
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
@@ -31,6 +32,7 @@ static void print_help(void)
           "  --sysroot DIR            look at this folder instead of /\n"
           "  --cpuid FILE             take the processor's CPUID words from this file\n"
           "  --deep                   also ask vendor libraries\n"
+          "  --check FILE             check this provider file, and show what it alone finds\n"
           "  --format json|table      default: table on a terminal, else json\n" CLI_COMMON_HELP,
           stdout);
 }
@@ -224,6 +226,8 @@ static bool take(int value, struct ocv_probe_options *probe, bool *json)
         probe->cpuid = optarg;
     else if (value == OPTION_DEEP)
         probe->deep = true;
+    else if (value == OPTION_CHECK)
+        probe->check = optarg;
     else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
         *json = optarg[0] == 'j';
     else
@@ -234,7 +238,7 @@ static bool take(int value, struct ocv_probe_options *probe, bool *json)
 int cmd_probe(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct ocv_probe_options probe = {0};
+    struct ocv_probe_options probe = {.datadir = getenv("OCV_DATADIR")};
     bool json = !isatty(STDOUT_FILENO);
     int value, index = 0;
     while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {

@@ -17,11 +17,16 @@ struct ocv_probe_options {
     const char *sysroot; /**< folder that stands for /, or NULL */
     const char *cpuid; /**< file of CPUID words (LEAF SUBLEAF EAX EBX ECX EDX, xcr0 HEX), or NULL */
     bool deep;         /**< also ask vendor libraries */
+    const char *datadir;   /**< data folder with providers/, or NULL for the installed one */
+    const char *providers; /**< administrator's provider files, or NULL for those of this machine:
+                                /etc/ocivariant/providers.d */
+    const char *check;     /**< ask this provider file alone, or NULL */
 };
 
 /** Probe and write the profile (JSON of schema dev.ocivariant.profile/v1, final newline) into
  *  `json`. A provider that fails is reported inside the profile; only unreadable input named by the
- *  caller is an error (OCV_ERR_NOT_FOUND, OCV_ERR_DATA). Thread-safe. */
+ *  caller is an error (OCV_ERR_NOT_FOUND, OCV_ERR_DATA), and a provider file that is wrong or in
+ *  conflict with another (OCV_ERR_CONFIG, "FILE:LINE: ..."). Thread-safe. */
 OCV_API int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The profile (section 3 of the specification): every provider is asked in turn, and one that fails
  * costs its own namespace only. */
-#include "probe.h"
+#include "declarative.h"
 
 #include <string.h>
 #include <time.h>
@@ -12,6 +12,7 @@ static const struct provider *const providers[] = {
     &ocv_provider_x86_64,  &ocv_provider_aarch64, &ocv_provider_loongarch64,
     &ocv_provider_ppc64le, &ocv_provider_riscv64, &ocv_provider_s390x,
 };
+#define N_PROVIDERS (sizeof(providers) / sizeof(*providers))
 
 static const char *const status_names[] = {
     [OCV_RESULT_OK] = "ok",
@@ -110,11 +111,17 @@ static int ask(const struct provider *provider, const struct ocv_probe_host *hos
     struct ocv_error failure = {0};
     struct ocv_result result = {
         .status = OCV_RESULT_ABSENT, .features = json_array(), .devices = json_array()};
-    int status = result.features && result.devices ? provider->probe(host, &result, &failure)
-                                                   : OCV_ERR_NOMEM;
+    int status;
+    if (!result.features || !result.devices)
+        status = OCV_ERR_NOMEM;
+    else if (provider->declaration)
+        status = ocv_declaration_probe(provider->declaration, host, &result, &failure);
+    else
+        status = provider->probe(host, &result, &failure);
     if (status == OCV_ERR_NOMEM) {
         status = ocv_error_nomem(err);
-    } else if (status == OCV_OK && result.status == OCV_RESULT_ABSENT && provider->cpu) {
+    } else if (status == OCV_OK && result.status == OCV_RESULT_ABSENT &&
+               (provider->cpu || provider->quiet)) {
         /* a machine has one architecture; five lines about others help nobody */
     } else {
         if (status < 0)
@@ -160,15 +167,40 @@ static int add_head(json_t *profile, const struct ocv_probe_host *host, struct o
     return status;
 }
 
-static int build(const struct ocv_probe_host *host, json_t *profile, struct ocv_error *err)
+/* Ask the files' providers, of which most machines have no device: `absent` says so all the same.
+ */
+static int ask_declared(const struct ocv_declarations *set, const struct ocv_probe_host *host,
+                        bool absent, json_t *namespaces, struct ocv_error *err)
+{
+    const char *variant;
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < set->n; i++) {
+        const struct ocv_declaration *d = &set->items[i];
+        const struct provider provider = {.name = d->name,
+                                          .ns = d->ns,
+                                          .kind = "declarative",
+                                          .version = d->version,
+                                          .quiet = !absent,
+                                          .declaration = d};
+        if (!d->replaced)
+            status = ask(&provider, host, namespaces, &variant, err);
+    }
+    return status;
+}
+
+static int build(const struct ocv_probe_host *host, const struct ocv_declarations *set, bool check,
+                 json_t *profile, struct ocv_error *err)
 {
     const char *variant = host->variant;
     json_t *namespaces = json_array();
     if (!namespaces)
         return ocv_error_nomem(err);
     int status = add_head(profile, host, err);
-    for (size_t i = 0; status == OCV_OK && i < sizeof(providers) / sizeof(*providers); i++)
-        status = ask(providers[i], host, namespaces, &variant, err);
+    for (size_t i = 0; status == OCV_OK && i < N_PROVIDERS && !check; i++)
+        if (!ocv_declarations_replace(set, providers[i]))
+            status = ask(providers[i], host, namespaces, &variant, err);
+    if (status == OCV_OK)
+        status = ask_declared(set, host, check, namespaces, err);
     if (status == OCV_OK)
         status = add_platform(profile, host, variant, err);
     if (status == OCV_OK && json_object_set(profile, "namespaces", namespaces) < 0)
@@ -181,14 +213,18 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
               struct ocv_error *err)
 {
     struct ocv_probe_host host;
+    struct ocv_declarations set = {0};
     json_t *profile = json_object();
     if (!profile)
         return ocv_error_nomem(err);
-    int status = ocv_host_open(options, &host, err);
+    int status = ocv_declarations_open(options, providers, N_PROVIDERS, &set, err);
+    if (status == OCV_OK)
+        status = ocv_host_open(options, &host, err);
     if (status == OCV_OK) {
-        status = build(&host, profile, err);
+        status = build(&host, &set, options->check != NULL, profile, err);
         ocv_host_close(&host);
     }
+    ocv_declarations_free(&set);
     if (status == OCV_OK)
         status = ocv_pretty_append(profile, 0, json, err);
     if (status == OCV_OK)

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A namespace of the profile from a declarative provider's file. A device without its driver, or of
+ * a generation that the file does not name, is shown with empty lists and as secondary: it serves
+ * no build, and it takes nothing from the devices beside it. */
+#include "declarative.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MAX 16384u /* bytes of a version file */
+#define LINE_LEN 256
+
+struct filler {
+    const struct ocv_declaration *declaration;
+    const struct ocv_probe_host *host;
+    struct ocv_result *result;
+    struct ocv_error *err;
+};
+
+/* ---- sources --------------------------------------------------------------------------------- */
+
+/* The text after "KEY=" or "KEY:" of the first line that has it. */
+static bool keyed_line(int root, const char *path, const char *key, char *out, size_t size)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, FILE_MAX);
+    if (ocv_sysroot_read(root, path, &text, NULL) < 0 || text.len == 0)
+        return false;
+    for (const char *line = text.data; *line;) {
+        size_t len = strcspn(line, "\n"), at = strlen(key);
+        if (len > at && strncmp(line, key, at) == 0) {
+            at += strspn(line + at, " \t");
+            if (line[at] == '=' || line[at] == ':') {
+                at++;
+                at += strspn(line + at, " \t\"");
+                while (len > at && (isspace((unsigned char)line[len - 1]) || line[len - 1] == '"'))
+                    len--;
+                if (len <= at || len - at >= size)
+                    return false;
+                memcpy(out, line + at, len - at);
+                out[len - at] = '\0';
+                return true;
+            }
+        }
+        line += len + (line[len] == '\n');
+    }
+    return false;
+}
+
+static bool read_source(const struct filler *f, const struct ocv_yaml *source, const char *dir,
+                        char *out, size_t size)
+{
+    char path[640];
+    const char *file = source->text ? source->text : ocv_yaml_text(source, "file");
+    const char *key = source->text ? NULL : ocv_yaml_text(source, "key");
+    if (file[0] == '/')
+        snprintf(path, sizeof(path), "%s", file + 1);
+    else
+        snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", file);
+    if (!(key ? keyed_line(f->host->root, path, key, out, size)
+              : ocv_sysroot_line(f->host->root, path, out, size)))
+        return false;
+    for (const char *c = out; *c; c++)
+        if (*c < 0x20 || *c > 0x7e)
+            return false;
+    return true;
+}
+
+/* The first source that can be read. Relative paths are of `dir`. */
+static bool read_sources(const struct filler *f, const struct ocv_yaml *sources, const char *dir,
+                         char *out, size_t size)
+{
+    if (!sources || sources->type != OCV_YAML_LIST)
+        return sources && read_source(f, sources, dir, out, size);
+    for (const struct ocv_yaml *s = sources->first; s; s = s->next)
+        if (read_source(f, s, dir, out, size))
+            return true;
+    return false;
+}
+
+/* A version as a property's value: lower case, up to the first character that no value has. */
+static bool as_value(char *text)
+{
+    size_t len = 0;
+    for (; text[len]; len++) {
+        text[len] = (char)tolower((unsigned char)text[len]);
+        if (!ocv_property_value_valid(&text[len], 1))
+            break;
+    }
+    text[len] = '\0';
+    return ocv_property_value_valid(text, len);
+}
+
+/* ---- features -------------------------------------------------------------------------------- */
+
+static const char *set_value(const struct ocv_declared *device, const char *feature)
+{
+    return ocv_yaml_text(ocv_yaml_get(device->rule, "set"), feature);
+}
+
+static bool usable(const struct ocv_declared *device)
+{
+    return device->driven && ocv_yaml_get(device->rule, "set");
+}
+
+static const struct ocv_yaml *compat_of(const struct ocv_yaml *feature, const char *value)
+{
+    return ocv_yaml_get(ocv_yaml_get(feature, "compat"), value);
+}
+
+static int fill_device_feature(const struct filler *f, const struct ocv_declared *device,
+                               const struct ocv_yaml *feature, json_t *json)
+{
+    const char *name = ocv_yaml_text(feature, "feature");
+    const char *value = usable(device) ? set_value(device, name) : NULL;
+    int status = value ? ocv_device_add(json, name, value, f->err) : OCV_OK;
+    const struct ocv_yaml *compat = value ? compat_of(feature, value) : NULL;
+    for (const struct ocv_yaml *c = compat ? compat->first : NULL; status == OCV_OK && c;
+         c = c->next)
+        status = ocv_device_add(json, name, c->text, f->err);
+    if (value || status < 0)
+        return status;
+    json_t *features = json_object_get(json, "features");
+    if (!features && json_object_set_new(json, "features", features = json_array()) < 0)
+        return ocv_error_nomem(f->err);
+    json_t *none = json_pack("{s:s, s:[]}", "name", name, "values");
+    return !none || json_array_append_new(features, none) < 0 ? ocv_error_nomem(f->err) : OCV_OK;
+}
+
+/* True if a device's list has the value. */
+static bool offered(const struct ocv_declared_list *devices, const struct ocv_yaml *feature,
+                    const char *value)
+{
+    for (size_t i = 0; i < devices->n; i++) {
+        const char *own = usable(&devices->items[i])
+                              ? set_value(&devices->items[i], ocv_yaml_text(feature, "feature"))
+                              : NULL;
+        if (own && (strcmp(own, value) == 0 || ocv_yaml_find(compat_of(feature, own), value) >= 0))
+            return true;
+    }
+    return false;
+}
+
+static int fill_features(const struct filler *f, const struct ocv_declared_list *devices)
+{
+    int status = OCV_OK;
+    const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
+    for (; feature && status == OCV_OK; feature = feature->next) {
+        const char *name = ocv_yaml_text(feature, "feature");
+        const struct ocv_yaml *values = ocv_yaml_get(feature, "values");
+        const struct ocv_yaml *sources = ocv_yaml_get(feature, "read");
+        char text[LINE_LEN];
+        if (sources && read_sources(f, sources, "", text, sizeof(text)) && as_value(text))
+            status = ocv_result_add(f->result, name, text, f->err);
+        for (const struct ocv_yaml *v = values ? values->first : NULL; status == OCV_OK && v;
+             v = v->next)
+            if (offered(devices, feature, v->text))
+                status = ocv_result_add(f->result, name, v->text, f->err);
+    }
+    return status;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static int fill_attributes(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
+                           json_t *json)
+{
+    const struct ocv_yaml *attributes = ocv_yaml_get(rule, "attributes");
+    int status = OCV_OK;
+    for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; status == OCV_OK && a;
+         a = a->next) {
+        char text[LINE_LEN];
+        if (!read_sources(f, a, dir, text, sizeof(text)))
+            continue;
+        if (strcmp(a->key, "driver_version") == 0 && !f->result->driver[0])
+            snprintf(f->result->driver, sizeof(f->result->driver), "%.63s", text);
+        status = ocv_device_attribute(json, a->key, text, f->err);
+    }
+    return status;
+}
+
+static const char *name_of(const struct ocv_declared *device)
+{
+    const char *name = ocv_yaml_text(device->rule, "name");
+    return name || !device->class_rule ? name : ocv_yaml_text(device->class_rule, "name");
+}
+
+static int fill_device(const struct filler *f, const struct ocv_declared *device, size_t index)
+{
+    json_t *json = ocv_result_device(f->result, device->id, name_of(device));
+    if (!json || json_object_set_new(json, "index", json_integer((json_int_t)index)) < 0)
+        return ocv_error_nomem(f->err);
+    if (!usable(device) && json_object_set_new(json, "secondary", json_true()) < 0)
+        return ocv_error_nomem(f->err);
+    int status = fill_attributes(f, device->rule, device->dir, json);
+    if (status == OCV_OK && device->class_rule && device->class_rule != device->rule)
+        status = fill_attributes(f, device->class_rule, device->class_dir, json);
+    if (status == OCV_OK && device->pci && device->pci->driver[0])
+        status = ocv_device_attribute(json, "driver", device->pci->driver, f->err);
+    const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
+    for (; feature && status == OCV_OK; feature = feature->next)
+        if (ocv_yaml_get(feature, "values")) /* what is read from a file is of the machine */
+            status = fill_device_feature(f, device, feature, json);
+    return status;
+}
+
+/* Place of a device: by the values of its features, most important first; unusable ones last. */
+static int compare(const struct filler *f, const struct ocv_declared *a,
+                   const struct ocv_declared *b)
+{
+    if (usable(a) != usable(b))
+        return usable(a) ? -1 : 1;
+    const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
+    for (; feature; feature = feature->next) {
+        const char *name = ocv_yaml_text(feature, "feature");
+        const struct ocv_yaml *values = ocv_yaml_get(feature, "values");
+        const char *va = set_value(a, name), *vb = set_value(b, name);
+        int ia = va ? ocv_yaml_find(values, va) : INT32_MAX;
+        int ib = vb ? ocv_yaml_find(values, vb) : INT32_MAX;
+        if (ia != ib)
+            return ia < ib ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Most capable first; equal ones keep their order. At most OCV_DECLARED_DEVICES_MAX of them. */
+static int fill_devices(const struct filler *f, const struct ocv_declared_list *devices)
+{
+    size_t *order = calloc(devices->n, sizeof(*order));
+    if (!order)
+        return ocv_error_nomem(f->err);
+    for (size_t i = 0; i < devices->n; i++) {
+        size_t at = i;
+        for (; at > 0 && compare(f, &devices->items[i], &devices->items[order[at - 1]]) < 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    int status = OCV_OK;
+    for (size_t i = 0; i < devices->n && status == OCV_OK; i++)
+        status = fill_device(f, &devices->items[order[i]], order[i]);
+    free(order);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* What an operator has to know of the first device that serves nothing. */
+static void note(const struct filler *f, const struct ocv_declared_list *devices)
+{
+    const struct ocv_declared *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < devices->n; i++)
+        if (!usable(&devices->items[i]) && n++ == 0)
+            first = &devices->items[i];
+    if (!first)
+        return;
+    char more[48] = "";
+    const char *name = name_of(first) ? name_of(first) : f->declaration->ns;
+    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
+    const char *driver = !drivers ? "" : drivers->text ? drivers->text : drivers->first->text;
+    if (n > 1)
+        snprintf(more, sizeof(more), " (and %zu more)", n - 1);
+    char *out = f->result->note;
+    size_t size = sizeof(f->result->note);
+    if (first->driven)
+        snprintf(out, size,
+                 "%s %.48s%s: recognised, but its generation is not known to this version",
+                 first->id, name, more);
+    else if (first->pci && first->pci->driver[0])
+        snprintf(out, size, "%s %.48s%s: bound to driver '%s', which serves no builds here",
+                 first->id, name, more, first->pci->driver);
+    else if (*driver && strcmp(driver, "*") != 0)
+        snprintf(out, size, "%s %.48s%s: driver '%.48s' is not loaded", first->id, name, more,
+                 driver);
+    else
+        snprintf(out, size, "%s %.48s%s: no driver is loaded", first->id, name, more);
+    f->result->status = OCV_RESULT_PARTIAL;
+}
+
+int ocv_declaration_probe(const struct ocv_declaration *declaration,
+                          const struct ocv_probe_host *host, struct ocv_result *result,
+                          struct ocv_error *err)
+{
+    const struct filler f = {declaration, host, result, err};
+    struct ocv_declared_list devices;
+    int status = ocv_declaration_match(declaration, host, &devices, err);
+    if (status < 0 || devices.n == 0)
+        return status;
+    bool serves = false;
+    for (size_t i = 0; i < devices.n; i++)
+        serves = serves || usable(&devices.items[i]);
+    result->status = OCV_RESULT_OK;
+    result->source = "sysfs";
+    char text[LINE_LEN];
+    if (read_sources(&f, ocv_yaml_get(declaration->tree, "driver_version"), "", text, sizeof(text)))
+        snprintf(result->driver, sizeof(result->driver), "%.63s", text);
+    if (serves)
+        status = fill_features(&f, &devices);
+    if (status == OCV_OK)
+        status = fill_devices(&f, &devices);
+    if (status == OCV_OK)
+        note(&f, &devices);
+    free(devices.items);
+    return status;
+}

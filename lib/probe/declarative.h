@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Declarative providers: one YAML file describes the devices of one namespace (specification
+ * section 5; schema/provider.schema.json; plugins/providers/README.md). A file is read into a tree
+ * of nodes that know their line, the tree is checked once, and probing walks the checked tree. */
+#ifndef OCV_DECLARATIVE_H
+#define OCV_DECLARATIVE_H
+
+#include "probe.h"
+
+#define OCV_DECLARATION_SCHEMA "dev.ocivariant.provider/v1"
+#define OCV_DECLARATION_MAX (64u * 1024) /**< bytes of a file */
+#define OCV_DECLARATIONS_MAX 256u        /**< files of a folder */
+#define OCV_YAML_DEPTH_MAX 16            /**< nesting; the tree is freed by recursion */
+#define OCV_YAML_NODES_MAX 8192u         /**< nodes of a tree */
+
+/* ---- YAML with lines (declarative_yaml.c) ----------------------------------------------------
+ */
+
+enum ocv_yaml_type { OCV_YAML_SCALAR, OCV_YAML_LIST, OCV_YAML_MAP };
+
+/** A node. Members of lists and maps hang on `first` and are linked by `next`, in file order. */
+struct ocv_yaml {
+    enum ocv_yaml_type type;
+    size_t line; /**< from 1; of a map's member: the line of its key */
+    char *key;   /**< name within a map, else NULL */
+    char *text;  /**< of a scalar, without NUL inside */
+    size_t n;    /**< members */
+    struct ocv_yaml *first;
+    struct ocv_yaml *next;
+};
+
+/** Read one document without aliases and without a key given twice. `source` names it in messages:
+ *  "SOURCE:LINE: ...". An empty document gives NULL in `*out`. */
+int ocv_yaml_read(const char *source, const char *text, size_t len, struct ocv_yaml **out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_yaml_free(struct ocv_yaml *node);
+/** The member of a map with that key, or NULL. `map` may be NULL. */
+const struct ocv_yaml *ocv_yaml_get(const struct ocv_yaml *map, const char *key);
+/** The text of such a member, NULL where there is none. */
+const char *ocv_yaml_text(const struct ocv_yaml *map, const char *key);
+/** Position of a text in a list of scalars (a scalar counts as a list of one); -1 if it is not
+ *  there. `list` may be NULL. */
+int ocv_yaml_find(const struct ocv_yaml *list, const char *text);
+
+#define OCV_PROVIDERS_FOLDER "/etc/ocivariant/providers.d" /**< the administrator's files */
+
+/* ---- Files (declarative_read.c, declarative_load.c) ------------------------------------------
+ */
+
+/** A checked file. */
+struct ocv_declaration {
+    struct ocv_yaml *tree;
+    const char *ns; /**< these four are borrowed from the tree or constant */
+    const char *name;
+    const char *version;
+    const char *replaces; /**< a provider's name, or NULL */
+    char *source;         /**< the file's name */
+    bool replaced;        /**< another file stands in its place */
+};
+
+/** Check a text against the schema: an unknown key, a wrong type, a value outside its pattern is
+ *  OCV_ERR_CONFIG with file and line. */
+int ocv_declaration_read(const char *source, const char *text, size_t len,
+                         struct ocv_declaration *out, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_declaration_read_file(const char *path, struct ocv_declaration *out,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_declaration_free(struct ocv_declaration *declaration);
+
+struct ocv_declarations {
+    struct ocv_declaration *items; /**< by folder, then file name */
+    size_t n;
+};
+
+/** Add every *.yaml file of a folder, by name. A folder that is not there has none. */
+int ocv_declarations_load(struct ocv_declarations *set, const char *folder,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+/** Apply `replaces`. `builtin` are the providers that are compiled in. Two providers for one
+ *  namespace, a replaced name that does not exist or has another namespace: OCV_ERR_CONFIG. */
+int ocv_declarations_settle(struct ocv_declarations *set, const struct provider *const *builtin,
+                            size_t n_builtin, struct ocv_error *err) OCV_WARN_UNUSED;
+/** All of that for a probe: the shipped files, then the administrator's; or the file to check. */
+int ocv_declarations_open(const struct ocv_probe_options *options,
+                          const struct provider *const *builtin, size_t n_builtin,
+                          struct ocv_declarations *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** True if a file stands in place of that provider. */
+bool ocv_declarations_replace(const struct ocv_declarations *set, const struct provider *provider);
+void ocv_declarations_free(struct ocv_declarations *set);
+
+/* ---- Devices (declarative_match.c, declarative.c) --------------------------------------------
+ */
+
+#define OCV_DECLARED_DEVICES_MAX 1024u /**< of one namespace */
+
+/** One device that a rule matched. */
+struct ocv_declared {
+    char id[288];  /**< PCI address, else "CLASS/ENTRY" or "platform/NAME" */
+    char dir[320]; /**< its folder in sysfs */
+    const struct ocv_yaml *rule;
+    const struct ocv_yaml *class_rule; /**< the sysfs rule that knows it too, or NULL */
+    char class_dir[320];               /**< the class entry of that */
+    const struct ocv_pci_device *pci;  /**< NULL where it is not PCI */
+    bool driven;                       /**< a driver that the file names is bound */
+};
+
+struct ocv_declared_list {
+    struct ocv_declared *items;
+    size_t n;
+};
+
+/** Every device of the machine that the file's rules match, PCI ones by address first. */
+int ocv_declaration_match(const struct ocv_declaration *declaration,
+                          const struct ocv_probe_host *host, struct ocv_declared_list *out,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+/** Fill a namespace. No device: it stays absent. */
+int ocv_declaration_probe(const struct ocv_declaration *declaration,
+                          const struct ocv_probe_host *host, struct ocv_result *result,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif
