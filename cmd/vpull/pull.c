@@ -137,7 +137,7 @@ static int run(struct pull *pull, const struct sink *sink, const char *argument,
     if (status == OCV_OK)
         status = pull_announce(pull, err);
     if (status == OCV_OK && pull->image.kind == OCV_DOCUMENT_MANIFEST)
-        status = pull_check_pinned(pull, err);
+        status = pull_check_lone(pull, err);
     if (status < 0 || pull->options->dry_run)
         return status;
     status = sink->pull(pull, argument, where, sizeof(where), err);

@@ -42,8 +42,9 @@ char *pull_digest_reference(const struct pull *pull);
 /** Fetch the chosen image into a layout with progress shown. */
 int pull_to_layout(struct pull *pull, struct ocv_layout *layout,
                    struct ocv_error *err) OCV_WARN_UNUSED;
-/** Warn when a manifest that was named by digest says of itself that it does not fit. */
-int pull_check_pinned(struct pull *pull, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Of an image without an index: warn when its config names another platform, or when it was named
+ * by digest and says of itself that it does not fit. */
+int pull_check_lone(struct pull *pull, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Remember on the node what was resolved; failure only shows with -v. */
 void pull_record(const struct pull *pull);
 /** Show the decision and the bytes to fetch. */

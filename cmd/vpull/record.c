@@ -54,17 +54,40 @@ static json_t *recorded(const struct pull *pull, struct ocv_buffer *text)
     return pair;
 }
 
-static json_t *labelled(struct pull *pull, struct ocv_buffer *text)
+static json_t *read_config(struct pull *pull, struct ocv_buffer *text)
 {
     if (child_config(pull->cli, &pull->image, &pull->child, text, NULL) < 0)
-        return NULL;
-    json_t *config = json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
+        return NULL; /* whatever is wrong with it, the pull itself will say */
+    return json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static json_t *labelled(const json_t *config)
+{
     json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
-    json_t *pair =
-        json_pack("{s:O, s:O}", OCV_ANNOTATION_LABEL, json_object_get(labels, OCV_ANNOTATION_LABEL),
-                  OCV_ANNOTATION_PROPERTIES, json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
-    json_decref(config);
-    return pair;
+    return json_pack("{s:O, s:O}", OCV_ANNOTATION_LABEL,
+                     json_object_get(labels, OCV_ANNOTATION_LABEL), OCV_ANNOTATION_PROPERTIES,
+                     json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
+}
+
+/* A lone manifest says nothing of its platform, its config does: there is no other to choose. */
+static void check_platform(const struct pull *pull, const json_t *config)
+{
+    char own[128], wanted[128];
+    const char *arch = json_string_value(json_object_get(config, "architecture"));
+    const char *variant = json_string_value(json_object_get(config, "variant"));
+    struct ocv_platform image = {.os = json_string_value(json_object_get(config, "os")),
+                                 .architecture = arch};
+    struct ocv_platform host =
+        pull->cli->platform ? *pull->cli->platform : ocv_profile_platform(pull->cli->profile);
+    if (!host.os)
+        host.os = "linux";
+    if (host.variant) /* else nothing is known of the host's level */
+        image.variant = variant;
+    if (!image.os || !arch || !host.architecture || ocv_platform_match(&host, &image, NULL) >= 0)
+        return;
+    progress_warn(pull->progress, pull->cli->program, "%s is for %s, not for %s", pull->image.text,
+                  ocv_platform_format(&image, own, sizeof(own)),
+                  ocv_platform_format(&host, wanted, sizeof(wanted)));
 }
 
 /* An index of one entry with these annotations, resolved for this host. */
@@ -95,17 +118,20 @@ static int judge(struct pull *pull, json_t *annotations, struct ocv_error *err)
     return status;
 }
 
-int pull_check_pinned(struct pull *pull, struct ocv_error *err)
+int pull_check_lone(struct pull *pull, struct ocv_error *err)
 {
-    ocv_auto_buffer text;
+    ocv_auto_buffer text, record;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    if (!pull->image.reference || !pull->image.reference->digest)
-        return OCV_OK;
-    json_t *annotations = recorded(pull, &text);
-    ocv_buffer_free(&text);
-    if (!annotations)
-        annotations = labelled(pull, &text);
+    ocv_buffer_init(&record, OCV_MANIFEST_MAX);
+    json_t *config = read_config(pull, &text), *annotations = NULL;
+    check_platform(pull, config);
+    if (pull->image.reference && pull->image.reference->digest) {
+        annotations = recorded(pull, &record);
+        if (!annotations)
+            annotations = labelled(config);
+    }
     int status = annotations ? judge(pull, annotations, err) : OCV_OK;
     json_decref(annotations);
+    json_decref(config);
     return status;
 }

@@ -168,3 +168,14 @@ EOF
     DOCKER_TLS_VERIFY=1 DOCKER_HOST=tcp://127.0.0.1 run -1 vpull --to docker "oci:$L:app"
     [[ $output == *https://127.0.0.1:2376/_ping* ]]
 }
+
+@test "an image without an index that is for another platform is told" {
+    run -0 --separate-stderr vpull --to "oci:$STATE/lone" "oci:$L:arm"
+    [[ $stderr == *"warning: oci:$L:arm is for linux/arm64, not for linux/amd64/v4"* ]]
+    run -0 --separate-stderr vpull --to "oci:$STATE/lone" --platform linux/arm64 "oci:$L:cpu"
+    [[ $stderr == *"warning: oci:$L:cpu is for linux/amd64, not for linux/arm64"* ]]
+    run -0 --separate-stderr vpull --to "oci:$STATE/lone" "oci:$L:cpu"
+    [[ $stderr != *"warning"* ]]
+    run -0 --separate-stderr vpull --to "oci:$STATE/lone" --platform linux/arm64 "oci:$L:arm"
+    [[ $stderr != *"warning"* ]]
+}
