@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_HOST "unix://" /* the default socket */
+#define DEFAULT_HOST "unix://"             /* the default socket */
 #define DOCKER_FILE_MAX (4u * 1024 * 1024) /* bytes of config.json or a context's meta.json */
 
 static void config_dir(const struct plugin_globals *globals, char *out, size_t size)
