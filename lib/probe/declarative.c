@@ -283,7 +283,7 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
                           struct ocv_error *err)
 {
     const struct filler f = {declaration, host, result, err};
-    struct ocv_declared_list devices;
+    struct ocv_declared_list devices = {0};
     int status = ocv_declaration_match(declaration, host, &devices, err);
     if (status < 0 || devices.n == 0)
         return status;

@@ -216,12 +216,15 @@ static bool text_fits(const struct ocv_yaml *want, const char *text)
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
+/* DDDD:BB:SS.F, in either case. */
 static bool is_pci_address(const char *text)
 {
-    unsigned domain, bus, slot, function;
-    char end;
-    return strlen(text) < 24 &&
-           sscanf(text, "%8x:%2x:%2x.%1x%c", &domain, &bus, &slot, &function, &end) == 4;
+    static const char hex[] = "0123456789abcdefABCDEF";
+    size_t domain = strspn(text, hex);
+    const char *rest = text + domain;
+    return domain >= 4 && domain <= 8 && strlen(rest) == 8 && rest[0] == ':' &&
+           strspn(rest + 1, hex) == 2 && rest[3] == ':' && strspn(rest + 4, hex) == 2 &&
+           rest[6] == '.' && strspn(rest + 7, hex) == 1;
 }
 
 static bool entry_fits(const struct matcher *m, const struct ocv_yaml *want, const char *dir)
