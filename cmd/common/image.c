@@ -49,19 +49,35 @@ static int open_layout(struct image *image, const char *dir, struct ocv_error *e
     return status < 0 ? ocv_error_prefix(err, "%s", image->text) : OCV_OK;
 }
 
-/* HEAD when the tag was seen before: unchanged, and the bytes are here. */
-static bool seen_before(struct cli *cli, struct image *image)
+/* A failure of HEAD that GET would only repeat, after as many retries. */
+static bool is_final(const struct ocv_error *err)
+{
+    return err->status == OCV_ERR_INTERRUPTED || err->status == OCV_ERR_DENIED ||
+           (err->status == OCV_ERR_NETWORK &&
+            (err->http_status == 0 || err->http_status == 429 || err->http_status >= 500));
+}
+
+/* HEAD when the tag was seen before: `*same` if it is unchanged, and the bytes are here. */
+static int seen_before(struct cli *cli, struct image *image, bool *same, struct ocv_error *err)
 {
     struct ocv_descriptor now;
+    struct ocv_error failure = {0};
+    *same = false;
     if (!cache_read(image->reference, &image->top, &image->body))
-        return false;
-    if (cli->api->head(cli->registry, image->reference, &now, NULL) == OCV_OK &&
-        !strcmp(now.digest, image->top.digest) && !strcmp(now.media_type, image->top.media_type)) {
+        return OCV_OK;
+    int status = cli->api->head(cli->registry, image->reference, &now, &failure);
+    *same = status == OCV_OK && !strcmp(now.digest, image->top.digest) &&
+            !strcmp(now.media_type, image->top.media_type);
+    if (*same) {
         cli_say(cli, "%s is unchanged: %s", image->text, now.digest);
-        return true;
+        return OCV_OK;
     }
     ocv_buffer_free(&image->body);
-    return false;
+    if (status == OCV_OK || !is_final(&failure))
+        return OCV_OK;
+    if (err)
+        *err = failure;
+    return status;
 }
 
 /* What stands on standard input is one registry's secret: another one that asks for a login, as
@@ -86,7 +102,10 @@ static int open_registry(struct cli *cli, struct image *image, struct ocv_error 
         status = bind_credentials(cli, image->reference, err);
     if (status == OCV_OK)
         status = cli_registry(cli, err);
-    if (status < 0 || seen_before(cli, image))
+    bool same = false;
+    if (status == OCV_OK)
+        status = seen_before(cli, image, &same, err);
+    if (status < 0 || same)
         return status;
     status = cli->api->get(cli->registry, image->reference, NULL, &image->body, &image->top, err);
     if (status == OCV_OK)

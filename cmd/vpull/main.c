@@ -54,10 +54,16 @@ static void print_help(void)
     fputs(CLI_RESOLVE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
 }
 
+struct say {
+    const char *program;
+    struct progress *progress;
+};
+
 struct settings {
     struct pull_options pull;
     enum progress_mode mode;
-    bool done; /* --help and the like: nothing more to do */
+    bool done;      /* --help and the like: nothing more to do */
+    struct say say; /* where -v goes */
 };
 
 static int read_jobs(const char *text, unsigned *out, struct ocv_error *err)
@@ -211,11 +217,6 @@ static bool flag_given(const struct cli *cli, const char *key)
     return false;
 }
 
-struct say {
-    const char *program;
-    struct progress *progress;
-};
-
 /* What -v says must neither tear the bars nor stand between JSON objects. */
 static void say(void *data, const char *line)
 {
@@ -230,9 +231,9 @@ static int run(struct cli *cli, struct settings *s, char **images)
     enum progress_mode mode = s->pull.quiet || s->pull.print_ref ? PROGRESS_QUIET : s->mode;
     if (progress_new(mode, stderr, NULL, &progress, &err) < 0)
         return cli_fail(cli, &err);
-    struct say where = {cli->program, progress};
+    s->say = (struct say){cli->program, progress};
     cli->say = say;
-    cli->say_data = &where;
+    cli->say_data = &s->say;
     int code;
     if (cli_load(cli, &err) < 0) {
         code = fail(cli, progress, NULL, &err);

@@ -220,3 +220,16 @@ entry()
     run -0 skopeo inspect "oci:$STATE/ro/l:one"
     umount "$STATE/ro"
 }
+
+@test "a tag seen before on a failing registry is asked for once, not with HEAD and then GET" {
+    export XDG_CACHE_HOME=$STATE/cache
+    mkdir -p "$XDG_CACHE_HOME/ocivariant/tags"
+    name=$(printf %s "$BAD/m429long/x:1" | sha256sum | cut -d' ' -f1)
+    printf 'application/vnd.oci.image.index.v1+json sha256:%s\n{}' \
+        "$(printf {} | sha256sum | cut -d' ' -f1)" >"$XDG_CACHE_HOME/ocivariant/tags/$name"
+    curl -sf "http://$BAD/log" >/dev/null
+    fails 1 "429" "$BAD/m429long/x:1"
+    run -0 curl -sf "http://$BAD/log"
+    [[ $output == *"HEAD /v2/m429long/"* ]]
+    [[ $output != *"GET /v2/m429long/"* ]]
+}

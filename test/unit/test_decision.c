@@ -256,8 +256,9 @@ END_TEST
 START_TEST(test_hostile_text)
 {
     char euros[400] = "", members[2000];
+    size_t used = 0;
     for (int i = 0; i < 101 + _i; i++) /* 3 bytes each: every alignment of the cut */
-        strcat(euros, i < _i ? "x" : "€");
+        used += (size_t)snprintf(euros + used, sizeof(euros) - used, "%s", i < _i ? "x" : "€");
     ocv_auto(ocv_profile) p = profile();
     static const char *const shapes[] = {
         AMD64 ",'annotations':{'dev.ocivariant.label':'x','dev.ocivariant.properties':'%s'}",
@@ -317,9 +318,10 @@ END_TEST
 START_TEST(test_hostile_warnings)
 {
     char list[300] = "";
+    size_t used = 0;
     for (int i = 0; i < 60 + _i; i++)
-        strcat(list, i < _i ? "x" : "€");
-    strcat(list, "\x1b[31m");
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s", i < _i ? "x" : "€");
+    snprintf(list + used, sizeof(list) - used, "\x1b[31m");
     json_t *json = index_json(list);
     json_t *annotations = json_object_get(json, "annotations");
     json_object_set_new(annotations, OCV_ANNOTATION_STATIC "own", json_string(list));
