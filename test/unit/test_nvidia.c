@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lib/probe/pci.c and providers/nvidia*.c: recorded PCI trees, the published provider's lists, and
+ * trees made here. */
+#include "core_util.h"
+#include "providers/nvidia.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[64];
+
+static void make_root(void)
+{
+    snprintf(root, sizeof(root), "/tmp/ocv-nvidia.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(root));
+}
+
+static void remove_root(void)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf '%s'", root);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void write_text(const char *path, const char *content)
+{
+    char full[512];
+    snprintf(full, sizeof(full), "%s/%s", root, path);
+    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        mkdir(full, 0700);
+        *slash = '/';
+    }
+    FILE *file = fopen(full, "wb");
+    ck_assert_ptr_nonnull(file);
+    fputs(content, file);
+    fclose(file);
+}
+
+static void write_device(const char *address, const char *vendor, const char *device,
+                         const char *class_code)
+{
+    const char *const files[][2] = {{"vendor", vendor}, {"device", device}, {"class", class_code}};
+    for (size_t i = 0; i < 3; i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/%s", address, files[i][0]);
+        write_text(path, files[i][1]);
+    }
+}
+
+/* The nvidia namespace of a tree; NULL if absent. */
+static json_t *nvidia_of(const char *tree)
+{
+    struct ocv_error err = {0};
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    struct ocv_probe_options options = {.sysroot = tree};
+    ck_assert_msg(ocv_probe(&options, &text, &err) == OCV_OK, "%s", err.message);
+    json_t *profile = json_loads(text.data, 0, NULL), *ns, *found = NULL;
+    size_t i;
+    ck_assert_ptr_nonnull(profile);
+    json_array_foreach(json_object_get(profile, "namespaces"), i,
+                       ns) if (strcmp(json_string_value(json_object_get(ns, "namespace")),
+                                      "nvidia") == 0) found = json_incref(ns);
+    json_decref(profile);
+    return found;
+}
+
+static json_t *values(json_t *holder, const char *feature)
+{
+    json_t *entry;
+    size_t i;
+    json_array_foreach(json_object_get(holder, "features"), i,
+                       entry) if (strcmp(json_string_value(json_object_get(entry, "name")),
+                                         feature) == 0) return json_object_get(entry, "values");
+    return NULL;
+}
+
+static const char *nth(json_t *list, size_t i)
+{
+    const char *value = json_string_value(json_array_get(list, i));
+    return value ? value : "";
+}
+
+static const char *text_of(json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value ? value : "";
+}
+
+START_TEST(server_with_two_kinds)
+{
+    write_device("0000:81:00.0", "0x10de\n", "0x2330\n", "0x030200\n");
+    write_device("0000:01:00.0", "0x10de\n", "0x1eb8\n", "0x030200\n");
+    write_device("0000:02:00.0", "0x10de\n", "0x0fc6\n", "0x030000\n"); /* Kepler display card */
+    write_device("0000:81:00.1", "0x10de\n", "0x22a3\n", "0x068000\n"); /* NVSwitch */
+    write_device("0000:02:00.1", "0x10de\n", "0x22e8\n", "0x040300\n"); /* audio */
+    write_device("junk", "0x10de\n", "0x2330\n", "0x030200\n");         /* no address */
+    write_text("sys/bus/pci/devices/0000:90:00.0/class", "0x030200\n"); /* no vendor */
+    write_text("sys/module/nvidia/version", "570.124.06\n");
+    write_text("proc/driver/nvidia/gpus/0000:81:00.0/information",
+               "Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-1\n");
+    json_t *ns = nvidia_of(root), *devices = json_object_get(ns, "devices");
+    ck_assert_str_eq(text_of(ns, "status"), "ok");
+    ck_assert_str_eq(text_of(ns, "driver"), "570.124.06");
+    ck_assert_str_eq(nth(values(ns, "cuda_version_lower_bound"), 0), "12.8");
+    ck_assert_str_eq(nth(values(ns, "sm_arch"), 0), "90a_real");
+    ck_assert_uint_eq(json_array_size(devices), 3);
+    json_t *first = json_array_get(devices, 0), *last = json_array_get(devices, 2);
+    ck_assert_str_eq(text_of(first, "id"), "0000:81:00.0");
+    ck_assert_str_eq(text_of(first, "name"), "NVIDIA H100 80GB HBM3");
+    ck_assert_str_eq(text_of(first, "uuid"), "GPU-1");
+    ck_assert_int_eq(json_integer_value(json_object_get(first, "index")), 2);
+    ck_assert_str_eq(nth(values(json_array_get(devices, 1), "sm_arch"), 0), "75_real");
+    ck_assert(json_is_true(json_object_get(last, "secondary")));
+    json_decref(ns);
+}
+END_TEST
+
+START_TEST(driver_missing)
+{
+    write_device("0000:01:00.0", "0x10de\n", "0x2901\n", "0x030200\n");
+    json_t *ns = nvidia_of(root);
+    ck_assert_str_eq(text_of(ns, "status"), "partial");
+    ck_assert_ptr_nonnull(strstr(text_of(ns, "error"), "not loaded"));
+    ck_assert_ptr_null(values(ns, "cuda_version_lower_bound"));
+    ck_assert_str_eq(nth(values(ns, "sm_arch"), 1), "100f_real");
+    json_decref(ns);
+}
+END_TEST
+
+START_TEST(banner_of_the_open_module)
+{
+    write_device("0000:01:00.0", "0x10de\n", "0x2e12\n", "0x030200\n");
+    write_text("proc/driver/nvidia/version",
+               "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.126.09  Release\n"
+               "GCC version:  gcc version 13.3.0\n");
+    json_t *ns = nvidia_of(root);
+    ck_assert_str_eq(text_of(ns, "driver"), "580.126.09");
+    ck_assert_str_eq(nth(values(ns, "cuda_version_lower_bound"), 0), "13.0");
+    ck_assert_str_eq(nth(values(ns, "sm_arch"), 0), "121a_real");
+    json_decref(ns);
+}
+END_TEST
+
+START_TEST(tegra_goes_by_its_release)
+{
+    write_text("proc/device-tree/compatible", "nvidia,tegra234");
+    write_text("etc/nv_tegra_release", "# R36 (release), REVISION: 4.3, GCID: 1\n");
+    write_text("sys/module/nvidia/version", "540.4.0\n");
+    json_t *ns = nvidia_of(root);
+    ck_assert_str_eq(text_of(ns, "status"), "ok");
+    ck_assert_str_eq(nth(values(ns, "cuda_version_lower_bound"), 0), "12.6");
+    ck_assert_str_eq(nth(values(ns, "sm_arch"), 0), "87_real");
+    json_decref(ns);
+}
+END_TEST
+
+START_TEST(nothing_there)
+{
+    ck_assert_ptr_null(nvidia_of(root));
+    write_device("0000:01:00.0", "0x10de\n", "0x22a3\n", "0x068000\n");
+    ck_assert_ptr_null(nvidia_of(root));
+}
+END_TEST
+
+/* Every value of `want` stands in `have`, in the same order. */
+static bool ordered_subsequence(json_t *want, json_t *have)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < json_array_size(have) && at < json_array_size(want); i++)
+        at += json_equal(json_array_get(have, i), json_array_get(want, at)) ? 1 : 0;
+    return at == json_array_size(want);
+}
+
+static void check_case(json_t *c)
+{
+    const char *id = text_of(c, "id");
+    json_t *expected = json_object_get(c, "expected"), *feature;
+    json_t *capability = json_object_get(expected, "compute_capability");
+    struct ocv_result result = {.features = json_array(), .devices = json_array()};
+    struct ocv_cuda_version cuda;
+    size_t i;
+    ck_assert_msg(ocv_nvidia_force_cuda(text_of(expected, "cuda_version"), &cuda), "%s", id);
+    unsigned sm = (unsigned)(json_integer_value(json_array_get(capability, 0)) * 10 +
+                             json_integer_value(json_array_get(capability, 1)));
+    ck_assert_int_eq(ocv_nvidia_add_cuda(&result, cuda, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_nvidia_add_sm(&result, NULL, sm, NULL), OCV_OK);
+    json_t *mine = json_pack("{s:o}", "features", result.features);
+    json_t *features = json_object_get(expected, "features");
+    ck_assert_msg(json_array_size(features) == json_array_size(result.features), "%s", id);
+    json_array_foreach(features, i, feature)
+    {
+        const char *name = text_of(feature, "name");
+        json_t *want = json_object_get(feature, "values"), *have = values(mine, name);
+        ck_assert_msg(strcmp(text_of(json_array_get(result.features, i), "name"), name) == 0,
+                      "%s: %s", id, name);
+        /* machine code for one chip or family and older PTX are ours: DESIGN.md 5 */
+        ck_assert_msg(strcmp(name, "sm_arch") == 0 ? ordered_subsequence(want, have)
+                                                   : json_equal(want, have),
+                      "%s: %s", id, name);
+    }
+    json_decref(mine);
+    json_decref(result.devices);
+}
+
+START_TEST(published_lists)
+{
+    char path[512], *line = NULL;
+    size_t size = 0, n = 0;
+    snprintf(path, sizeof(path), "%s/nvml/cases.jsonl", fixtures_dir());
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        printf("skipped: no %s\n", path);
+        return;
+    }
+    while (getline(&line, &size, file) > 0) {
+        json_t *c = json_loads(line, 0, NULL);
+        json_t *features = json_object_get(json_object_get(c, "expected"), "features");
+        if (json_is_array(features) && json_array_size(features)) {
+            check_case(c);
+            n++;
+        }
+        json_decref(c);
+    }
+    free(line);
+    fclose(file);
+    ck_assert_uint_ge(n, 20);
+}
+END_TEST
+
+START_TEST(overrides)
+{
+    static const char *const bad_sm[] = {"8", "8.9.1", "8.bad", "8.-1", "-1.2", "", "8.10"};
+    struct ocv_cuda_version cuda;
+    unsigned sm;
+    for (size_t i = 0; i < sizeof(bad_sm) / sizeof(*bad_sm); i++)
+        ck_assert_msg(!ocv_nvidia_force_sm(bad_sm[i], &sm), "%s", bad_sm[i]);
+    ck_assert(ocv_nvidia_force_sm("12.1", &sm) && sm == 121);
+    ck_assert(!ocv_nvidia_force_cuda("invalid", &cuda));
+    ck_assert(!ocv_nvidia_force_cuda("100.0", &cuda));
+    ck_assert(ocv_nvidia_force_cuda("12.7rc1", &cuda) && cuda.major == 12 && cuda.minor == 7);
+}
+END_TEST
+
+/* Copy a recording to `root`/NAME. Its links may have become files that hold their target. */
+static void restore(const char *name)
+{
+    char command[2048];
+    snprintf(command, sizeof(command),
+             "cp -r '%s/pci/%s' '%s/%s' && cd '%s/%s' && chmod -R u+w . && "
+             "grep -rlE '^[.][.]/' --include=driver --include='*:*' sys 2>/dev/null |"
+             "while IFS= read -r f; do t=$(cat \"$f\"); rm \"$f\"; ln -s \"$t\" \"$f\"; done; :",
+             fixtures_dir(), name, root, name, root, name);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void check_recording(const char *name)
+{
+    char path[512];
+    struct ocv_error err = {0};
+    struct ocv_probe_host host;
+    snprintf(path, sizeof(path), "%s/pci/%s/expected.json", fixtures_dir(), name);
+    json_t *expected = json_load_file(path, 0, NULL), *want;
+    ck_assert_ptr_nonnull(expected);
+    restore(name);
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    struct ocv_probe_options options = {.sysroot = path};
+    ck_assert_msg(ocv_host_open(&options, &host, &err) == OCV_OK, "%s", err.message);
+    ck_assert_int_eq(host.pci_error.status, OCV_OK);
+    json_int_t count = json_integer_value(json_object_get(expected, "device_count"));
+    ck_assert_msg((json_int_t)(host.pci.n + host.pci.broken) == count, "%s", name);
+    ck_assert_uint_eq(host.pci.broken, json_array_size(json_object_get(expected, "broken")));
+    size_t i, k;
+    json_array_foreach(json_object_get(expected, "accelerators"), i, want)
+    {
+        char id[32];
+        if (json_is_null(json_object_get(want, "vendor")))
+            continue;
+        for (k = 0; k < host.pci.n; k++)
+            if (strcmp(host.pci.devices[k].address, text_of(want, "address")) == 0)
+                break;
+        ck_assert_msg(k < host.pci.n, "%s: %s", name, text_of(want, "address"));
+        const struct ocv_pci_device *have = &host.pci.devices[k];
+        snprintf(id, sizeof(id), "%04x %04x %06x", have->vendor, have->device, have->class_code);
+        char other[32];
+        snprintf(other, sizeof(other), "%s %s %s", text_of(want, "vendor"), text_of(want, "device"),
+                 text_of(want, "class"));
+        ck_assert_str_eq(id, other);
+        ck_assert_str_eq(have->driver, text_of(want, "driver"));
+        if (*text_of(want, "revision"))
+            ck_assert_uint_eq(have->revision, strtoul(text_of(want, "revision"), NULL, 16));
+        if (*text_of(want, "subsystem")) {
+            snprintf(id, sizeof(id), "%04x:%04x", have->subsystem_vendor, have->subsystem_device);
+            ck_assert_str_eq(id, text_of(want, "subsystem"));
+        }
+    }
+    ocv_host_close(&host);
+    json_decref(expected);
+}
+
+START_TEST(recorded_pci)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/pci", fixtures_dir());
+    DIR *dir = opendir(path);
+    if (!dir) {
+        printf("skipped: no %s\n", path);
+        return;
+    }
+    struct dirent *entry;
+    while ((entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            check_recording(entry->d_name);
+    closedir(dir);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("nvidia");
+    TCase *c = tcase_create("nvidia");
+    tcase_add_checked_fixture(c, make_root, remove_root);
+    tcase_add_test(c, server_with_two_kinds);
+    tcase_add_test(c, driver_missing);
+    tcase_add_test(c, banner_of_the_open_module);
+    tcase_add_test(c, tegra_goes_by_its_release);
+    tcase_add_test(c, nothing_there);
+    tcase_add_test(c, published_lists);
+    tcase_add_test(c, overrides);
+    tcase_add_test(c, recorded_pci);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
