@@ -19,7 +19,7 @@ SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=al
 SANFLAGS := $(SAN_$(SAN)) $(if $(SAN),-DOCV_SANITIZED)
 
 CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) -fPIC -fvisibility=hidden \
-             -D_GNU_SOURCE -DOCV_VERSION='"$(VERSION)"' -DOCV_DEFAULT_DATADIR='"$(DATADIR)"' \
+             -D_GNU_SOURCE -DOCV_VERSION='"$(VERSION)"' \
              -Ilib -Ilib/registry -Ilib/probe -Icmd/common -I$(BUILD)/gen $(CFLAGS)
 LDFLAGS_ALL = $(SANFLAGS) $(LDFLAGS)
 
@@ -41,12 +41,18 @@ COMMON_A   := $(BUILD)/libcommon.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
-GENERATED  := $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h
+GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h
 
 .PHONY: all
 all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(PC)
 
 # ---- generated --------------------------------------------------------------------------------
+# written only when it changes: PREFIX may be another one at `make install`
+$(BUILD)/gen/datadir.h: always
+	@mkdir -p $(@D)
+	@echo '#define OCV_DEFAULT_DATADIR "$(DATADIR)"' > $@.tmp
+	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
+
 $(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
 	@mkdir -p $(@D)
 	awk -f schema/$*.awk $< > $@.tmp && mv $@.tmp $@

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Folders of declarative providers, and which provider answers for a namespace. */
+#include "datadir.h"
 #include "declarative.h"
 
 #include <dirent.h>

@@ -222,6 +222,7 @@ entry()
 }
 
 @test "a tag seen before on a failing registry is asked for once, not with HEAD and then GET" {
+    start_bad
     export XDG_CACHE_HOME=$STATE/cache
     mkdir -p "$XDG_CACHE_HOME/ocivariant/tags"
     name=$(printf %s "$BAD/m429long/x:1" | sha256sum | cut -d' ' -f1)
