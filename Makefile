@@ -102,6 +102,8 @@ endef
 $(eval $(call program,vpull))
 $(eval $(call program,variantctl))
 
+# demo, check, lint, fuzz, bench
+.PHONY: demo check lint fuzz bench bench-quick
 include test/test.mk
 
 # ---- install ----------------------------------------------------------------------------------

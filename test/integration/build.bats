@@ -7,7 +7,7 @@ load harness
 setup_file()
 {
     state_start
-    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$STATE/root" PREFIX=/usr install
+    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$STATE/tree" PREFIX=/usr install
 }
 
 teardown_file()
@@ -18,7 +18,7 @@ teardown_file()
 # shellcheck source-path=SCRIPTDIR/../.. # completions
 setup()
 {
-    installed=$STATE/root/usr
+    installed=$STATE/tree/usr
 }
 
 @test "the shared libraries export nothing but ocv_ names" {
@@ -73,7 +73,7 @@ setup()
 }
 
 @test "a program builds against the installed library with pkg-config" {
-    export PKG_CONFIG_PATH=$installed/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$STATE/root
+    export PKG_CONFIG_PATH=$installed/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$STATE/tree
     cat >"$STATE/user.c" <<'C'
 #include <ocivariant.h>
 #include <stdio.h>
@@ -90,7 +90,7 @@ C
 }
 
 @test "a program builds against the registry and the probe library with pkg-config" {
-    export PKG_CONFIG_PATH=$installed/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$STATE/root
+    export PKG_CONFIG_PATH=$installed/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$STATE/tree
     cat >"$STATE/all.c" <<'C'
 #include <ocivariant-probe.h>
 #include <ocivariant-registry.h>

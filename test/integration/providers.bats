@@ -15,14 +15,14 @@ load harness
 }
 
 @test "OCV_DATADIR's providers find a card in a recorded tree" {
-    local card=$BATS_TEST_TMPDIR/root/sys/bus/pci/devices/0000:3b:00.0
+    local card=$BATS_TEST_TMPDIR/tree/sys/bus/pci/devices/0000:3b:00.0
     mkdir -p "$card"
     echo 0x1eff >"$card/vendor"
     echo 0x1250 >"$card/device"
     echo 0x120000 >"$card/class"
     ln -s ../../drivers/rebellions "$card/driver"
-    OCV_DATADIR=$OCV_TOP/plugins run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/root" --format table
+    OCV_DATADIR=$OCV_TOP/plugins run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree" --format table
     [[ $output == *"arch: atom_max"* ]]
-    OCV_DATADIR=$BATS_TEST_TMPDIR run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/root" --format table
+    OCV_DATADIR=$BATS_TEST_TMPDIR run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree" --format table
     [[ $output != *atom_max* ]]
 }
