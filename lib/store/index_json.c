@@ -256,8 +256,11 @@ int ocv_store_index_tag(json_t *root, const char *tag, const char *image_name,
     json_t *manifests = json_object_get(root, "manifests");
     json_t *entry = find_same(manifests, tag, image_name, descriptor->digest);
     drop_annotation(manifests, OCV_ANNOTATION_REF_NAME, tag, entry);
-    if (image_name)
+    if (image_name) {
         drop_annotation(manifests, OCV_ANNOTATION_IMAGE_NAME, image_name, entry);
+        /* some writers put the full name where the tag belongs, and a reader looks there first */
+        drop_annotation(manifests, OCV_ANNOTATION_REF_NAME, image_name, entry);
+    }
     if (!entry)
         entry = find_nameless(manifests, descriptor->digest);
     if (!entry) {
