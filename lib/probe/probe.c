@@ -96,6 +96,8 @@ static int describe(const struct provider *provider, const struct ocv_result *re
         status = set_text(ns, "error", message, err);
     if (status == OCV_OK)
         status = set_text(ns, "driver", result->driver, err);
+    if (status == OCV_OK && result->guess && json_object_set_new(ns, "guess", json_true()) < 0)
+        status = ocv_error_nomem(err);
     if (status == OCV_OK && json_object_set(ns, "features", result->features) < 0)
         status = ocv_error_nomem(err);
     if (status == OCV_OK && json_array_size(result->devices) &&

@@ -106,6 +106,7 @@ struct ocv_result {
     json_t *features;              /**< array of {"name", "values"} */
     json_t *devices;               /**< array of devices, most capable first; may stay empty */
     char driver[64];               /**< version of the namespace's driver, or empty */
+    bool guess;                    /**< a value was inferred, from a table's ranges say */
     char note[256]; /**< with status partial: what is missing and why, for operators */
 };
 
