@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines on stderr, for journald: plain text with a syslog level prefix where stderr is the journal,
+ * or one JSON object a line. One write(2) a line, so that threads never mix. */
+#ifndef VARIANTD_LOG_H
+#define VARIANTD_LOG_H
+
+#include "metrics.h"
+
+enum log_level {
+    LOG_LEVEL_ERROR = 3,
+    LOG_LEVEL_WARNING = 4,
+    LOG_LEVEL_INFO = 6,
+    LOG_LEVEL_DEBUG = 7
+};
+
+/** Set once before threads start. */
+void log_setup(bool json, bool verbose, bool access);
+void log_line(enum log_level level, const char *format, ...) OCV_PRINTF(2, 3);
+
+/** One request, for the access log. Strings from clients are escaped. */
+struct log_request {
+    const char *peer;   /**< "127.0.0.1" or "unix" */
+    const char *method; /**< as sent */
+    const char *url;    /**< without query secrets: nothing of ours carries one */
+    const char *user_agent;
+    unsigned status;
+    enum outcome outcome;
+    const char *label; /**< chosen variant, or NULL */
+    int64_t bytes, us;
+};
+void log_request(const struct log_request *request);
+
+#endif

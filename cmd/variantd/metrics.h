@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counters that any thread raises and /metrics prints (Prometheus text format 0.0.4). */
+#ifndef VARIANTD_METRICS_H
+#define VARIANTD_METRICS_H
+
+#include "ocivariant.h"
+
+#include <stdint.h>
+
+/** How a request on the mirror ended. Labels of variantd_requests_total; append only. */
+enum outcome {
+    OUTCOME_VARIANT,  /**< a tag with variants: the chosen child */
+    OUTCOME_ORDINARY, /**< a tag without variants */
+    OUTCOME_NO_FIT,   /**< nothing fits this node */
+    OUTCOME_PASSED,   /**< a proxy's answer from upstream, streamed */
+    OUTCOME_NOT_OURS, /**< a resolver's 404 for what it never answers */
+    OUTCOME_BASE,     /**< GET /v2/ */
+    OUTCOME_UNKNOWN_REGISTRY,
+    OUTCOME_DENIED,   /**< upstream 401, 403, or content that only the daemon may read */
+    OUTCOME_MISSING,  /**< upstream 404, or a child that is missing or of another size */
+    OUTCOME_UPSTREAM, /**< upstream fault: 502 */
+    OUTCOME_TIMEOUT,  /**< no answer within 3 s: 504 */
+    OUTCOME_BAD_REQUEST,
+    OUTCOME_WRITE,       /**< 405 */
+    OUTCOME_BUSY,        /**< a limit of ours: 503 or 502 */
+    OUTCOME_CLIENT_GONE, /**< the client left before the end */
+    OUTCOME_COUNT
+};
+
+struct metrics;
+int metrics_new(struct metrics **out, struct ocv_error *err) OCV_WARN_UNUSED;
+void metrics_free(struct metrics *metrics);
+const char *metrics_outcome_name(enum outcome outcome);
+/** One request has ended after `us` microseconds having sent `bytes` of body. */
+void metrics_request(struct metrics *metrics, enum outcome outcome, int64_t us, int64_t bytes);
+/** A variant was announced. Labels are bounded: past 256 they count as "other". */
+void metrics_chosen(struct metrics *metrics, const char *label);
+/** An upstream request failed; `kind`: "network", "denied", "data", "mismatch", "http_5xx", ... */
+void metrics_upstream_error(struct metrics *metrics, const char *registry, const char *kind);
+/** Upstream requests done, by "head" "get" "blob" and what the memory saved ("remembered"). */
+void metrics_upstream(struct metrics *metrics, const char *what);
+/** Print everything. */
+int metrics_format(const struct metrics *metrics, struct ocv_buffer *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The resolving mirror (section 8 of the specification): what is answered to a request of the
+ * distribution API, for this node. */
+#ifndef VARIANTD_MIRROR_H
+#define VARIANTD_MIRROR_H
+
+#include "log.h"
+#include "node.h"
+
+#include <microhttpd.h>
+
+#define MIRROR_ANSWER_MS 3000 /**< a tag is answered by then: containerd waits for ever */
+
+struct mirror;
+/** `settings`, `node` and `metrics` are borrowed and outlive the mirror. */
+int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,
+               struct mirror **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** No request may be running. */
+void mirror_free(struct mirror *mirror);
+/** libmicrohttpd's access handler and completion handler; `cls` is the mirror. Never block. */
+enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **request);
+void mirror_completed(void *cls, struct MHD_Connection *connection, void **request,
+                      enum MHD_RequestTerminationCode why);
+/** Before a stop: answer no new request, let running ones end. True when none is left. */
+bool mirror_idle(const struct mirror *mirror);
+
+/** What a reference means on this node, for /v1/resolve: the decision's JSON (section 6). Blocks;
+ *  call it from a thread of its own. `trusted`: the peer may learn what the daemon's credentials
+ *  can read. */
+int mirror_resolve(struct mirror *mirror, const char *reference, bool trusted,
+                   struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the daemon was told: configuration files and flags (never OCV_* variables: a daemon's
+ * environment is nobody's interface), checked once and then read only. A reload makes a new one. */
+#ifndef VARIANTD_SETTINGS_H
+#define VARIANTD_SETTINGS_H
+
+#include "ocivariant-registry.h"
+#include "ocivariant.h"
+
+#include <stdint.h>
+
+#define SETTINGS_UPSTREAMS_MAX 256u /**< registries that may be contacted */
+
+enum mode { MODE_AUTO, MODE_RESOLVER, MODE_PROXY };
+
+/** A registry, or a folder with an OCI layout, that requests may be sent to. */
+struct upstream {
+    const char *name;    /**< as in references and `?ns=`: "docker.io", "registry:5000" */
+    const char *segment; /**< the same as first component of a path: "registry--5000" */
+    const char *layout;  /**< folder that stands in for it, or NULL */
+};
+
+struct settings {
+    struct ocv_config *config; /**< owned; the registry client reads TLS and URLs from it */
+    enum mode mode;
+    char *listen_address; /**< "127.0.0.1:5050", "[::1]:5050" */
+    char *socket_path;
+    char *metrics_listen; /**< metrics on TCP, too, or NULL */
+    char *profile_file;   /**< --profile: never probed, or NULL */
+    char *authfile;       /**< `credentials`: the daemon's own docker config, or NULL: none */
+    bool serve_private;   /**< a GET may answer with what needed the daemon's credentials */
+    bool tag_rules;
+    bool log_json; /**< access log and messages as JSON lines */
+    bool access_log;
+    int64_t tag_ttl_ms;         /**< 0: every pull asks upstream */
+    int64_t probe_interval_ms;  /**< 0: only on events */
+    struct upstream *upstreams; /**< the first is the default one where there is a default */
+    size_t n_upstreams;
+    const struct upstream *default_upstream; /**< for a path that names none, or NULL */
+};
+
+/** The upstream of that name; "index.docker.io" and "registry-1.docker.io" are "docker.io". NULL:
+ *  not configured, so never contacted. */
+const struct upstream *settings_upstream(const struct settings *settings, const char *name);
+/** The one whose `segment` it is, or NULL. */
+const struct upstream *settings_segment(const struct settings *settings, const char *segment,
+                                        size_t len);
+
+#endif
