@@ -25,6 +25,9 @@ static const char *const keys[] = {
     "probe_interval",
     "serve_private",
     "credentials",
+    "metrics_listen",
+    "log",
+    "access_log",
     "policy",
     "fail",
     "allow",
@@ -123,8 +126,6 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
         ocv_strings_clear(&c->namespace_priority);
     else if (!strcmp(key, "disable"))
         ocv_strings_clear(&c->disable);
-    else if (!strcmp(key, "credentials"))
-        ocv_strings_clear(&c->credentials);
     else if (!strcmp(key, "allow"))
         ocv_strings_clear(&c->allow);
     else if (!strcmp(key, "device_policy"))
@@ -193,8 +194,7 @@ int ocv_config_add(struct ocv_config *c, const char *key, const char *text, stru
             return bad_namespace(err, text);
         return ocv_strings_add(&c->namespace_priority, text, strlen(text), err);
     }
-    struct ocv_strings *list = !strcmp(key, "allow") ? &c->allow : &c->credentials;
-    return ocv_strings_add(list, text, strlen(text), err);
+    return ocv_strings_add(&c->allow, text, strlen(text), err);
 }
 
 int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text,
@@ -282,7 +282,8 @@ static const struct {
 } scalars[] = {
     {"tag_rules", {"on", "off"}},           {"mode", {"auto", "resolver", "proxy"}},
     {"policy", {"enforce", "warn", "off"}}, {"fail", {"open", "closed"}},
-    {"serve_private", {"true", "false"}},
+    {"serve_private", {"true", "false"}},   {"log", {"text", "json"}},
+    {"access_log", {"on", "off"}},
 };
 
 int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *text,

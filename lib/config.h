@@ -50,7 +50,6 @@ struct ocv_config {
     size_t n_overrides;
     struct ocv_registry_setting *registries;
     size_t n_registries;
-    struct ocv_strings credentials;
     struct ocv_strings allow;
     struct ocv_scalar *scalars;
     size_t n_scalars;

@@ -83,7 +83,7 @@ static int set_list(struct ocv_config *c, const char *key, const char *text, str
 
 enum ocv_key_shape ocv_config_shape(const char *key)
 {
-    static const char *const lists[] = {"namespace_priority", "disable", "credentials", "allow"};
+    static const char *const lists[] = {"namespace_priority", "disable", "allow"};
     static const char *const maps[] = {"device_policy", "devices", "override"};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         if (!strcmp(lists[i], key))

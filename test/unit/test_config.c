@@ -27,7 +27,7 @@ static const char every_key[] = "namespace_priority: [nvidia, x86_64]\n"
                                 "  other:\n"
                                 "tag_rules: off\nto: podman\nlisten: 127.0.0.1:5050\n"
                                 "socket: /run/s\nmode: proxy\ntag_ttl: 60\nprobe_interval: 10m\n"
-                                "serve_private: true\ncredentials: [/etc/a.json]\n"
+                                "serve_private: true\ncredentials: /etc/a.json\n"
                                 "policy: warn\nfail: closed\nallow: ['r/*', pause]\n";
 
 START_TEST(test_every_key)
@@ -61,7 +61,7 @@ START_TEST(test_every_key)
     ck_assert_str_eq(ocv_config_get(c, "mode"), "proxy");
     ck_assert_ptr_null(ocv_config_get(c, "unset"));
     ck_assert_uint_eq(c->allow.count, 2);
-    ck_assert_uint_eq(c->credentials.count, 1);
+    ck_assert_str_eq(ocv_config_get(c, "credentials"), "/etc/a.json");
 }
 END_TEST
 
