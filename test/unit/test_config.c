@@ -28,6 +28,7 @@ static const char every_key[] = "namespace_priority: [nvidia, x86_64]\n"
                                 "tag_rules: off\nto: podman\nlisten: 127.0.0.1:5050\n"
                                 "socket: /run/s\nmode: proxy\ntag_ttl: 60\nprobe_interval: 10m\n"
                                 "serve_private: true\ncredentials: /etc/a.json\n"
+                                "metrics_listen: 127.0.0.1:9100\nlog: json\naccess_log: on\n"
                                 "policy: warn\nfail: closed\nallow: ['r/*', pause]\n";
 
 START_TEST(test_every_key)
