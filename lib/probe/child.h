@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Running what could crash, hang or never stop printing: executable providers, and the programs of
  * this project that open a vendor's library. Always another program, never a bare fork: the caller
- * may be a daemon with threads, and whatever lock they hold would stay held in the copy. */
+ * may be a daemon with threads, and whatever lock they hold would stay held in the copy.
+ *
+ * What such a program sees: stdin is /dev/null, the folder is the caller's, the environment is PATH
+ * (the system's folders), LANG=C, LC_ALL=C and, where the caller has it, LD_LIBRARY_PATH (vendors'
+ * libraries lie in many places). Nothing else is passed on, OCV_* neither: whoever runs a program
+ * says what it has to know in its arguments, so that a daemon that ignores OCV_* does so in its
+ * children, too. */
 #ifndef OCV_CHILD_H
 #define OCV_CHILD_H
 
 #include "ocivariant.h"
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #define OCV_CHILD_TIMEOUT_MS 2000u                   /**< default time limit */
 #define OCV_CHILD_OUTPUT_MAX (1024u * 1024)          /**< bytes a provider may print */
 #define OCV_CHILD_MEMORY_MAX (4096ull * 1024 * 1024) /**< address space; NVML maps a lot */
+#define OCV_CHILD_FILE_MAX (1024u * 1024)            /**< bytes of a file it writes */
+#define OCV_CHILD_FILES_MAX 256u                     /**< descriptors it may have open */
 
 struct ocv_child_limits {
     unsigned timeout_ms; /**< 0: the default */
@@ -21,12 +30,42 @@ struct ocv_child_limits {
 
 /** Run `path` with arguments `argv` (argv[0] included, NULL at the end) without shell, stdin from
  *  /dev/null, no new privileges, resource limits, no descriptor of ours, in a process group of its
- *  own that is killed when the time is over. Its stdout is appended to `out`; the first line of its
- *  stderr goes into the message when it fails. Not executable or gone: OCV_ERR_NOT_FOUND; late,
- *  killed, exit status not 0, too much output: OCV_ERR_IO with the reason ("did not answer within
- *  2 s", "killed by signal 11 (Segmentation fault)", "printed more than 1048576 bytes", "exit
- * status 3: ..."). Thread-safe; leaves no process and no descriptor behind. */
+ *  own that is killed when it exits or the time is over. Its stdout is appended to `out`; the first
+ *  line of its stderr goes into the message when it fails. Not executable or gone:
+ *  OCV_ERR_NOT_FOUND; late, killed, exit status not 0, too much output: OCV_ERR_IO with the reason
+ *  ("did not answer within 2 s", "killed by signal 11 (Segmentation fault)", "printed more than
+ *  1048576 bytes", "exit status 3: ..."). Thread-safe; leaves no descriptor behind and no process,
+ *  but for one that made itself a session of its own, which is neither waited for nor listened to.
+ */
 int ocv_child_run(const char *path, const char *const argv[], const struct ocv_child_limits *limits,
                   struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** One of several programs that run at the same time. */
+struct ocv_child {
+    const char *path;
+    const char *const *argv;
+    const struct ocv_child_limits *limits; /**< NULL: the defaults */
+    struct ocv_buffer *out;
+    int status; /**< as ocv_child_run returns it, with `error` */
+    struct ocv_error error;
+};
+
+/** Run them all at once, so that two that hang cost the time of one. What becomes of each stands in
+ *  its `status`. */
+void ocv_child_run_all(struct ocv_child *children, size_t n);
+
+/* ---- Starting (child_spawn.c) ---------------------------------------------------------------- */
+
+/** A program that was started. The caller closes the descriptors, kills the group and reaps. */
+struct ocv_child_process {
+    pid_t pid;
+    int out; /**< its stdout and stderr; reading them does not block */
+    int err;
+};
+
+/** Start it. `limits` has no zeroes. */
+int ocv_child_spawn(const char *path, const char *const argv[],
+                    const struct ocv_child_limits *limits, struct ocv_child_process *process,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

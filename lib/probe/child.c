@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Listening to programs that cannot be trusted to answer, to stop, or to be silent. Invariant: one
+ * loop serves all of them, no wait in it lasts past the next deadline, and a child is reaped only
+ * after its group was killed: until then its number cannot name anybody else. */
+#include "child.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STDERR_KEPT 256 /* bytes of stderr, of which one line is shown */
+#define TICK_MS 10      /* how often to look where pidfd_open(2) is missing (Linux before 5.3) */
+#define DRAIN_READS 64  /* of 16 KiB: all that a pipe holds */
+
+enum outcome { RUNNING, EXITED, LATE, VERBOSE, BROKEN };
+
+struct running {
+    struct ocv_child *child;
+    struct ocv_child_limits limits;
+    struct ocv_child_process process;
+    int pidfd;
+    int64_t deadline; /* ms of the monotonic clock */
+    size_t before;    /* bytes that were in child->out */
+    char words[STDERR_KEPT];
+    size_t n_words;
+    enum outcome outcome;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* ---- one child --------------------------------------------------------------------------------
+ */
+
+static void begin(struct running *r, struct ocv_child *child)
+{
+    const struct ocv_child_limits *asked = child->limits;
+    *r = (struct running){.child = child, .pidfd = -1, .before = child->out->len};
+    r->process = (struct ocv_child_process){.pid = -1, .out = -1, .err = -1};
+    r->limits.timeout_ms = asked && asked->timeout_ms ? asked->timeout_ms : OCV_CHILD_TIMEOUT_MS;
+    r->limits.output_max = asked && asked->output_max ? asked->output_max : OCV_CHILD_OUTPUT_MAX;
+    r->limits.memory_max =
+        asked && asked->memory_max ? asked->memory_max : (size_t)OCV_CHILD_MEMORY_MAX;
+    child->error = (struct ocv_error){0};
+    r->deadline = now_ms() + r->limits.timeout_ms;
+    child->status =
+        ocv_child_spawn(child->path, child->argv, &r->limits, &r->process, &child->error);
+    r->outcome = child->status < 0 ? BROKEN : RUNNING;
+    if (r->outcome == RUNNING)
+        r->pidfd = (int)syscall(SYS_pidfd_open, r->process.pid, 0);
+}
+
+/* Take what was printed. */
+static void keep(struct running *r, bool is_out, const char *bytes, size_t n)
+{
+    struct ocv_child *child = r->child;
+    if (!is_out) {
+        size_t room = sizeof(r->words) - r->n_words;
+        memcpy(r->words + r->n_words, bytes, n < room ? n : room);
+        r->n_words += n < room ? n : room;
+    } else if (n > r->limits.output_max - (child->out->len - r->before)) {
+        r->outcome = VERBOSE;
+    } else {
+        child->status = ocv_buffer_append(child->out, bytes, n, &child->error);
+        if (child->status < 0)
+            r->outcome = BROKEN;
+    }
+}
+
+/* One read; false when there is nothing more to be had now. */
+static bool listen_once(struct running *r, int *fd)
+{
+    char block[16384];
+    if (*fd < 0)
+        return false;
+    ssize_t n = read(*fd, block, sizeof(block));
+    if (n > 0)
+        keep(r, fd == &r->process.out, block, (size_t)n);
+    else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+        close_fd(fd);
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/* True if it ended; it stays a zombie. Somebody else may have reaped it, too. */
+static bool ended(const struct running *r)
+{
+    siginfo_t info = {0};
+    int status = waitid(P_PID, (id_t)r->process.pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    return status < 0 ? errno == ECHILD : info.si_pid != 0;
+}
+
+static void look(struct running *r)
+{
+    listen_once(r, &r->process.out);
+    if (r->outcome == RUNNING)
+        listen_once(r, &r->process.err);
+    if (r->outcome == RUNNING && ended(r))
+        r->outcome = EXITED;
+    else if (r->outcome == RUNNING && now_ms() >= r->deadline)
+        r->outcome = LATE;
+}
+
+/* Set the error of a child that ended by itself. `state` as waitpid(2) gives it. */
+static int judge_exit(struct running *r, int state)
+{
+    struct ocv_error *err = &r->child->error;
+    char line[STDERR_KEPT + 1];
+    size_t skip = 0, len = 0;
+    while (skip < r->n_words && strchr(" \t\r\n", r->words[skip]))
+        skip++;
+    while (skip + len < r->n_words && !strchr("\r\n", r->words[skip + len]))
+        len++;
+    memcpy(line, r->words + skip, len);
+    line[len] = '\0';
+    if (WIFSIGNALED(state))
+        return ocv_error_set(err, OCV_ERR_IO, "killed by signal %d (%s)%s%s", WTERMSIG(state),
+                             strsignal(WTERMSIG(state)), len ? ": " : "", line);
+    if (WEXITSTATUS(state) != 0)
+        return ocv_error_set(err, OCV_ERR_IO, "exit status %d%s%s", WEXITSTATUS(state),
+                             len ? ": " : "", line);
+    return OCV_OK;
+}
+
+static int judge(struct running *r, int state)
+{
+    struct ocv_error *err = &r->child->error;
+    unsigned ms = r->limits.timeout_ms;
+    if (r->outcome == LATE)
+        return ocv_error_set(err, OCV_ERR_IO, "did not answer within %u %s",
+                             ms % 1000 ? ms : ms / 1000, ms % 1000 ? "ms" : "s");
+    if (r->outcome == VERBOSE)
+        return ocv_error_set(err, OCV_ERR_IO, "printed more than %zu bytes", r->limits.output_max);
+    return r->outcome == BROKEN ? r->child->status : judge_exit(r, state);
+}
+
+/* Kill what is left of its group, hear what still stands in the pipes, reap. */
+static void finish(struct running *r)
+{
+    int state = 0;
+    if (r->process.pid > 0) {
+        kill(-r->process.pid, SIGKILL);
+        for (int i = 0; r->outcome == EXITED && i < DRAIN_READS; i++)
+            if (!listen_once(r, &r->process.out))
+                break;
+        for (int i = 0; r->outcome == EXITED && i < DRAIN_READS; i++)
+            if (!listen_once(r, &r->process.err))
+                break;
+        while (waitpid(r->process.pid, &state, 0) < 0 && errno == EINTR)
+            ;
+        r->child->status = judge(r, state);
+    }
+    if (r->child->status < 0 && r->child->out->data) { /* half an answer is none */
+        r->child->out->len = r->before;
+        r->child->out->data[r->before] = '\0';
+    }
+    close_fd(&r->process.out);
+    close_fd(&r->process.err);
+    close_fd(&r->pidfd);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------
+ */
+
+static size_t watch(const struct running *r, struct pollfd *fds, size_t n, int *timeout)
+{
+    int64_t left = r->deadline - now_ms();
+    int wait = left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+    if (r->pidfd < 0 && wait > TICK_MS)
+        wait = TICK_MS;
+    if (*timeout < 0 || wait < *timeout)
+        *timeout = wait;
+    const int all[] = {r->process.out, r->process.err, r->pidfd};
+    for (size_t i = 0; i < 3; i++) /* a negative descriptor is passed over by poll(2) */
+        fds[n++] = (struct pollfd){.fd = all[i], .events = POLLIN};
+    return n;
+}
+
+static void serve(struct running *all, size_t n, struct pollfd *fds)
+{
+    for (;;) {
+        size_t n_fds = 0;
+        int timeout = -1;
+        for (size_t i = 0; i < n; i++)
+            if (all[i].outcome == RUNNING)
+                n_fds = watch(&all[i], fds, n_fds, &timeout);
+        if (n_fds == 0)
+            return;
+        poll(fds, (nfds_t)n_fds, timeout);
+        for (size_t i = 0; i < n; i++) {
+            if (all[i].outcome != RUNNING)
+                continue;
+            look(&all[i]);
+            if (all[i].outcome != RUNNING)
+                finish(&all[i]);
+        }
+    }
+}
+
+void ocv_child_run_all(struct ocv_child *children, size_t n)
+{
+    struct running *all = calloc(n ? n : 1, sizeof(*all));
+    struct pollfd *fds = calloc(n ? n : 1, 3 * sizeof(*fds));
+    for (size_t i = 0; i < n; i++) {
+        if (!all || !fds) {
+            children[i].status = ocv_error_nomem(&children[i].error);
+            continue;
+        }
+        begin(&all[i], &children[i]);
+    }
+    if (all && fds)
+        serve(all, n, fds);
+    free(all);
+    free(fds);
+}
+
+int ocv_child_run(const char *path, const char *const argv[], const struct ocv_child_limits *limits,
+                  struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct ocv_child child = {.path = path, .argv = argv, .limits = limits, .out = out};
+    ocv_child_run_all(&child, 1);
+    if (child.status < 0 && err)
+        *err = child.error;
+    return child.status;
+}
