@@ -29,5 +29,7 @@ struct log_request {
     int64_t bytes, us;
 };
 void log_request(const struct log_request *request);
+/** Is there an access log? Saves the work of filling a request. */
+bool log_wants_requests(void);
 
 #endif

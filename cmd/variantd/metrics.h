@@ -39,8 +39,12 @@ void metrics_chosen(struct metrics *metrics, const char *label);
 void metrics_upstream_error(struct metrics *metrics, const char *registry, const char *kind);
 /** Upstream requests done, by "head" "get" "blob" and what the memory saved ("remembered"). */
 void metrics_upstream(struct metrics *metrics, const char *what);
+/** The node was probed at `now_ms` (monotonic) in `took_ms`. */
+void metrics_probe(struct metrics *metrics, int64_t now_ms, int64_t took_ms, bool changed);
+/** A provider failed in a probe. */
+void metrics_provider_failed(struct metrics *metrics, const char *provider);
 /** Print everything. */
-int metrics_format(const struct metrics *metrics, struct ocv_buffer *out,
+int metrics_format(struct metrics *metrics, int64_t now_ms, struct ocv_buffer *out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

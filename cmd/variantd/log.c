@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "log.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 4096 /* a longer line is cut: clients choose the text of some */
+
+/* Written once by log_setup before there are threads. */
+static struct {
+    bool json, verbose, access, journal;
+} settings;
+
+void log_setup(bool json, bool verbose, bool access)
+{
+    settings.json = json;
+    settings.verbose = verbose;
+    settings.access = access;
+    settings.journal = getenv("JOURNAL_STREAM") != NULL;
+}
+
+bool log_wants_requests(void)
+{
+    return settings.access;
+}
+
+static void write_line(const char *line, size_t len)
+{
+    /* a log that cannot be written is no reason to stop serving */
+    ssize_t written = write(STDERR_FILENO, line, len);
+    (void)written;
+}
+
+static void timestamp(char out[40])
+{
+    struct timespec now;
+    struct tm tm;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!gmtime_r(&now.tv_sec, &tm) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &tm)) {
+        out[0] = '\0';
+        return;
+    }
+    size_t len = strlen(out);
+    snprintf(out + len, 40 - len, ".%03ldZ", now.tv_nsec / 1000000);
+}
+
+/* Takes `object` over. */
+static void write_json(json_t *object)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+    json_decref(object);
+    size_t len = text ? strlen(text) : 0;
+    if (text) {
+        text[len] = '\n'; /* in place of the final NUL */
+        write_line(text, len + 1);
+    }
+    free(text);
+}
+
+static const char *level_name(enum log_level level)
+{
+    switch (level) {
+    case LOG_LEVEL_ERROR:
+        return "error";
+    case LOG_LEVEL_WARNING:
+        return "warning";
+    case LOG_LEVEL_INFO:
+        return "info";
+    case LOG_LEVEL_DEBUG:
+        break;
+    }
+    return "debug";
+}
+
+/* Control characters of a client's text must not make lines or move a terminal's cursor. */
+static void clean(char *text)
+{
+    for (unsigned char *p = (unsigned char *)text; *p; p++)
+        if (*p < 0x20 || *p == 0x7f)
+            *p = '?';
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+    char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES + 32], now[40];
+    va_list args;
+    if (level == LOG_LEVEL_DEBUG && !settings.verbose)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    clean(text);
+    if (settings.json) {
+        timestamp(now);
+        write_json(json_pack("{s:s, s:s, s:s%}", "time", now, "level", level_name(level), "message",
+                             text, strlen(text)));
+        return;
+    }
+    int len = settings.journal ? snprintf(line, sizeof(line), "<%d>%s\n", (int)level, text)
+                               : snprintf(line, sizeof(line), "variantd: %s%s\n",
+                                          level <= LOG_LEVEL_WARNING
+                                              ? level == LOG_LEVEL_ERROR ? "" : "warning: "
+                                              : "",
+                                          text);
+    if (len > 0)
+        write_line(line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+}
+
+/* A quoted field: what a client sent, without quotes, backslashes and control characters. */
+static const char *field(const char *text, char *out, size_t size)
+{
+    size_t n = 0;
+    for (const char *p = text ? text : "-"; *p && n + 1 < size; p++)
+        out[n++] = (unsigned char)*p < 0x20 || *p == 0x7f || *p == '"' || *p == '\\' ? '?' : *p;
+    out[n] = '\0';
+    return out;
+}
+
+void log_request(const struct log_request *r)
+{
+    char now[40], url[1024], agent[256], method[32], line[LINE_MAX_BYTES];
+    if (!settings.access)
+        return;
+    timestamp(now);
+    field(r->url, url, sizeof(url));
+    field(r->user_agent, agent, sizeof(agent));
+    field(r->method, method, sizeof(method));
+    if (settings.json) {
+        write_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s?, s:I, s:f, s:s}", "time",
+                             now, "level", "info", "peer", r->peer, "method", method, "url", url,
+                             "status", (int)r->status, "outcome", metrics_outcome_name(r->outcome),
+                             "label", r->label, "bytes", (json_int_t)r->bytes, "ms",
+                             (double)r->us / 1000.0, "agent", agent));
+        return;
+    }
+    int len =
+        snprintf(line, sizeof(line), "%s %s \"%s %s\" %u %s %s %lld %.3fms \"%s\"\n", now, r->peer,
+                 method, url, r->status, metrics_outcome_name(r->outcome),
+                 r->label ? r->label : "-", (long long)r->bytes, (double)r->us / 1000.0, agent);
+    if (len > 0)
+        write_line(line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+}

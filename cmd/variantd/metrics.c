@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counters are relaxed atomics; names that come from outside (labels, registries) stand in small
+ * tables behind a lock, bounded so that nobody can make the page grow. */
+#include "metrics.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_MAX 256 /* distinct values of a label; the rest counts as "other" */
+#define NAME_BYTES 128
+
+static const char *const outcome_names[OUTCOME_COUNT] = {
+    [OUTCOME_VARIANT] = "variant",
+    [OUTCOME_ORDINARY] = "ordinary",
+    [OUTCOME_NO_FIT] = "no_fit",
+    [OUTCOME_PASSED] = "passed",
+    [OUTCOME_NOT_OURS] = "not_ours",
+    [OUTCOME_BASE] = "base",
+    [OUTCOME_UNKNOWN_REGISTRY] = "unknown_registry",
+    [OUTCOME_DENIED] = "denied",
+    [OUTCOME_MISSING] = "missing",
+    [OUTCOME_UPSTREAM] = "upstream_error",
+    [OUTCOME_TIMEOUT] = "timeout",
+    [OUTCOME_BAD_REQUEST] = "bad_request",
+    [OUTCOME_WRITE] = "write",
+    [OUTCOME_BUSY] = "busy",
+    [OUTCOME_CLIENT_GONE] = "client_gone",
+};
+
+/* Upper bounds of the histogram, microseconds and as Prometheus prints them. */
+static const struct {
+    int64_t us;
+    const char *le;
+} buckets[] = {
+    {100, "0.0001"},  {250, "0.00025"},   {500, "0.0005"},  {1000, "0.001"}, {2500, "0.0025"},
+    {5000, "0.005"},  {10000, "0.01"},    {25000, "0.025"}, {50000, "0.05"}, {100000, "0.1"},
+    {250000, "0.25"}, {500000, "0.5"},    {1000000, "1"},   {3000000, "3"},  {10000000, "10"},
+    {60000000, "60"}, {600000000, "600"},
+};
+#define N_BUCKETS (sizeof(buckets) / sizeof(*buckets))
+
+/* A counter with one or two labels of free text. */
+struct named {
+    char first[NAME_BYTES], second[NAME_BYTES];
+    uint64_t count;
+};
+
+struct family {
+    struct named items[NAMES_MAX + 1];
+    size_t n;
+};
+
+struct metrics {
+    atomic_uint_fast64_t outcomes[OUTCOME_COUNT];
+    atomic_uint_fast64_t bytes;
+    atomic_uint_fast64_t latency[N_BUCKETS + 1];
+    atomic_uint_fast64_t latency_us;
+    atomic_int_fast64_t probed_at_ms, probe_ms;
+    atomic_uint_fast64_t probes, profile_changes;
+    pthread_mutex_t lock; /* what follows */
+    struct family chosen, errors, upstream, failures;
+};
+
+int metrics_new(struct metrics **out, struct ocv_error *err)
+{
+    struct metrics *m = calloc(1, sizeof(*m));
+    if (!m)
+        return ocv_error_nomem(err);
+    pthread_mutex_init(&m->lock, NULL);
+    *out = m;
+    return OCV_OK;
+}
+
+void metrics_free(struct metrics *m)
+{
+    if (!m)
+        return;
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+const char *metrics_outcome_name(enum outcome outcome)
+{
+    return outcome_names[outcome];
+}
+
+void metrics_request(struct metrics *m, enum outcome outcome, int64_t us, int64_t bytes)
+{
+    size_t i = 0;
+    while (i < N_BUCKETS && us > buckets[i].us)
+        i++;
+    atomic_fetch_add_explicit(&m->outcomes[outcome], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->latency[i], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->latency_us, (uint64_t)(us > 0 ? us : 0), memory_order_relaxed);
+    if (bytes > 0)
+        atomic_fetch_add_explicit(&m->bytes, (uint64_t)bytes, memory_order_relaxed);
+}
+
+static void copy_name(char out[NAME_BYTES], const char *text)
+{
+    size_t n = strnlen(text, NAME_BYTES - 1);
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
+static struct named *find(struct family *f, const char *first, const char *second)
+{
+    char a[NAME_BYTES], b[NAME_BYTES];
+    copy_name(a, first);
+    copy_name(b, second);
+    for (size_t i = 0; i < f->n; i++)
+        if (!strcmp(f->items[i].first, a) && !strcmp(f->items[i].second, b))
+            return &f->items[i];
+    if (f->n < NAMES_MAX) {
+        struct named *item = &f->items[f->n++];
+        memcpy(item->first, a, sizeof(a));
+        memcpy(item->second, b, sizeof(b));
+        return item;
+    }
+    struct named *other = &f->items[NAMES_MAX];
+    copy_name(other->first, "other");
+    copy_name(other->second, "other");
+    f->n = NAMES_MAX + 1;
+    return other;
+}
+
+static void raise_named(struct metrics *m, struct family *f, const char *first, const char *second)
+{
+    pthread_mutex_lock(&m->lock);
+    find(f, first, second)->count++;
+    pthread_mutex_unlock(&m->lock);
+}
+
+void metrics_chosen(struct metrics *m, const char *label)
+{
+    raise_named(m, &m->chosen, label ? label : "", "");
+}
+
+void metrics_upstream_error(struct metrics *m, const char *registry, const char *kind)
+{
+    raise_named(m, &m->errors, registry, kind);
+}
+
+void metrics_upstream(struct metrics *m, const char *what)
+{
+    raise_named(m, &m->upstream, what, "");
+}
+
+void metrics_probe(struct metrics *m, int64_t now_ms, int64_t took_ms, bool changed)
+{
+    atomic_store_explicit(&m->probed_at_ms, now_ms, memory_order_relaxed);
+    atomic_store_explicit(&m->probe_ms, took_ms, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->probes, 1, memory_order_relaxed);
+    if (changed)
+        atomic_fetch_add_explicit(&m->profile_changes, 1, memory_order_relaxed);
+}
+
+void metrics_provider_failed(struct metrics *m, const char *provider)
+{
+    raise_named(m, &m->failures, provider, "");
+}
+
+/* ---- printing ----------------------------------------------------------------------------------
+ */
+
+struct page {
+    struct ocv_buffer *out;
+    int status;
+    struct ocv_error *err;
+};
+
+#define PRINT(p, ...)                                                         \
+    do {                                                                      \
+        if ((p)->status == OCV_OK)                                            \
+            (p)->status = ocv_buffer_printf((p)->out, (p)->err, __VA_ARGS__); \
+    } while (0)
+
+static void head(struct page *p, const char *name, const char *type, const char *help)
+{
+    PRINT(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* A label's value: backslash, quote and newline are escaped (text format 0.0.4). */
+static void value(struct page *p, const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if (*c == '\\' || *c == '"')
+            PRINT(p, "\\%c", *c);
+        else if (*c == '\n')
+            PRINT(p, "\\n");
+        else
+            PRINT(p, "%c", *c);
+}
+
+static void print_family(struct page *p, const struct family *f, const char *name, const char *help,
+                         const char *first, const char *second)
+{
+    head(p, name, "counter", help);
+    for (size_t i = 0; i < f->n; i++) {
+        PRINT(p, "%s{%s=\"", name, first);
+        value(p, f->items[i].first);
+        if (second) {
+            PRINT(p, "\",%s=\"", second);
+            value(p, f->items[i].second);
+        }
+        PRINT(p, "\"} %llu\n", (unsigned long long)f->items[i].count);
+    }
+}
+
+static unsigned long long get(const atomic_uint_fast64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void print_requests(struct page *p, const struct metrics *m)
+{
+    unsigned long long total = 0;
+    head(p, "variantd_requests_total", "counter", "Requests on the mirror by outcome.");
+    for (size_t i = 0; i < OUTCOME_COUNT; i++)
+        PRINT(p, "variantd_requests_total{outcome=\"%s\"} %llu\n", outcome_names[i],
+              get(&m->outcomes[i]));
+    head(p, "variantd_request_duration_seconds", "histogram",
+         "Time from the request's head to the end of its answer.");
+    for (size_t i = 0; i <= N_BUCKETS; i++) {
+        total += get(&m->latency[i]);
+        PRINT(p, "variantd_request_duration_seconds_bucket{le=\"%s\"} %llu\n",
+              i < N_BUCKETS ? buckets[i].le : "+Inf", total);
+    }
+    PRINT(p, "variantd_request_duration_seconds_sum %.6f\n", (double)get(&m->latency_us) / 1e6);
+    PRINT(p, "variantd_request_duration_seconds_count %llu\n", total);
+    head(p, "variantd_sent_bytes_total", "counter", "Body bytes sent to clients.");
+    PRINT(p, "variantd_sent_bytes_total %llu\n", get(&m->bytes));
+}
+
+static void print_probes(struct page *p, const struct metrics *m, int64_t now_ms)
+{
+    int64_t at = atomic_load_explicit(&m->probed_at_ms, memory_order_relaxed);
+    int64_t took = atomic_load_explicit(&m->probe_ms, memory_order_relaxed);
+    head(p, "variantd_probe_age_seconds", "gauge", "Time since this node was last probed.");
+    PRINT(p, "variantd_probe_age_seconds %.3f\n", at ? (double)(now_ms - at) / 1e3 : 0.0);
+    head(p, "variantd_probe_duration_seconds", "gauge", "How long the last probe took.");
+    PRINT(p, "variantd_probe_duration_seconds %.3f\n", (double)took / 1e3);
+    head(p, "variantd_probes_total", "counter", "Probes of this node.");
+    PRINT(p, "variantd_probes_total %llu\n", get(&m->probes));
+    head(p, "variantd_profile_changes_total", "counter", "Probes that found another profile.");
+    PRINT(p, "variantd_profile_changes_total %llu\n", get(&m->profile_changes));
+}
+
+int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct page page = {out, OCV_OK, err}, *p = &page;
+    head(p, "variantd_build_info", "gauge", "Always 1; the version is the label.");
+    PRINT(p, "variantd_build_info{version=\"%s\"} 1\n", ocv_version());
+    print_requests(p, m);
+    print_probes(p, m, now_ms);
+    pthread_mutex_lock(&m->lock);
+    print_family(p, &m->chosen, "variantd_chosen_total", "Variants announced, by label.", "label",
+                 NULL);
+    print_family(p, &m->upstream, "variantd_upstream_requests_total",
+                 "Requests to upstream registries, and those the memory saved.", "what", NULL);
+    print_family(p, &m->errors, "variantd_upstream_errors_total", "Upstream requests that failed.",
+                 "registry", "kind");
+    print_family(p, &m->failures, "variantd_provider_failures_total",
+                 "Probes in which a provider failed.", "provider", NULL);
+    pthread_mutex_unlock(&m->lock);
+    return page.status;
+}
