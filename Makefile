@@ -9,6 +9,7 @@ BUILD    ?= build
 PREFIX   ?= /usr/local
 LIBDIR   ?= $(PREFIX)/lib
 DATADIR  ?= $(PREFIX)/share/ocivariant
+LIBEXECDIR ?= $(PREFIX)/libexec/ocivariant
 CC       ?= cc
 OPT      ?= -O2 -g
 WERROR   ?= -Werror
@@ -40,17 +41,23 @@ PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl
+HELPERS    := $(BUILD)/libexec/nvml-query
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
-GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h
+GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h
 
 .PHONY: all
-all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(PC)
+all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC)
 
 # ---- generated --------------------------------------------------------------------------------
 # written only when it changes: PREFIX may be another one at `make install`
 $(BUILD)/gen/datadir.h: always
 	@mkdir -p $(@D)
 	@echo '#define OCV_DEFAULT_DATADIR "$(DATADIR)"' > $@.tmp
+	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
+
+$(BUILD)/gen/libexecdir.h: always
+	@mkdir -p $(@D)
+	@echo '#define OCV_DEFAULT_LIBEXECDIR "$(LIBEXECDIR)"' > $@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
 
 $(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
@@ -102,6 +109,11 @@ endef
 $(eval $(call program,vpull))
 $(eval $(call program,variantctl))
 
+# ---- helpers: what opens a vendor's library, run by the probe in a process of its own -----------
+$(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl -lpthread
+
 # demo, check, lint, fuzz, bench
 .PHONY: demo check lint fuzz bench bench-quick
 include test/test.mk
@@ -112,6 +124,8 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include \
 	    $(DESTDIR)$(DATADIR)/schema $(DESTDIR)$(PREFIX)/lib/docker/cli-plugins
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(LIBEXECDIR)
+	install -m 755 $(HELPERS) $(DESTDIR)$(LIBEXECDIR)
 	ln -sf ../../../bin/vpull $(DESTDIR)$(PREFIX)/lib/docker/cli-plugins/docker-vpull
 	cp -P $(foreach s,$(SHARED),$(s) $(s).$(ABI) $(s).$(VERSION)) $(DESTDIR)$(LIBDIR)
 	install -m 644 $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(DESTDIR)$(LIBDIR)

@@ -31,6 +31,10 @@ $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(CORE_A)
 $(BUILD)/test/tools/cpuprobe: $(BUILD)/test/tools/cpuprobe.o $(PROBE_A) $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
 
+# a stand-in for NVIDIA's libraries, linked as both by the tests
+$(BUILD)/test/tools/fake_nvml: $(BUILD)/test/tools/fake_nvml.o
+	$(CC) -shared -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl
+
 # needs CC=clang SAN=fuzz: the driver's main comes with -fsanitize=fuzzer
 $(BUILD)/test/fuzz/%: $(BUILD)/test/fuzz/%.o $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The questions to CUDA's own library, where NVML is missing or does not know the GPU: Jetson, WSL2
+ * with only a part of the driver. cuInit makes no context. Declarations after the documentation of
+ * the CUDA driver API. */
+#include "query.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ATTRIBUTE_INTEGRATED 18 /* CUdevice_attribute */
+#define ATTRIBUTE_MAJOR 75
+#define ATTRIBUTE_MINOR 76
+#define LIBRARY "libcuda.so.1"
+
+struct libcuda {
+    struct query *query;
+    void *library;
+};
+
+/* CUresult; the library's own function for it needs no initialisation, but may be missing. */
+static bool check(struct libcuda *cuda, json_t *object, const char *call, int code)
+{
+    const char *name = NULL;
+    query_call(cuda->query, NULL);
+    if (code == 0)
+        return true;
+    int (*describe)(int, const char **) = dlsym(cuda->library, "cuGetErrorName");
+    if (describe)
+        describe(code, &name);
+    query_error(cuda->query, object, call, code, name ? name : "UNKNOWN");
+    return false;
+}
+
+static void *enter(struct libcuda *cuda, const char *name)
+{
+    void *function = dlsym(cuda->library, name);
+    query_call(cuda->query, function ? name : NULL);
+    return function;
+}
+
+static bool get_attribute(struct libcuda *cuda, json_t *object, int device, int attribute, int *out)
+{
+    int (*function)(int *, int, int) = enter(cuda, "cuDeviceGetAttribute");
+    return function &&
+           check(cuda, object, "cuDeviceGetAttribute", function(out, attribute, device));
+}
+
+static void get_text(struct libcuda *cuda, json_t *object, int device, const char *name,
+                     const char *key)
+{
+    char text[QUERY_TEXT_MAX] = "";
+    int (*function)(char *, int, int) = enter(cuda, name);
+    if (!function || !check(cuda, object, name, function(text, sizeof(text), device)))
+        return;
+    text[sizeof(text) - 1] = '\0';
+    query_text(cuda->query, object, key, text);
+}
+
+static void get_uuid(struct libcuda *cuda, json_t *object, int device)
+{
+    unsigned char uuid[16] = {0};
+    char text[QUERY_TEXT_MAX] = "GPU-";
+    size_t at = strlen(text);
+    int (*function)(unsigned char *, int) = enter(cuda, "cuDeviceGetUuid");
+    if (!function || !check(cuda, object, "cuDeviceGetUuid", function(uuid, device)))
+        return;
+    for (size_t i = 0; i < sizeof(uuid); i++) {
+        bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+        at += (size_t)snprintf(text + at, sizeof(text) - at, dash ? "-%02x" : "%02x", uuid[i]);
+    }
+    query_text(cuda->query, object, "uuid", text);
+}
+
+static void ask_device(struct libcuda *cuda, json_t *object, int index)
+{
+    int device = 0, major = 0, minor = 0, integrated = 0;
+    size_t memory = 0;
+    int (*get)(int *, int) = enter(cuda, "cuDeviceGet");
+    if (!get || !check(cuda, object, "cuDeviceGet", get(&device, index)))
+        return;
+    if (get_attribute(cuda, object, device, ATTRIBUTE_MAJOR, &major) &&
+        get_attribute(cuda, object, device, ATTRIBUTE_MINOR, &minor))
+        query_set(cuda->query, object, "capability", json_pack("[i, i]", major, minor));
+    get_text(cuda, object, device, "cuDeviceGetPCIBusId", "bus_id");
+    get_text(cuda, object, device, "cuDeviceGetName", "name");
+    get_uuid(cuda, object, device);
+    if (get_attribute(cuda, object, device, ATTRIBUTE_INTEGRATED, &integrated))
+        query_set(cuda->query, object, "integrated", json_boolean(integrated == 1));
+    int (*total)(size_t *, int) = enter(cuda, "cuDeviceTotalMem_v2");
+    if (total && check(cuda, object, "cuDeviceTotalMem_v2", total(&memory, device)) &&
+        memory <= INT64_MAX)
+        query_set(cuda->query, object, "memory", json_integer((json_int_t)memory));
+}
+
+void libcuda_ask(struct query *query)
+{
+    struct libcuda cuda = {.query = query, .library = query_open(query, LIBRARY)};
+    json_t *root = query->root;
+    int number = 0, n = 0;
+    if (!cuda.library)
+        return;
+    int (*version)(int *) = enter(&cuda, "cuDriverGetVersion");
+    if (version && check(&cuda, root, "cuDriverGetVersion", version(&number)) &&
+        !json_object_get(root, "cuda"))
+        query_set(query, root, "cuda", json_integer(number));
+    int (*init)(unsigned) = enter(&cuda, "cuInit");
+    if (!init || !check(&cuda, root, "cuInit", init(0)))
+        return;
+    int (*count)(int *) = enter(&cuda, "cuDeviceGetCount");
+    if (!count || !check(&cuda, root, "cuDeviceGetCount", count(&n)) || n <= 0)
+        return;
+    query_set(query, root, "library", json_string("libcuda"));
+    query_set(query, root, "count", json_integer(n));
+    query_set(query, root, "devices", json_array()); /* NVML's knew no capability */
+    for (int i = 0; i < n && i < (int)QUERY_DEVICES_MAX; i++) {
+        json_t *object = query_append(query, root, "devices");
+        query_set(query, object, "index", json_integer(i));
+        ask_device(&cuda, object, i);
+    }
+}
+
+void libcuda_locate(struct query *query)
+{
+    struct link_map *map = NULL;
+    char *path = NULL;
+    void *library = query_open(query, LIBRARY);
+    if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
+        path = realpath(map->l_name, NULL);
+    if (path)
+        query_text(query, query->root, "cuda_library", path);
+    free(path);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The questions to NVML. Declarations are written after NVIDIA's documentation of NVML's interface,
+ * which keeps old entry points for ever; what a library lacks is reported as FUNCTION_NOT_FOUND.
+ * What every GPU must tell is asked first, for all of them: a call that hangs among the rest then
+ * costs the rest only. */
+#include "query.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FUNCTION_NOT_FOUND 13
+#define DRIVER_VERSION_MAX 80u /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
+
+/* nvmlReturn_t */
+static const char *const names[] = {
+    [0] = "SUCCESS",
+    [1] = "UNINITIALIZED",
+    [2] = "INVALID_ARGUMENT",
+    [3] = "NOT_SUPPORTED",
+    [4] = "NO_PERMISSION",
+    [5] = "ALREADY_INITIALIZED",
+    [6] = "NOT_FOUND",
+    [7] = "INSUFFICIENT_SIZE",
+    [8] = "INSUFFICIENT_POWER",
+    [9] = "DRIVER_NOT_LOADED",
+    [10] = "TIMEOUT",
+    [11] = "IRQ_ISSUE",
+    [12] = "LIBRARY_NOT_FOUND",
+    [13] = "FUNCTION_NOT_FOUND",
+    [14] = "CORRUPTED_INFOROM",
+    [15] = "GPU_IS_LOST",
+    [16] = "RESET_REQUIRED",
+    [17] = "OPERATING_SYSTEM",
+    [18] = "LIB_RM_VERSION_MISMATCH",
+    [19] = "IN_USE",
+    [20] = "MEMORY",
+    [21] = "NO_DATA",
+    [22] = "VGPU_ECC_NOT_SUPPORTED",
+    [23] = "INSUFFICIENT_RESOURCES",
+    [24] = "FREQ_NOT_SUPPORTED",
+    [25] = "ARGUMENT_VERSION_MISMATCH",
+    [26] = "DEPRECATED",
+    [27] = "NOT_READY",
+    [28] = "GPU_NOT_FOUND",
+    [29] = "INVALID_STATE",
+};
+
+/* nvmlGpuVirtualizationMode_t */
+static const char *const virtualizations[] = {"none", "passthrough", "vgpu", "host_vgpu",
+                                              "host_vsga"};
+
+typedef void *device_handle;
+
+struct memory { /* nvmlMemory_t */
+    unsigned long long total, free, used;
+};
+
+struct pci { /* nvmlPciInfo_t */
+    char bus_id_legacy[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char bus_id[32];
+};
+
+struct nvml {
+    struct query *query;
+    void *library;
+};
+
+static bool check(struct nvml *nvml, json_t *object, const char *name, int code)
+{
+    query_call(nvml->query, NULL);
+    if (code == 0)
+        return true;
+    bool known = code > 0 && (size_t)code < sizeof(names) / sizeof(*names);
+    query_error(nvml->query, object, name, code, known ? names[code] : "UNKNOWN");
+    return false;
+}
+
+/* The function, which counts as entered; NULL, noted, if the library has none. */
+static void *enter(struct nvml *nvml, json_t *object, const char *name)
+{
+    void *function = dlsym(nvml->library, name);
+    if (!function)
+        check(nvml, object, name, FUNCTION_NOT_FOUND);
+    else
+        query_call(nvml->query, name);
+    return function;
+}
+
+static bool get_unsigned(struct nvml *nvml, json_t *object, device_handle handle, const char *name,
+                         unsigned *out)
+{
+    int (*function)(device_handle, unsigned *) = enter(nvml, object, name);
+    return function && check(nvml, object, name, function(handle, out));
+}
+
+static void get_text(struct nvml *nvml, json_t *object, device_handle handle, const char *name,
+                     const char *key)
+{
+    char text[QUERY_TEXT_MAX] = "";
+    int (*function)(device_handle, char *, unsigned) = enter(nvml, object, name);
+    if (!function || !check(nvml, object, name, function(handle, text, sizeof(text))))
+        return;
+    text[sizeof(text) - 1] = '\0';
+    query_text(nvml->query, object, key, text);
+}
+
+static void get_memory(struct nvml *nvml, json_t *object, device_handle handle)
+{
+    static const char name[] = "nvmlDeviceGetMemoryInfo";
+    struct memory memory = {0};
+    int (*function)(device_handle, struct memory *) = enter(nvml, object, name);
+    if (function && check(nvml, object, name, function(handle, &memory)) &&
+        memory.total <= INT64_MAX)
+        query_set(nvml->query, object, "memory", json_integer((json_int_t)memory.total));
+}
+
+static bool get_handle(struct nvml *nvml, json_t *object, unsigned index, device_handle *out)
+{
+    static const char name[] = "nvmlDeviceGetHandleByIndex_v2";
+    int (*function)(unsigned, device_handle *) = enter(nvml, object, name);
+    return function && check(nvml, object, name, function(index, out)) && *out;
+}
+
+static void get_address(struct nvml *nvml, json_t *object, device_handle handle)
+{
+    static const char name[] = "nvmlDeviceGetPciInfo_v3";
+    struct pci pci;
+    memset(&pci, 0, sizeof(pci));
+    int (*function)(device_handle, struct pci *) = enter(nvml, object, name);
+    if (!function || !check(nvml, object, name, function(handle, &pci)))
+        return;
+    pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
+    query_text(nvml->query, object, "bus_id", pci.bus_id);
+}
+
+static bool get_capability(struct nvml *nvml, json_t *object, device_handle handle)
+{
+    static const char name[] = "nvmlDeviceGetCudaComputeCapability";
+    int major = 0, minor = 0;
+    int (*function)(device_handle, int *, int *) = enter(nvml, object, name);
+    if (!function || !check(nvml, object, name, function(handle, &major, &minor)))
+        return false;
+    query_set(nvml->query, object, "capability", json_pack("[i, i]", major, minor));
+    return true;
+}
+
+static bool get_instance(struct nvml *nvml, json_t *object, device_handle handle, unsigned index)
+{
+    static const char name[] = "nvmlDeviceGetMigDeviceHandleByIndex";
+    device_handle instance = NULL;
+    int (*function)(device_handle, unsigned, device_handle *) = enter(nvml, object, name);
+    if (!function)
+        return false;
+    int code = function(handle, index, &instance);
+    if (code == 6) { /* NOT_FOUND: this place is free */
+        query_call(nvml->query, NULL);
+        return true;
+    }
+    if (!check(nvml, object, name, code) || !instance)
+        return false;
+    json_t *found = query_append(nvml->query, object, "mig_devices");
+    get_text(nvml, found, instance, "nvmlDeviceGetUUID", "uuid");
+    get_text(nvml, found, instance, "nvmlDeviceGetName", "name");
+    get_memory(nvml, found, instance);
+    return true;
+}
+
+static void get_mig(struct nvml *nvml, json_t *object, device_handle handle)
+{
+    static const char name[] = "nvmlDeviceGetMigMode";
+    unsigned current = 0, pending = 0, most = 0;
+    int (*function)(device_handle, unsigned *, unsigned *) = enter(nvml, object, name);
+    if (!function || !check(nvml, object, name, function(handle, &current, &pending)))
+        return;
+    query_set(nvml->query, object, "mig", json_boolean(current == 1));
+    if (current != 1 ||
+        !get_unsigned(nvml, object, handle, "nvmlDeviceGetMaxMigDeviceCount", &most))
+        return;
+    for (unsigned i = 0; i < most && i < QUERY_MIG_MAX; i++)
+        if (!get_instance(nvml, object, handle, i))
+            return;
+}
+
+static void get_rest(struct nvml *nvml, json_t *object, device_handle handle)
+{
+    unsigned mode = 0;
+    get_text(nvml, object, handle, "nvmlDeviceGetName", "name");
+    get_text(nvml, object, handle, "nvmlDeviceGetUUID", "uuid");
+    get_memory(nvml, object, handle);
+    get_mig(nvml, object, handle);
+    if (get_unsigned(nvml, object, handle, "nvmlDeviceGetVirtualizationMode", &mode) &&
+        mode < sizeof(virtualizations) / sizeof(*virtualizations))
+        query_text(nvml->query, object, "virtualization", virtualizations[mode]);
+}
+
+static bool ask_devices(struct nvml *nvml)
+{
+    static const char name[] = "nvmlDeviceGetCount_v2";
+    struct query *query = nvml->query;
+    device_handle handles[QUERY_DEVICES_MAX] = {NULL};
+    json_t *objects[QUERY_DEVICES_MAX] = {NULL};
+    unsigned n = 0;
+    bool capable = false;
+    int (*function)(unsigned *) = enter(nvml, query->root, name);
+    if (!function || !check(nvml, query->root, name, function(&n)))
+        return false;
+    query_set(query, query->root, "count", json_integer(n));
+    if (n > QUERY_DEVICES_MAX)
+        n = QUERY_DEVICES_MAX;
+    for (unsigned i = 0; i < n; i++) {
+        objects[i] = query_append(query, query->root, "devices");
+        query_set(query, objects[i], "index", json_integer(i));
+        if (!get_handle(nvml, objects[i], i, &handles[i]))
+            continue;
+        get_address(nvml, objects[i], handles[i]);
+        if (get_capability(nvml, objects[i], handles[i]))
+            capable = true;
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (handles[i])
+            get_rest(nvml, objects[i], handles[i]);
+    return capable;
+}
+
+static void ask_versions(struct nvml *nvml)
+{
+    static const char driver[] = "nvmlSystemGetDriverVersion";
+    static const char *const cuda[] = {"nvmlSystemGetCudaDriverVersion_v2",
+                                       "nvmlSystemGetCudaDriverVersion"};
+    struct query *query = nvml->query;
+    char text[DRIVER_VERSION_MAX] = "";
+    int (*version)(char *, unsigned) = enter(nvml, query->root, driver);
+    if (version && check(nvml, query->root, driver, version(text, sizeof(text)))) {
+        text[sizeof(text) - 1] = '\0';
+        query_text(query, query->root, "driver", text);
+    }
+    for (size_t i = 0; i < sizeof(cuda) / sizeof(*cuda); i++) {
+        int number = 0;
+        int (*function)(int *) = enter(nvml, query->root, cuda[i]);
+        if (function && check(nvml, query->root, cuda[i], function(&number))) {
+            query_set(query, query->root, "cuda", json_integer(number));
+            return;
+        }
+    }
+}
+
+static bool initialise(struct nvml *nvml)
+{
+    static const char flagged[] = "nvmlInitWithFlags", plain[] = "nvmlInit_v2";
+    json_t *root = nvml->query->root;
+    if (dlsym(nvml->library, flagged)) { /* driver 410 and newer */
+        int (*function)(unsigned) = enter(nvml, root, flagged);
+        return check(nvml, root, flagged, function(0));
+    }
+    int (*function)(void) = enter(nvml, root, plain);
+    return function && check(nvml, root, plain, function());
+}
+
+bool nvml_ask(struct query *query)
+{
+    struct nvml nvml = {.query = query, .library = query_open(query, "libnvidia-ml.so.1")};
+    if (!nvml.library)
+        return false;
+    query_set(query, query->root, "library", json_string("nvml"));
+    if (!initialise(&nvml))
+        return false;
+    ask_versions(&nvml);
+    return ask_devices(&nvml); /* no shutdown: the process ends, and it is one more call to hang */
+}
