@@ -33,6 +33,12 @@
 #define UNWATCHED
 #endif
 
+#ifdef OCV_SANITIZED
+/* TSan takes a call of clone() for a fork that happens to share memory, and changes that memory. */
+extern int __clone(int (*function)(void *), void *stack, int flags, void *argument, ...);
+#define clone __clone
+#endif
+
 /* Everything the child needs, made before it exists. */
 struct plan {
     const char *path;
