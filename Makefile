@@ -26,7 +26,7 @@ LDFLAGS_ALL = $(SANFLAGS) $(LDFLAGS)
 
 CORE_LIBS     := -ljansson -lyaml -lcrypto -lpthread
 REGISTRY_LIBS := -lcurl $(CORE_LIBS)
-PROBE_LIBS    := -lpci $(CORE_LIBS)
+PROBE_LIBS    := -ldl $(CORE_LIBS)
 
 CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c))
 REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))

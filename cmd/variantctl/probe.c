@@ -14,13 +14,21 @@
 #define WIDTH_DEFAULT 80
 #define WIDTH_MIN 40
 
-enum { OPTION_SYSROOT = 1, OPTION_CPUID, OPTION_DEEP, OPTION_FORMAT, OPTION_CHECK };
+enum {
+    OPTION_SYSROOT = 1,
+    OPTION_CPUID,
+    OPTION_DEEP,
+    OPTION_FORMAT,
+    OPTION_CHECK,
+    OPTION_PCI_DUMP
+};
 
 static const struct option options[] = {{"sysroot", required_argument, NULL, OPTION_SYSROOT},
                                         {"cpuid", required_argument, NULL, OPTION_CPUID},
                                         {"deep", no_argument, NULL, OPTION_DEEP},
                                         {"format", required_argument, NULL, OPTION_FORMAT},
                                         {"check", required_argument, NULL, OPTION_CHECK},
+                                        {"pci-dump", required_argument, NULL, OPTION_PCI_DUMP},
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
@@ -31,6 +39,7 @@ static void print_help(void)
           "commands take it with --profile.\n\nOptions:\n"
           "  --sysroot DIR            look at this folder instead of /\n"
           "  --cpuid FILE             take the processor's CPUID words from this file\n"
+          "  --pci-dump FILE          take the PCI devices from the output of 'lspci -kx'\n"
           "  --deep                   also ask vendor libraries\n"
           "  --check FILE             check this provider file, and show what it alone finds\n"
           "  --format json|table      default: table on a terminal, else json\n" CLI_COMMON_HELP,
@@ -226,6 +235,8 @@ static bool take(int value, struct ocv_probe_options *probe, bool *json)
         probe->cpuid = optarg;
     else if (value == OPTION_DEEP)
         probe->deep = true;
+    else if (value == OPTION_PCI_DUMP)
+        probe->pci_dump = optarg;
     else if (value == OPTION_CHECK)
         probe->check = optarg;
     else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))

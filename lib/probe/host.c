@@ -75,16 +75,27 @@ static int open_sources(const struct ocv_probe_options *options, struct ocv_prob
     return OCV_OK;
 }
 
+/* A failure costs the PCI providers only, but for a dump that the caller named. */
+static int scan_pci(struct ocv_probe_host *host, struct ocv_error *err)
+{
+    int status = ocv_pci_scan(host, &host->pci, &host->pci_error);
+    if (status < 0 && host->pci_dump)
+        return ocv_error_set(err, status, "%s", host->pci_error.message);
+    return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : OCV_OK;
+}
+
 int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
                   struct ocv_error *err)
 {
-    struct ocv_probe_host host = {
-        .root = -1, .live = options->sysroot == NULL, .deep = options->deep};
+    struct ocv_probe_host host = {.root = -1,
+                                  .live = options->sysroot == NULL,
+                                  .deep = options->deep,
+                                  .pci_dump = options->pci_dump};
     int status = ocv_sysroot_open(options->sysroot, &host.root, err);
     if (status == OCV_OK)
         status = open_sources(options, &host, err);
-    if (status == OCV_OK && ocv_pci_scan(&host, &host.pci, &host.pci_error) == OCV_ERR_NOMEM)
-        status = ocv_error_nomem(err); /* another failure costs the PCI providers only */
+    if (status == OCV_OK)
+        status = scan_pci(&host, err);
     if (status < 0) {
         ocv_host_close(&host);
         return status;
@@ -107,8 +118,8 @@ void ocv_host_identity(const struct ocv_probe_host *host, char *hostname, char *
                        size_t size)
 {
     hostname[0] = boot_id[0] = '\0';
-    if (host->live && host->has_cpuid)
-        return; /* the processor of one machine with the name of another would mislead */
+    if (host->live && (host->has_cpuid || host->pci_dump))
+        return; /* the devices of one machine with the name of another would mislead */
     ocv_sysroot_line(host->root, "proc/sys/kernel/random/boot_id", boot_id, size);
     if (host->live) {
         struct utsname name;

@@ -21,6 +21,10 @@ struct ocv_probe_options {
     const char *providers; /**< administrator's provider files, or NULL for those of this machine:
                                 /etc/ocivariant/providers.d */
     const char *check;     /**< ask this provider file alone, or NULL */
+    const char *pci_dump;  /**< text of `lspci -kx` (or -xxx, -xxxx, -v) that stands for the
+                                machine's PCI devices, or NULL */
+    bool describe;         /**< add what only people read: names of PCI devices by the list of
+                                names of this machine, their drivers, devices without a provider */
 };
 
 /** Probe and write the profile (JSON of schema dev.ocivariant.profile/v1, final newline) into

@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PCI devices from sysfs, read directly and not through libpci: libpci opens paths by name, so an
- * absolute link in a recorded tree would lead it out of the sysroot; one entry that it cannot read
- * ends its whole scan through a callback that must not return and, jumped out of, leaks the folder;
- * and a driver link that dangles, as in a container or a recording, is no driver to it. What is
- * left of its work is six small files a device.
- *
- * Invariant: an entry that cannot be read costs that entry only. The attribute files are asked
- * first and `config` last, because reading it wakes a device from power saving. */
-#include "pci.h"
-#include "probe.h"
+/* PCI devices of the machine: the back ends in the order they are tried, and what they share. */
+#include "pci_backend.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define DEVICES "sys/bus/pci/devices"
-#define CONFIG_REVISION 8 /* offset in config space; PCI local bus specification 3.0, 6.1 */
-#define CLASS_BRIDGE 0x06u
+static const struct ocv_pci_backend *const backends[] = {&ocv_pci_sysfs, &ocv_pci_proc};
 
 bool ocv_pci_hex(const char *text, uint32_t max, uint32_t *out)
 {
@@ -37,114 +20,36 @@ bool ocv_pci_hex(const char *text, uint32_t max, uint32_t *out)
     return value <= max;
 }
 
-static bool attribute(int dir, const char *name, uint32_t max, uint32_t *out)
+static int too_many(const struct ocv_pci_scan *scan, struct ocv_error *err)
 {
-    char line[32];
-    return ocv_sysroot_line(dir, name, line, sizeof(line)) && ocv_pci_hex(line, max, out);
+    return scan->list.n + scan->list.broken < OCV_PCI_DEVICES_MAX
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_DATA, "more than %u devices", OCV_PCI_DEVICES_MAX);
 }
 
-/* DDDD:BB:SS.F; the kernel writes the domain with four digits or more. */
-static bool is_address(const char *name)
+int ocv_pci_append(struct ocv_pci_scan *scan, const struct ocv_pci_device *device,
+                   struct ocv_error *err)
 {
-    static const char hex[] = "0123456789abcdef";
-    size_t domain = strspn(name, hex);
-    const char *rest = name + domain;
-    return domain >= 4 && domain <= 8 && strlen(rest) == 8 && rest[0] == ':' &&
-           strspn(rest + 1, hex) == 2 && rest[3] == ':' && strspn(rest + 4, hex) == 2 &&
-           rest[6] == '.' && rest[7] >= '0' && rest[7] <= '7';
-}
-
-static uint8_t revision_of(int dir)
-{
-    uint32_t value;
-    unsigned char config[64];
-    if (attribute(dir, "revision", 0xff, &value)) /* Linux 4.10 and newer */
-        return (uint8_t)value;
-    int fd = ocv_sysroot_openat(dir, "config", O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, config, sizeof(config));
-    close(fd);
-    return n > CONFIG_REVISION ? config[CONFIG_REVISION] : 0;
-}
-
-/* The last component of the link, whether or not there is something at its end. */
-static void read_driver(int dir, char *out, size_t size)
-{
-    char target[512];
-    ssize_t n = readlinkat(dir, "driver", target, sizeof(target) - 1);
-    if (n <= 0)
-        return;
-    target[n] = '\0';
-    const char *slash = strrchr(target, '/');
-    const char *name = slash ? slash + 1 : target;
-    size_t len = strlen(name);
-    for (size_t i = 0; i < len; i++)
-        if (name[i] < 0x21 || name[i] > 0x7e)
-            return; /* it goes into the profile */
-    if (len < size)
-        memcpy(out, name, len + 1);
-}
-
-static void read_details(int dir, struct ocv_pci_device *device)
-{
-    char line[16];
-    struct stat st;
-    uint32_t vendor, subsystem;
-    device->revision = revision_of(dir);
-    if (attribute(dir, "subsystem_vendor", UINT16_MAX, &vendor) &&
-        attribute(dir, "subsystem_device", UINT16_MAX, &subsystem)) {
-        device->subsystem_vendor = (uint16_t)vendor;
-        device->subsystem_device = (uint16_t)subsystem;
-    }
-    if (ocv_sysroot_line(dir, "numa_node", line, sizeof(line)) &&
-        strspn(line, "0123456789") == strlen(line) && strlen(line) < 6)
-        device->numa_node = (int)strtol(line, NULL, 10);
-    device->virtual_function = fstatat(dir, "physfn", &st, AT_SYMLINK_NOFOLLOW) == 0;
-    read_driver(dir, device->driver, sizeof(device->driver));
-}
-
-/* False if the entry is broken. */
-static bool read_device(int root, const char *name, struct ocv_pci_device *out)
-{
-    char path[sizeof(DEVICES) + NAME_MAX + 1];
-    uint32_t vendor, device, class_code;
-    struct ocv_pci_device found = {.numa_node = -1};
-    if (!is_address(name))
-        return false;
-    snprintf(path, sizeof(path), DEVICES "/%s", name);
-    int dir = ocv_sysroot_openat(root, path, O_RDONLY | O_DIRECTORY);
-    if (dir < 0)
-        return false;
-    bool good = attribute(dir, "vendor", UINT16_MAX, &vendor) &&
-                attribute(dir, "device", UINT16_MAX, &device) &&
-                attribute(dir, "class", 0xffffff, &class_code);
-    if (good) {
-        memcpy(found.address, name, strlen(name) + 1); /* at most 16: is_address */
-        found.vendor = (uint16_t)vendor;
-        found.device = (uint16_t)device;
-        found.class_code = class_code;
-        if (class_code >> 16 != CLASS_BRIDGE) /* a third of the devices, and no provider's */
-            read_details(dir, &found);
-        *out = found;
-    }
-    close(dir);
-    return good;
-}
-
-static int append(struct ocv_pci_list *list, size_t *size, const struct ocv_pci_device *device,
-                  struct ocv_error *err)
-{
-    if (list->n == *size) {
-        size_t more = *size ? *size * 2 : 64;
+    struct ocv_pci_list *list = &scan->list;
+    if (too_many(scan, err) < 0)
+        return OCV_ERR_DATA;
+    if (list->n == scan->room) {
+        size_t more = scan->room ? scan->room * 2 : 64;
         struct ocv_pci_device *grown = reallocarray(list->devices, more, sizeof(*grown));
         if (!grown)
             return ocv_error_nomem(err);
         list->devices = grown;
-        *size = more;
+        scan->room = more;
     }
     list->devices[list->n++] = *device;
     return OCV_OK;
+}
+
+int ocv_pci_broken(struct ocv_pci_scan *scan, struct ocv_error *err)
+{
+    int status = too_many(scan, err);
+    scan->list.broken += status == OCV_OK;
+    return status;
 }
 
 /* A longer domain is a larger one. */
@@ -156,47 +61,80 @@ static int by_address(const void *a, const void *b)
     return n != m ? (n < m ? -1 : 1) : strcmp(left, right);
 }
 
-static int scan(DIR *dir, int root, struct ocv_pci_list *list, struct ocv_error *err)
+struct ocv_pci_device *ocv_pci_find(const struct ocv_pci_list *list, const char *address)
 {
-    struct dirent *entry;
-    struct ocv_pci_device device;
-    size_t size = 0;
-    while ((entry = readdir(dir))) {
-        if (entry->d_name[0] == '.')
-            continue;
-        if (list->n + list->broken == OCV_PCI_DEVICES_MAX)
-            return ocv_error_set(err, OCV_ERR_DATA, "/" DEVICES ": more than %u devices",
-                                 OCV_PCI_DEVICES_MAX);
-        if (!read_device(root, entry->d_name, &device)) {
-            list->broken++;
-            continue;
-        }
-        int status = append(list, &size, &device, err);
-        if (status < 0)
-            return status;
-    }
+    struct ocv_pci_device key = {.vendor = 0};
+    size_t len = strlen(address);
+    if (list->n == 0 || len >= sizeof(key.address))
+        return NULL;
+    memcpy(key.address, address, len + 1);
+    return bsearch(&key, list->devices, list->n, sizeof(key), by_address);
+}
+
+void ocv_pci_sort(struct ocv_pci_list *list)
+{
+    size_t kept = 0;
     if (list->n)
         qsort(list->devices, list->n, sizeof(*list->devices), by_address);
-    return OCV_OK;
+    for (size_t i = 0; i < list->n; i++) {
+        if (kept && by_address(&list->devices[kept - 1], &list->devices[i]) == 0)
+            list->broken++;
+        else
+            list->devices[kept++] = list->devices[i];
+    }
+    list->n = kept;
+}
+
+static uint16_t word(const unsigned char *bytes)
+{
+    return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+/* Offsets: PCI local bus specification 3.0, 6.1 */
+bool ocv_pci_decode(const unsigned char config[OCV_PCI_CONFIG], struct ocv_pci_device *device)
+{
+    device->vendor = word(config);
+    device->device = word(config + 2);
+    device->revision = config[8];
+    device->class_code =
+        (uint32_t)config[11] << 16 | (uint32_t)config[10] << 8 | (uint32_t)config[9];
+    if ((config[14] & 0x7f) == 0) { /* header of a device; those of bridges have other fields */
+        device->subsystem_vendor = word(config + 0x2c);
+        device->subsystem_device = word(config + 0x2e);
+    }
+    return device->vendor != 0xffff && device->vendor != 0;
+}
+
+void ocv_pci_set_driver(struct ocv_pci_device *device, const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (name[i] < 0x21 || name[i] > 0x7e)
+            return; /* it goes into the profile */
+    if (len == 0 || len >= sizeof(device->driver))
+        return;
+    memcpy(device->driver, name, len);
+    device->driver[len] = '\0';
 }
 
 int ocv_pci_scan(const struct ocv_probe_host *host, struct ocv_pci_list *out, struct ocv_error *err)
 {
-    struct ocv_pci_list list = {0};
-    int fd = ocv_sysroot_openat(host->root, DEVICES, O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        bool none = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
-        if (fd >= 0)
-            close(fd);
-        *out = list;
-        return none ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "/" DEVICES ": %s", strerror(errno));
+    struct ocv_pci_scan scan = {.host = host};
+    struct ocv_error failure = {0};
+    int status = OCV_ERR_NOT_FOUND;
+    if (host->pci_dump)
+        status = ocv_pci_dump.scan(&scan, &failure);
+    for (size_t i = 0; !host->pci_dump && i < sizeof(backends) / sizeof(*backends); i++)
+        if ((status = backends[i]->scan(&scan, &failure)) != OCV_ERR_NOT_FOUND)
+            break;
+    if (status == OCV_ERR_NOT_FOUND && !host->pci_dump)
+        status = OCV_OK; /* a machine without PCI */
+    if (status < 0) {
+        ocv_pci_list_free(&scan.list);
+        if (err)
+            *err = failure;
     }
-    int status = scan(dir, host->root, &list, err);
-    closedir(dir);
-    if (status < 0)
-        ocv_pci_list_free(&list);
-    *out = list;
+    ocv_pci_sort(&scan.list);
+    *out = scan.list;
     return status;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The profile (section 3 of the specification): every provider is asked in turn, and one that fails
  * costs its own namespace only. */
+#include "datadir.h"
 #include "declarative.h"
+#include "pci_backend.h"
 
 #include <string.h>
 #include <time.h>
@@ -224,6 +226,10 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
         status = ocv_host_open(options, &host, err);
     if (status == OCV_OK) {
         status = build(&host, &set, options->check != NULL, profile, err);
+        if (status == OCV_OK && options->describe)
+            status = ocv_pci_describe(&host.pci,
+                                      options->datadir ? options->datadir : OCV_DEFAULT_DATADIR,
+                                      profile, err);
         ocv_host_close(&host);
     }
     ocv_declarations_free(&set);

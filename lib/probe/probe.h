@@ -75,8 +75,9 @@ struct ocv_probe_host {
     int root;  /**< folder that stands for / */
     bool live; /**< that folder is /, so system calls speak of the same machine */
     bool deep;
-    bool has_cpuid;   /**< CPUID was injected and stands before all other sources */
-    bool has_cpuinfo; /**< /proc/cpuinfo was read: only with a sysroot */
+    const char *pci_dump; /**< stands for the PCI devices; borrowed from the options, or NULL */
+    bool has_cpuid;       /**< CPUID was injected and stands before all other sources */
+    bool has_cpuinfo;     /**< /proc/cpuinfo was read: only with a sysroot */
     struct ocv_cpuid cpuid;
     struct ocv_cpuinfo cpuinfo;
     const char *architecture;   /**< GOARCH, NULL where nothing says it */
