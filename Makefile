@@ -124,7 +124,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include \
 	    $(DESTDIR)$(DATADIR)/schema $(DESTDIR)$(PREFIX)/lib/docker/cli-plugins
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
-	install -d $(DESTDIR)$(LIBEXECDIR)
+	install -d $(DESTDIR)$(LIBEXECDIR)/providers
 	install -m 755 $(HELPERS) $(DESTDIR)$(LIBEXECDIR)
 	ln -sf ../../../bin/vpull $(DESTDIR)$(PREFIX)/lib/docker/cli-plugins/docker-vpull
 	cp -P $(foreach s,$(SHARED),$(s) $(s).$(ABI) $(s).$(VERSION)) $(DESTDIR)$(LIBDIR)

@@ -88,7 +88,7 @@ lint_cppcheck()
     files 'lib/*.c' 'cmd/*.c' | cppcheck --quiet --file-list=- --std=c11 --error-exitcode=1 -j "$jobs" \
         --enable=warning,portability --inline-suppr --suppress=missingIncludeSystem \
         --suppress=memleak --suppress=uninitvar -D_GNU_SOURCE -D__GNUC__=12 -DOCV_VERSION='"0"' \
-        -DOCV_DEFAULT_DATADIR='"/"' -Ilib -Ilib/registry -Ilib/probe -Icmd/common -I"$build/gen"
+        -DOCV_DEFAULT_DATADIR='"/"' -DOCV_DEFAULT_LIBEXECDIR='"/"' -Ilib -Ilib/registry -Ilib/probe -Icmd/common -I"$build/gen"
 }
 
 lint_shellcheck()

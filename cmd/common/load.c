@@ -139,7 +139,8 @@ int cli_profile(struct cli *cli, struct ocv_error *err)
         if (status < 0)
             return status; /* names the file itself */
     } else {
-        struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR")};
+        struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
+                                            .libexecdir = getenv("OCV_LIBEXECDIR")};
         status = ocv_probe(&options, &json, err);
     }
     if (status == OCV_OK)

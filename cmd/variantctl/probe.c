@@ -249,7 +249,8 @@ static bool take(int value, struct ocv_probe_options *probe, bool *json)
 int cmd_probe(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct ocv_probe_options probe = {.datadir = getenv("OCV_DATADIR")};
+    struct ocv_probe_options probe = {.datadir = getenv("OCV_DATADIR"),
+                                      .libexecdir = getenv("OCV_LIBEXECDIR")};
     bool json = !isatty(STDOUT_FILENO);
     int value, index = 0;
     while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {

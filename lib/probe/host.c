@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine that is looked at: the one this runs on, a tree that was recorded, or a CPUID file.
  */
+#include "libexecdir.h"
 #include "probe.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -90,6 +92,8 @@ int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host
     struct ocv_probe_host host = {.root = -1,
                                   .live = options->sysroot == NULL,
                                   .deep = options->deep,
+                                  .libexecdir = options->libexecdir,
+                                  .datadir = options->datadir,
                                   .pci_dump = options->pci_dump};
     int status = ocv_sysroot_open(options->sysroot, &host.root, err);
     if (status == OCV_OK)
@@ -112,6 +116,20 @@ void ocv_host_close(struct ocv_probe_host *host)
     ocv_cpuid_free(&host->cpuid);
     ocv_cpuinfo_free(&host->cpuinfo);
     host->root = -1;
+}
+
+bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char *path, size_t size)
+{
+    int n;
+    if (!host->libexecdir && host->datadir) {
+        /* PREFIX/share/ocivariant: a tree that was moved keeps its programs at the same distance */
+        n = snprintf(path, size, "%s/../../libexec/ocivariant/%s", host->datadir, name);
+        if (n > 0 && (size_t)n < size && access(path, F_OK) == 0)
+            return true;
+    }
+    n = snprintf(path, size, "%s/%s", host->libexecdir ? host->libexecdir : OCV_DEFAULT_LIBEXECDIR,
+                 name);
+    return n > 0 && (size_t)n < size;
 }
 
 void ocv_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,

@@ -17,14 +17,17 @@ struct ocv_probe_options {
     const char *sysroot; /**< folder that stands for /, or NULL */
     const char *cpuid; /**< file of CPUID words (LEAF SUBLEAF EAX EBX ECX EDX, xcr0 HEX), or NULL */
     bool deep;         /**< also ask vendor libraries */
-    const char *datadir;   /**< data folder with providers/, or NULL for the installed one */
-    const char *providers; /**< administrator's provider files, or NULL for those of this machine:
-                                /etc/ocivariant/providers.d */
-    const char *check;     /**< ask this provider file alone, or NULL */
-    const char *pci_dump;  /**< text of `lspci -kx` (or -xxx, -xxxx, -v) that stands for the
-                                machine's PCI devices, or NULL */
-    bool describe;         /**< add what only people read: names of PCI devices by the list of
-                                names of this machine, their drivers, devices without a provider */
+    const char *datadir;    /**< data folder with providers/, or NULL for the installed one */
+    const char *providers;  /**< administrator's provider files, or NULL for those of this machine:
+                                 /etc/ocivariant/providers.d */
+    const char *check;      /**< ask this provider file alone, or NULL */
+    const char *pci_dump;   /**< text of `lspci -kx` (or -xxx, -xxxx, -v) that stands for the
+                                 machine's PCI devices, or NULL */
+    bool describe;          /**< add what only people read: names of PCI devices by the list of
+                                 names of this machine, their drivers, devices without a provider */
+    const char *libexecdir; /**< folder with providers/ and this project's own helper programs, or
+                                 NULL: DATADIR/../../libexec/ocivariant where a datadir is given
+                                 and that has them, else the installed one */
 };
 
 /** Probe and write the profile (JSON of schema dev.ocivariant.profile/v1, final newline) into

@@ -75,6 +75,8 @@ struct ocv_probe_host {
     int root;  /**< folder that stands for / */
     bool live; /**< that folder is /, so system calls speak of the same machine */
     bool deep;
+    /** as the options give them, for ocv_host_libexec() */
+    const char *libexecdir, *datadir;
     const char *pci_dump; /**< stands for the PCI devices; borrowed from the options, or NULL */
     bool has_cpuid;       /**< CPUID was injected and stands before all other sources */
     bool has_cpuinfo;     /**< /proc/cpuinfo was read: only with a sysroot */
@@ -89,6 +91,10 @@ struct ocv_probe_host {
 int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_host_close(struct ocv_probe_host *host);
+/** Path of a program of this project ("nvml-query"), or of the folder "providers": from
+ * `libexecdir` of the options; else beside their datadir, where it is there; else the installed
+ * one. Too long: false. Whether it exists is not said. */
+bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char *path, size_t size);
 /** GOARCH and platform variant for uname's machine; NULL where there is no such port. */
 const char *ocv_host_architecture(const char *machine, const char **variant);
 /** Host name and boot id of the machine, where known: buffers of `size` bytes, else empty. */

@@ -32,7 +32,8 @@ case $OCV_BUILD in /*) ;; *) OCV_BUILD=$OCV_TOP/$OCV_BUILD ;; esac
 OCV_FIXTURES=${OCV_FIXTURES:-$OCV_TOP/../shared/fixtures}
 VPULL=$OCV_BUILD/vpull
 VARIANTCTL=$OCV_BUILD/variantctl
-export OCV_TOP OCV_BUILD OCV_FIXTURES VPULL VARIANTCTL
+OCV_LIBEXECDIR=$OCV_BUILD/libexec # the programs just built, and no provider of this machine
+export OCV_TOP OCV_BUILD OCV_FIXTURES OCV_LIBEXECDIR VPULL VARIANTCTL
 PATH=$OCV_BUILD:$PATH:/usr/sbin:/sbin
 
 strict()
