@@ -150,7 +150,8 @@ struct provider {
 extern const struct provider ocv_provider_x86_64;
 /* cpu_provider.c; what they look at stands in providers/ */
 extern const struct provider ocv_provider_aarch64, ocv_provider_loongarch64, ocv_provider_ppc64le,
-    ocv_provider_riscv64, ocv_provider_s390x, ocv_provider_nvidia;
+    ocv_provider_riscv64, ocv_provider_s390x, ocv_provider_nvidia, ocv_provider_amd,
+    ocv_provider_intel;
 
 /* ---- Writing (pretty.c) ---------------------------------------------------------------------- */
 

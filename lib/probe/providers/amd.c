@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Namespace amd. A GPU that no program can compute on (another driver, none, refused by KFD) is
+ * shown with empty lists and as secondary: it serves no build and takes nothing from the others.
+ * Overrides of user space (HSA_OVERRIDE_GFX_VERSION) are not looked at: an image may lack them. */
+#include "amd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CAPABILITY_SRAMECC (1u << 26) /* HSA_CAP_SRAM_EDCSUPPORTED, uapi/linux/kfd_sysfs.h */
+#define FORCED_MAX 64u                /* targets in the environment variable */
+
+struct run {
+    const struct ocv_probe_host *host;
+    const struct ocv_amd_machine *m;
+    struct ocv_result *result;
+    struct ocv_error *err;
+    char noretry;      /* amdgpu's parameter: '0', '1', or '-' for the driver's own choice */
+    bool assumed;      /* it could not be read */
+    const char *force; /* targets from the environment, or NULL */
+};
+
+/* ---- features -------------------------------------------------------------------------------- */
+
+enum value { EXACT, GENERIC, XNACK, SRAMECC, N_VALUES };
+
+static const char *const feature_of[N_VALUES] = {"gfx_arch", "gfx_arch", "xnack", "sramecc"};
+
+/* "on", "off", or NULL where it cannot be told or code cannot depend on it. */
+static const char *xnack_of(const struct run *run, unsigned traits)
+{
+    if (!(traits & OCV_AMD_XNACK))
+        return NULL;
+    if ((traits & OCV_AMD_NO_RETRY) || run->noretry == '1')
+        return "off";
+    if (run->noretry == '0')
+        return "on";
+    if (traits & OCV_AMD_UNSETTLED)
+        return NULL;
+    return traits & OCV_AMD_RETRY ? "on" : "off";
+}
+
+static const char *value_of(const struct run *run, const struct ocv_amd_gpu *gpu, enum value kind)
+{
+    unsigned traits = ocv_amd_traits(gpu->target);
+    if (kind == EXACT)
+        return gpu->name;
+    if (kind == GENERIC)
+        return ocv_amd_generic(gpu->target);
+    if (kind == XNACK)
+        return xnack_of(run, traits);
+    if (!gpu->node || !(traits & OCV_AMD_SRAMECC))
+        return NULL;
+    return gpu->node->capability & CAPABILITY_SRAMECC ? "on" : "off";
+}
+
+/* The namespace's own lists are the union; every exact target stands before the generic ones. */
+static int add_union(const struct run *run)
+{
+    int status = OCV_OK;
+    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++)
+        for (size_t i = 0; i < run->m->usable && status == OCV_OK; i++) {
+            const char *value = value_of(run, &run->m->gpus[i], (enum value)kind);
+            if (value)
+                status = ocv_gpu_add_once(run->result, feature_of[kind], value, run->err);
+        }
+    return status;
+}
+
+static int add_values(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
+{
+    int status = OCV_OK;
+    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES && status == OCV_OK; kind++) {
+        bool usable = gpu->state == OCV_AMD_USABLE;
+        const char *value = usable ? value_of(run, gpu, (enum value)kind) : NULL;
+        if (value)
+            status = ocv_device_add(device, feature_of[kind], value, run->err);
+        else if (!usable && kind != GENERIC)
+            status = ocv_gpu_add_none(device, feature_of[kind], run->err);
+    }
+    return status;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static int add_line(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device,
+                    const char *key, const char *file)
+{
+    char path[128], line[96];
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/%s", gpu->address, file);
+    if (!gpu->pci || !ocv_sysroot_line(run->host->root, path, line, sizeof(line)))
+        return OCV_OK;
+    return ocv_device_attribute(device, key, line, run->err);
+}
+
+static int add_attributes(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
+{
+    int status = ocv_gpu_add_number(device, "memory", gpu->memory, run->err);
+    if (status == OCV_OK && gpu->pci)
+        status = ocv_device_attribute(device, "driver", gpu->pci->driver, run->err);
+    if (status == OCV_OK && gpu->nodes > 1)
+        status = ocv_gpu_add_number(device, "partitions", gpu->nodes, run->err);
+    if (status == OCV_OK)
+        status = add_line(run, gpu, device, "compute_partition", "current_compute_partition");
+    if (status == OCV_OK)
+        status = add_line(run, gpu, device, "memory_partition", "current_memory_partition");
+    return status;
+}
+
+static int add_gpu(const struct run *run, const struct ocv_amd_gpu *gpu)
+{
+    char path[96], name[96], uuid[32];
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/product_name", gpu->address);
+    bool named = gpu->pci && ocv_sysroot_line(run->host->root, path, name, sizeof(name));
+    json_t *device = ocv_result_device(run->result, gpu->address, named ? name : NULL);
+    if (!device)
+        return ocv_error_nomem(run->err);
+    int status = ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, run->err);
+    if (status == OCV_OK && gpu->node && gpu->node->unique_id) { /* as ROCm's tools write it */
+        snprintf(uuid, sizeof(uuid), "GPU-%016llx", (unsigned long long)gpu->node->unique_id);
+        if (json_object_set_new(device, "uuid", json_string(uuid)) < 0)
+            return ocv_error_nomem(run->err);
+    }
+    if (status == OCV_OK)
+        status = add_attributes(run, gpu, device);
+    return status == OCV_OK ? add_values(run, gpu, device) : status;
+}
+
+/* ---- what an operator has to know ------------------------------------------------------------ */
+
+static void say_why(const struct ocv_amd_machine *m, char *out, size_t size)
+{
+    const struct ocv_amd_gpu *gpu = &m->gpus[m->usable]; /* the first that is not usable */
+    char more[32] = "";
+    if (m->n - m->usable > 1)
+        snprintf(more, sizeof(more), " (and %zu more)", m->n - m->usable - 1);
+    if (gpu->state == OCV_AMD_UNKNOWN)
+        snprintf(
+            out, size,
+            "GPU %s%s (PCI id 1002:%04x) is too old for ROCm, or newer than this program knows",
+            gpu->address, more, gpu->pci ? gpu->pci->device : gpu->node->device);
+    else if (gpu->state == OCV_AMD_NO_DRIVER)
+        snprintf(out, size, "GPU %s%s: the driver 'amdgpu' is not loaded for it", gpu->address,
+                 more);
+    else if (gpu->state == OCV_AMD_NOT_IN_KFD)
+        snprintf(out, size,
+                 m->kfd.hidden ? "GPU %s%s is not given to this container or user"
+                               : "GPU %s%s: amdgpu offers no computing on it (the kernel log says "
+                                 "why: PCIe atomics, firmware)",
+                 gpu->address, more);
+    else if (strcmp(gpu->pci->driver, "vfio-pci") == 0)
+        snprintf(out, size, "GPU %s%s is given to a virtual machine (driver 'vfio-pci')",
+                 gpu->address, more);
+    else
+        snprintf(out, size, "GPU %s%s: driver '%s' is bound, which runs no ROCm program",
+                 gpu->address, more, gpu->pci->driver);
+}
+
+/* The device nodes that ROCm opens; only on the machine that this runs on. */
+static bool say_access(const struct run *run, char *out, size_t size)
+{
+    enum ocv_gpu_access access = ocv_gpu_access(run->host, "dev/kfd");
+    char node[32], path[48] = "dev/kfd";
+    for (size_t i = 0; i < run->m->usable && access == OCV_GPU_MAY; i++)
+        if (ocv_gpu_node(run->host, run->m->gpus[i].address, "drm", "renderD", node,
+                         sizeof(node))) {
+            snprintf(path, sizeof(path), "dev/dri/%s", node);
+            access = ocv_gpu_access(run->host, path);
+        }
+    if (access == OCV_GPU_MAY_NOT)
+        snprintf(out, size, "this user may not open /%s (group render): its programs find no GPU",
+                 path);
+    else if (access == OCV_GPU_MISSING)
+        snprintf(out, size, "/%s is missing here: programs started from here find no GPU", path);
+    return access != OCV_GPU_MAY;
+}
+
+static void judge(const struct run *run)
+{
+    const struct ocv_amd_machine *m = run->m;
+    char *out = run->result->note;
+    size_t size = sizeof(run->result->note);
+    run->result->status = OCV_RESULT_PARTIAL;
+    if (m->usable < m->n)
+        say_why(m, out, size);
+    else if (m->kfd.hidden)
+        snprintf(out, size, "%zu KFD nodes may not be read: not given to this container or user",
+                 m->kfd.hidden);
+    else if (m->kfd.broken)
+        snprintf(out, size, "%zu KFD nodes make no sense and are left out", m->kfd.broken);
+    else if (m->usable && !m->kfd.present)
+        snprintf(out, size,
+                 "the kernel shows no KFD (/sys/class/kfd): ROCm programs need it, what "
+                 "the GPUs are is known all the same");
+    else if (m->n == 0 || !say_access(run, out, size))
+        run->result->status = OCV_RESULT_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* Targets of the published provider's variable; it separates them by commas, semicolons, blanks. */
+static int add_forced(const struct run *run)
+{
+    static const char separators[] = ",; \t\n";
+    size_t n = 0;
+    for (const char *at = run->force; *(at += strspn(at, separators));) {
+        size_t len = strcspn(at, separators);
+        char value[32];
+        snprintf(value, sizeof(value), "%.*s", (int)len, at);
+        if (n++ == FORCED_MAX || len >= sizeof(value) || strncmp(value, "gfx", 3) != 0 ||
+            !ocv_property_value_valid(value, len))
+            return ocv_error_set(
+                run->err, OCV_ERR_CONFIG,
+                "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH=%.200s: not a list of targets", run->force);
+        int status = ocv_gpu_add_once(run->result, "gfx_arch", value, run->err);
+        if (status < 0)
+            return status;
+        at += len;
+    }
+    return OCV_OK;
+}
+
+static int forced_rocm(const struct run *run, struct ocv_rocm_version *version)
+{
+    const char *text =
+        run->host->live ? secure_getenv("AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION") : NULL;
+    if (text && *text && !ocv_rocm_parse(text, version))
+        return ocv_error_set(run->err, OCV_ERR_CONFIG,
+                             "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION=%.200s: not a version", text);
+    return OCV_OK;
+}
+
+static void read_noretry(struct run *run)
+{
+    char line[16];
+    run->assumed = !ocv_sysroot_line(run->host->root, "sys/module/amdgpu/parameters/noretry", line,
+                                     sizeof(line));
+    run->noretry = run->assumed ? '-' : line[0];
+}
+
+static int fill(struct run *run)
+{
+    struct ocv_rocm_version rocm = {0};
+    int status = run->force ? add_forced(run) : OCV_OK;
+    if (status == OCV_OK)
+        status = add_union(run);
+    if (status == OCV_OK && (run->m->usable || run->force))
+        rocm = ocv_rocm_read(run->host);
+    if (status == OCV_OK)
+        status = forced_rocm(run, &rocm);
+    if (status == OCV_OK)
+        status = ocv_rocm_add(run->result, rocm, run->err);
+    for (size_t i = 0; i < run->m->n && status == OCV_OK; i++)
+        status = add_gpu(run, &run->m->gpus[i]);
+    return status;
+}
+
+static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
+                 struct ocv_error *err)
+{
+    struct ocv_amd_machine m;
+    struct run run = {.host = host, .m = &m, .result = result, .err = err};
+    int status = ocv_amd_look(host, &m, err);
+    if (status < 0)
+        return status;
+    run.force = host->live ? secure_getenv("AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH") : NULL;
+    if (run.force && !*run.force)
+        run.force = NULL;
+    if (m.n || m.kfd.hidden || m.kfd.broken || run.force) {
+        result->source = run.force ? "environment" : m.kfd.n ? "kfd" : "sysfs";
+        read_noretry(&run);
+        ocv_gpu_driver_version(host, "amdgpu", result->driver, sizeof(result->driver));
+        judge(&run);
+        status = fill(&run);
+        for (size_t i = 0; i < m.usable; i++)
+            result->guess = result->guess || m.gpus[i].guess ||
+                            (run.assumed && value_of(&run, &m.gpus[i], XNACK));
+    }
+    ocv_kfd_free(&m.kfd);
+    return status;
+}
+
+const struct provider ocv_provider_amd = {
+    .name = "amd", .ns = "amd", .kind = "builtin", .version = "1", .probe = probe, .quiet = true};

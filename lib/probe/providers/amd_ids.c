@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables of namespace amd. */
+#include "amd.h"
+
+#include <stdio.h>
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+#define APU OCV_AMD_INTEGRATED
+#define CDNA OCV_AMD_COMPUTE
+#define ECC OCV_AMD_SRAMECC
+#define XNACK OCV_AMD_XNACK
+#define RETRY (OCV_AMD_XNACK | OCV_AMD_RETRY)
+#define UNSETTLED (OCV_AMD_XNACK | OCV_AMD_UNSETTLED)
+#define NO_RETRY (OCV_AMD_XNACK | OCV_AMD_NO_RETRY)
+
+/* Generic targets, XNACK and SRAM ECC: LLVM, AMDGPU usage, tables of processors and of generic
+ * processors. Default of XNACK: Linux, amdgpu_gmc_noretry_set (retry stays on for those that it
+ * does not name) and kfd_process_xnack_mode (never from GC 10.1 to 12.0). gfx908 and gfx90a have no
+ * generic target. */
+static const struct {
+    unsigned target;
+    const char *generic;
+    unsigned traits;
+} targets[] = {
+    {70001, NULL, 0},
+    {80001, NULL, APU | UNSETTLED},
+    {80002, NULL, 0},
+    {80003, NULL, 0},
+    {80100, NULL, APU | UNSETTLED},
+    {90000, "gfx9_generic", XNACK},
+    {90002, "gfx9_generic", APU | RETRY},
+    {90004, "gfx9_generic", RETRY},
+    {90006, "gfx9_generic", XNACK | ECC},
+    {90008, NULL, CDNA | XNACK | ECC},
+    {90009, "gfx9_generic", APU | RETRY},
+    {90010, NULL, CDNA | XNACK | ECC},
+    {90012, "gfx9_generic", APU | UNSETTLED},
+    {90400, "gfx9_4_generic", CDNA | XNACK | ECC},
+    {90401, "gfx9_4_generic", CDNA | XNACK | ECC},
+    {90402, "gfx9_4_generic", CDNA | XNACK | ECC},
+    {90500, "gfx9_4_generic", CDNA | XNACK | ECC},
+    {100100, "gfx10_1_generic", NO_RETRY},
+    {100101, "gfx10_1_generic", NO_RETRY},
+    {100102, "gfx10_1_generic", NO_RETRY},
+    {100103, "gfx10_1_generic", APU | NO_RETRY},
+    {100300, "gfx10_3_generic", 0},
+    {100301, "gfx10_3_generic", 0},
+    {100302, "gfx10_3_generic", 0},
+    {100303, "gfx10_3_generic", APU},
+    {100304, "gfx10_3_generic", 0},
+    {100305, "gfx10_3_generic", APU},
+    {100306, "gfx10_3_generic", APU},
+    {110000, "gfx11_generic", 0},
+    {110001, "gfx11_generic", 0},
+    {110002, "gfx11_generic", 0},
+    {110003, "gfx11_generic", APU},
+    {110500, "gfx11_generic", APU},
+    {110501, "gfx11_generic", APU},
+    {110502, "gfx11_generic", APU},
+    {110503, "gfx11_generic", APU},
+    {120000, "gfx12_generic", 0},
+    {120001, "gfx12_generic", 0},
+    {120500, "gfx12_5_generic", CDNA | UNSETTLED},
+    {120501, "gfx12_5_generic", CDNA | UNSETTLED},
+};
+
+/* IP version of the graphics core -> target. Source: Linux, kgd2kfd_probe in kfd_device.c. The two
+ * numbers differ in many rows. */
+static const struct {
+    uint8_t major, minor, revision;
+    unsigned target;
+} cores[] = {
+    {9, 0, 1, 90000},   {9, 1, 0, 90002},   {9, 2, 2, 90002},   {9, 2, 1, 90004},
+    {9, 3, 0, 90012},   {9, 4, 0, 90006},   {9, 4, 1, 90008},   {9, 4, 2, 90010},
+    {9, 4, 3, 90402},   {9, 4, 4, 90402},   {9, 5, 0, 90500},   {10, 1, 10, 100100},
+    {10, 1, 2, 100101}, {10, 1, 1, 100102}, {10, 1, 3, 100103}, {10, 1, 4, 100103},
+    {10, 3, 0, 100300}, {10, 3, 2, 100301}, {10, 3, 4, 100302}, {10, 3, 1, 100303},
+    {10, 3, 5, 100304}, {10, 3, 3, 100305}, {10, 3, 6, 100306}, {10, 3, 7, 100306},
+    {11, 0, 0, 110000}, {11, 0, 3, 110001}, {11, 0, 2, 110002}, {11, 0, 1, 110003},
+    {11, 0, 4, 110003}, {11, 5, 0, 110500}, {11, 5, 1, 110501}, {11, 5, 2, 110502},
+    {11, 5, 3, 110503}, {12, 0, 0, 120000}, {12, 0, 1, 120001}, {12, 1, 0, 120500},
+};
+
+/* PCI device -> target, for kernels without KFD that have no ip_discovery. Sources: ROCR's table of
+ * devices (libhsakmt) for chips before discovery; pci.ids for later ones, whose blocks of ids are
+ * marked as a guess. First hit wins. */
+static const struct {
+    uint16_t first, last;
+    unsigned target;
+    bool guess;
+} devices[] = {
+    {0x67a0, 0x67be, 70001, false},  {0x6920, 0x6939, 80002, false},
+    {0x7300, 0x7300, 80003, false},  {0x67c0, 0x67ff, 80003, false},
+    {0x6980, 0x699f, 80003, false},  {0x6860, 0x687f, 90000, false},
+    {0x15dd, 0x15dd, 90002, false},  {0x15d8, 0x15d8, 90002, false},
+    {0x69a0, 0x69af, 90004, false},  {0x66a0, 0x66af, 90006, false},
+    {0x7388, 0x7388, 90008, false},  {0x738c, 0x738c, 90008, false},
+    {0x738e, 0x738e, 90008, false},  {0x7390, 0x7390, 90008, false},
+    {0x7408, 0x7408, 90010, false},  {0x740c, 0x740c, 90010, false},
+    {0x740f, 0x7410, 90010, false}, /* MI210, and its virtual function */
+    {0x1636, 0x1636, 90012, false},  {0x1638, 0x1638, 90012, false},
+    {0x15e7, 0x15e7, 90012, false},  {0x164c, 0x164c, 90012, false},
+    {0x7310, 0x731f, 100100, false}, {0x7360, 0x7360, 100101, false},
+    {0x7362, 0x7362, 100101, false}, {0x7340, 0x7347, 100102, false},
+    {0x73a0, 0x73bf, 100300, false}, {0x73c0, 0x73df, 100301, false},
+    {0x73f0, 0x73f0, 110002, true}, /* Navi 33, in the middle of Navi 23 */
+    {0x73e0, 0x73ff, 100302, false}, {0x163f, 0x163f, 100303, false},
+    {0x7420, 0x743f, 100304, false}, {0x164d, 0x164d, 100305, false},
+    {0x1681, 0x1681, 100305, false}, {0x74a0, 0x74a2, 90402, false}, /* MI300A, MI300X, MI308X */
+    {0x74a5, 0x74a5, 90402, false},                                  /* MI325X */
+    {0x74a9, 0x74a9, 90402, false},  {0x74b5, 0x74b5, 90402, false}, /* MI300X, virtual function */
+    {0x74b9, 0x74b9, 90402, false},  {0x74bd, 0x74bd, 90402, false},
+    {0x75a0, 0x75a0, 90500, false},  {0x75a3, 0x75a3, 90500, false}, /* MI350X, MI355X */
+    {0x75a8, 0x75a8, 90500, false},  {0x744c, 0x744c, 110000, false},
+    {0x7440, 0x745f, 110000, true},  {0x7470, 0x747f, 110001, true},
+    {0x7480, 0x749f, 110002, true},  {0x15bf, 0x15bf, 110003, false},
+    {0x15c8, 0x15c8, 110003, false}, {0x164f, 0x164f, 110003, false},
+    {0x1900, 0x1901, 110003, false}, {0x150e, 0x150e, 110500, false},
+    {0x1586, 0x1586, 110501, false}, {0x1114, 0x1114, 110502, false},
+    {0x1902, 0x1902, 110502, true},  {0x7590, 0x7590, 120000, false},
+    {0x7550, 0x7551, 120001, false},
+};
+
+bool ocv_amd_name(unsigned target, char *out, size_t size)
+{
+    unsigned major = target / 10000, minor = target / 100 % 100, stepping = target % 100;
+    /* minor and stepping are one hexadecimal digit each */
+    if (major < 6 || major > 99 || minor > 15 || stepping > 15)
+        return false;
+    snprintf(out, size, "gfx%u%x%x", major, minor, stepping);
+    return true;
+}
+
+const char *ocv_amd_generic(unsigned target)
+{
+    for (size_t i = 0; i < N(targets); i++)
+        if (targets[i].target == target)
+            return targets[i].generic;
+    return NULL;
+}
+
+unsigned ocv_amd_traits(unsigned target)
+{
+    for (size_t i = 0; i < N(targets); i++)
+        if (targets[i].target == target)
+            return targets[i].traits;
+    return 0;
+}
+
+unsigned ocv_amd_of_ip(uint64_t major, uint64_t minor, uint64_t revision)
+{
+    for (size_t i = 0; i < N(cores); i++)
+        if (cores[i].major == major && cores[i].minor == minor && cores[i].revision == revision)
+            return cores[i].target;
+    return 0;
+}
+
+unsigned ocv_amd_of_device(uint16_t device, bool *guess)
+{
+    for (size_t i = 0; i < N(devices); i++)
+        if (device >= devices[i].first && device <= devices[i].last) {
+            *guess = devices[i].guess;
+            return devices[i].target;
+        }
+    *guess = false;
+    return 0;
+}
