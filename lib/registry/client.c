@@ -46,7 +46,22 @@ void ocv_registry_log(const struct ocv_registry *registry, const char *format, .
 
 bool ocv_registry_interrupted(const struct ocv_registry *registry)
 {
-    return registry->interrupted && *registry->interrupted;
+    /* another thread or a signal handler sets it */
+    return registry->interrupted && __atomic_load_n(registry->interrupted, __ATOMIC_RELAXED);
+}
+
+void ocv_registry_deadline(struct ocv_registry *registry, unsigned timeout_ms)
+{
+    registry->patience_ms = timeout_ms;
+    registry->deadline = timeout_ms ? ocv_registry_now() + timeout_ms : 0;
+}
+
+int ocv_registry_left(const struct ocv_registry *registry, int wait_ms)
+{
+    if (!registry->deadline)
+        return wait_ms;
+    int64_t left = registry->deadline - ocv_registry_now();
+    return left <= 0 ? 0 : left < wait_ms ? (int)left : wait_ms;
 }
 
 int64_t ocv_registry_now(void)
@@ -88,6 +103,7 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
     r->retries = o->retries ? o->retries : 5;
     r->connect_timeout_ms = o->connect_timeout_ms ? o->connect_timeout_ms : 30000;
     r->stall_timeout_ms = o->stall_timeout_ms ? o->stall_timeout_ms : 60000;
+    r->anonymous = o->anonymous;
     r->interrupted = o->interrupted;
     r->log = o->log;
     r->log_data = o->log_data;

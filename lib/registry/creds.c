@@ -135,6 +135,8 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
 {
     *out = (struct ocv_credentials){0};
     registry->note[0] = '\0';
+    if (registry->anonymous)
+        return OCV_OK;
     if (registry->username) {
         out->username = strdup(registry->username);
         out->password = strdup(registry->password ? registry->password : "");

@@ -144,6 +144,13 @@ int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_err
 {
     if (ocv_registry_interrupted(registry))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+    if (registry->deadline && !ocv_registry_left(registry, 1)) {
+        ocv_error_set(err, OCV_ERR_NETWORK, "no answer within %u ms", registry->patience_ms);
+        if (err)
+            err->http_status = 504;
+        return OCV_ERR_NETWORK;
+    }
+    wait_ms = ocv_registry_left(registry, wait_ms);
     CURLMcode code = ocv_multi_perform(registry->multi);
     if (code == CURLM_OK && !collect(registry) && wait_ms > 0)
         code =

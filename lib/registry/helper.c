@@ -69,7 +69,7 @@ static int collect(int fd, const volatile int *interrupted, struct ocv_buffer *o
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         int ready = poll(&p, 1, 100);
-        if (interrupted && *interrupted)
+        if (interrupted && __atomic_load_n(interrupted, __ATOMIC_RELAXED))
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
         if (ocv_registry_now() > until)
             return ocv_error_set(err, OCV_ERR_IO, "no answer after %d s", HELPER_TIMEOUT_MS / 1000);

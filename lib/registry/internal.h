@@ -14,6 +14,7 @@
 #define OCV_ERROR_BODY_MAX (64u * 1024)  /* body of an error answer that is looked at */
 #define OCV_TOKEN_BODY_MAX (256u * 1024) /* answer of a token server */
 #define OCV_LOCATION_MAX (16u * 1024)    /* Location header: signed URLs are long */
+#define OCV_LINK_MAX (4u * 1024)         /* Link header */
 #define OCV_CHALLENGES_MAX (16u * 1024)  /* all WWW-Authenticate headers together */
 #define OCV_REDIRECTS_MAX 5              /* hops of one request */
 #define OCV_ORIGIN_MAX 320               /* "https://" + host name (255) + port */
@@ -61,6 +62,9 @@ struct ocv_registry {
     char *username, *password;
     char *auth_file, *certs_dir;
     unsigned retries, connect_timeout_ms, stall_timeout_ms;
+    bool anonymous;
+    unsigned patience_ms; /* of ocv_registry_deadline, 0: none */
+    int64_t deadline;     /* monotonic milliseconds */
     const volatile int *interrupted;
     void (*log)(void *data, const char *line);
     void *log_data;
@@ -75,6 +79,8 @@ void ocv_registry_log(const struct ocv_registry *registry, const char *format, .
     OCV_PRINTF(2, 3);
 bool ocv_registry_interrupted(const struct ocv_registry *registry);
 int64_t ocv_registry_now(void); /* monotonic milliseconds */
+/* Milliseconds until the deadline, at most `wait_ms`; 0 when it has passed. */
+int ocv_registry_left(const struct ocv_registry *registry, int wait_ms);
 
 /** The host of that name, made on first use. */
 int ocv_host_get(struct ocv_registry *registry, const char *name, struct ocv_host **out,
@@ -111,9 +117,13 @@ struct ocv_response {
     char digest[OCV_DIGEST_MAX]; /* Docker-Content-Digest, or empty */
     int64_t content_length;      /* -1 where not told */
     int64_t range_start;         /* Content-Range, -1 where absent or malformed */
-    int64_t range_total;         /* -1 where unknown */
-    bool encoded;                /* Content-Encoding other than identity */
+    int64_t range_end;
+    int64_t range_total; /* -1 where unknown */
+    bool encoded;        /* Content-Encoding other than identity */
     char *location;
+    char *link;
+    char etag[256];
+    char filters[256];            /* OCI-Filters-Applied */
     struct ocv_buffer challenges; /* one WWW-Authenticate value a line */
 };
 
@@ -160,6 +170,8 @@ struct ocv_exchange {
     long buffer_size;          /* curl's receive buffer */
     bool guard;                /* check the address of the very first hop, too */
     int64_t range_from;        /* first byte wanted; the callbacks below keep it */
+    const char *range;         /* a client's Range value instead, or NULL */
+    const char *if_none_match; /* or NULL */
     /** Judge the head of a 2xx answer before its body: 0, or a status with `error` filled.
      *  OCV_EXCHANGE_AGAIN: stop and ask again (with the new range_from). */
     int (*begin)(void *data, struct ocv_exchange *exchange);

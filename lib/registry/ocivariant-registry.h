@@ -40,11 +40,17 @@ struct ocv_registry_options {
     const volatile int *interrupted; /**< non-zero: stop with OCV_ERR_INTERRUPTED; may be NULL */
     void (*log)(void *data, const char *line); /**< -v: requests and retries, never a secret */
     void *log_data;
+    bool anonymous; /**< no password, token or client certificate is read or sent, whatever the
+                         files, the configuration and this structure say */
 };
 
 OCV_API int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
                              struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_registry_free(struct ocv_registry *registry);
+/** Calls from now on must have their answer within `timeout_ms` together, else they fail with
+ *  OCV_ERR_NETWORK and http_status 504; nothing is retried that would be too late. 0: no limit. Of
+ *  ocv_registry_stream of a blob only the head must come in time. */
+OCV_API void ocv_registry_deadline(struct ocv_registry *registry, unsigned timeout_ms);
 
 /** HEAD of a manifest by the reference's digest, else its tag. Falls back to GET where a registry
  *  gives no digest. One small request when tokens are cached. */
@@ -76,6 +82,50 @@ OCV_API int ocv_registry_get_blob(struct ocv_registry *registry,
                                   const struct ocv_reference *reference,
                                   const struct ocv_descriptor *descriptor, struct ocv_buffer *body,
                                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** What is streamed: an object of a repository, or a list. */
+enum ocv_stream_kind {
+    OCV_STREAM_MANIFEST,
+    OCV_STREAM_BLOB,
+    OCV_STREAM_TAGS,
+    OCV_STREAM_REFERRERS
+};
+/** What an answer says about itself. Texts are empty, numbers -1 where the header was absent,
+ *  malformed or too long. */
+struct ocv_stream_head {
+    long status; /**< 200, 206 or 304 */
+    char media_type[256];
+    char
+        digest[OCV_DIGEST_MAX]; /**< of a document: checked where it is known and there is a body */
+    char etag[256];
+    char filters[256]; /**< OCI-Filters-Applied */
+    const char *link;  /**< Link, borrowed for the call, or NULL */
+    int64_t size;      /**< of the body; with HEAD of the one that a GET would bring */
+    int64_t range_start, range_end, range_total; /**< Content-Range */
+};
+/** A request that is passed on. Zero-initialise; strings are borrowed. */
+struct ocv_stream {
+    enum ocv_stream_kind kind;
+    const struct ocv_reference
+        *reference;            /**< host and repository; its tag and digest are unused */
+    const char *object;        /**< tag or digest; NULL for the list of tags */
+    const char *query;         /**< escaped, without "?"; or NULL */
+    bool head_only;            /**< HEAD instead of GET */
+    const char *accept;        /**< NULL: all manifests and indexes */
+    const char *range;         /**< of a blob: a Range header's value; NULL: all of it */
+    const char *if_none_match; /**< an ETag; a 304 is no error then */
+    /** Called once, before any body. Non-zero stops with OCV_ERR_INTERRUPTED. */
+    int (*head)(void *data, const struct ocv_stream_head *head);
+    /** Body bytes as they come; may block, which holds the server back. Non-zero as above. */
+    int (*body)(void *data, const char *bytes, size_t len);
+    void *data;
+};
+/** Perform it. Documents are kept in memory, at most OCV_MANIFEST_MAX, and checked before `head` is
+ *  called. A whole blob is hashed on the way, and asked for again from where it broke off; a wrong
+ *  one is OCV_ERR_MISMATCH after all of its bytes were given to `body`: hold the last ones back.
+ *  Parts of blobs are passed as they come. `http_status` of the error: 404, 416, ... */
+OCV_API int ocv_registry_stream(struct ocv_registry *registry, const struct ocv_stream *stream,
+                                struct ocv_error *err) OCV_WARN_UNUSED;
+
 /** Credentials for a host from the same sources as the client's own: JSON {"username","password",
  *  "identitytoken","serveraddress"} for an engine's X-Registry-Auth. Empty buffer when there are
  *  none. Holds a secret: never print it. */

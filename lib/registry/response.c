@@ -10,8 +10,10 @@
 void ocv_response_reset(struct ocv_response *response)
 {
     free(response->location);
+    free(response->link);
     ocv_buffer_free(&response->challenges);
-    *response = (struct ocv_response){.content_length = -1, .range_start = -1, .range_total = -1};
+    *response = (struct ocv_response){
+        .content_length = -1, .range_start = -1, .range_end = -1, .range_total = -1};
     ocv_buffer_init(&response->challenges, OCV_CHALLENGES_MAX);
 }
 
@@ -50,6 +52,7 @@ static void content_range(struct ocv_response *r, const char *value)
     if (end < start || (total >= 0 && end >= total))
         return;
     r->range_start = start;
+    r->range_end = end;
     r->range_total = total;
 }
 
@@ -62,6 +65,16 @@ static void content_type(struct ocv_response *r, const char *value)
         r->content_type[i] =
             (char)(value[i] >= 'A' && value[i] <= 'Z' ? value[i] - 'A' + 'a' : value[i]);
     r->content_type[len] = '\0';
+}
+
+/* Only what can be a header again. */
+static void keep(char *out, size_t size, const char *value, size_t len)
+{
+    for (const char *p = value; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            return;
+    if (len < size)
+        memcpy(out, value, len + 1);
 }
 
 static void store(struct ocv_response *r, const char *name, const char *value, size_t len)
@@ -77,6 +90,13 @@ static void store(struct ocv_response *r, const char *name, const char *value, s
     } else if (!strcasecmp(name, "docker-content-digest")) {
         if (len < sizeof(r->digest) && ocv_digest_wellformed(value))
             memcpy(r->digest, value, len + 1);
+    } else if (!strcasecmp(name, "etag")) {
+        keep(r->etag, sizeof(r->etag), value, len);
+    } else if (!strcasecmp(name, "oci-filters-applied")) {
+        keep(r->filters, sizeof(r->filters), value, len);
+    } else if (!strcasecmp(name, "link") && len < OCV_LINK_MAX) {
+        free(r->link);
+        r->link = strdup(value);
     } else if (!strcasecmp(name, "location") && len < OCV_LOCATION_MAX) {
         free(r->location);
         r->location = strdup(value);

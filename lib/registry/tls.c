@@ -71,7 +71,8 @@ static int visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static int read_certs_d(struct ocv_host *host, const char *root, struct ocv_error *err)
+static int read_certs_d(struct ocv_host *host, const char *root, bool anonymous,
+                        struct ocv_error *err)
 {
     char dir[1024], path[1400];
     if (strchr(host->name, '/') || host->name[0] == '.')
@@ -87,7 +88,7 @@ static int read_certs_d(struct ocv_host *host, const char *root, struct ocv_erro
             snprintf(path, sizeof(path), "%s/%s", dir, name);
             if (ends_with(name, ".crt"))
                 status = append_file(&host->ca, path, err);
-            else if (ends_with(name, ".cert"))
+            else if (ends_with(name, ".cert") && !anonymous)
                 status = use_client_cert(host, dir, name, err);
         }
         free(names[i]);
@@ -99,18 +100,19 @@ static int read_certs_d(struct ocv_host *host, const char *root, struct ocv_erro
 static int read_all_certs_d(struct ocv_registry *registry, struct ocv_host *host,
                             struct ocv_error *err)
 {
+    bool anonymous = registry->anonymous;
     if (registry->certs_dir)
-        return read_certs_d(host, registry->certs_dir, err);
+        return read_certs_d(host, registry->certs_dir, anonymous, err);
     const char *home = getenv("HOME");
     char own[1024];
     int status = OCV_OK;
     if (home && *home == '/' &&
         snprintf(own, sizeof(own), "%s/.config/containers/certs.d", home) < (int)sizeof(own))
-        status = read_certs_d(host, own, err);
+        status = read_certs_d(host, own, anonymous, err);
     if (status == OCV_OK)
-        status = read_certs_d(host, "/etc/containers/certs.d", err);
+        status = read_certs_d(host, "/etc/containers/certs.d", anonymous, err);
     if (status == OCV_OK)
-        status = read_certs_d(host, "/etc/docker/certs.d", err);
+        status = read_certs_d(host, "/etc/docker/certs.d", anonymous, err);
     return status;
 }
 
@@ -137,6 +139,8 @@ int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host,
     const char *cert = config->cert ? config->cert : registry->cert_file;
     const char *key = config->cert ? config->key : registry->key_file;
     int status = OCV_OK;
+    if (registry->anonymous)
+        cert = NULL;
     if (cert)
         status = copy(&host->cert, cert, err);
     if (status == OCV_OK && cert) /* one PEM file may hold both */

@@ -106,7 +106,11 @@ static bool set_headers(struct ocv_exchange *exchange, const char *authorization
         ok = ok && add_header(t, "Authorization", authorization);
     if (exchange->form)
         ok = ok && add_header(t, "Expect", "");
-    if (exchange->range_from > 0) {
+    if (exchange->if_none_match)
+        ok = ok && add_header(t, "If-None-Match", exchange->if_none_match);
+    if (exchange->range) {
+        ok = ok && add_header(t, "Range", exchange->range);
+    } else if (exchange->range_from > 0) {
         char range[48];
         snprintf(range, sizeof(range), "bytes=%lld-", (long long)exchange->range_from);
         ok = ok && add_header(t, "Range", range);

@@ -44,6 +44,8 @@ static bool retry(struct ocv_exchange *x, int64_t asked_s)
         return false;
     x->attempts++;
     int64_t wait = asked_s > 0 ? asked_s * 1000 + backoff(1) : backoff(x->attempts);
+    if (ocv_registry_left(x->registry, (int)wait) < wait)
+        return false;
     ocv_registry_log(x->registry, "%s: retry %u of %u in %lld ms", x->what, x->attempts,
                      x->registry->retries, (long long)wait);
     drop_redirect(x);
