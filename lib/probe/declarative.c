@@ -4,11 +4,10 @@
  * no build, and it takes nothing from the devices beside it. */
 #include "declarative.h"
 
-#include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_MAX 16384u /* bytes of a version file */
 #define LINE_LEN 256
 
 struct filler {
@@ -17,80 +16,6 @@ struct filler {
     struct ocv_result *result;
     struct ocv_error *err;
 };
-
-/* ---- sources --------------------------------------------------------------------------------- */
-
-/* The text after "KEY=" or "KEY:" of the first line that has it. */
-static bool keyed_line(int root, const char *path, const char *key, char *out, size_t size)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, FILE_MAX);
-    if (ocv_sysroot_read(root, path, &text, NULL) < 0 || text.len == 0)
-        return false;
-    for (const char *line = text.data; *line;) {
-        size_t len = strcspn(line, "\n"), at = strlen(key);
-        if (len > at && strncmp(line, key, at) == 0) {
-            at += strspn(line + at, " \t");
-            if (line[at] == '=' || line[at] == ':') {
-                at++;
-                at += strspn(line + at, " \t\"");
-                while (len > at && (isspace((unsigned char)line[len - 1]) || line[len - 1] == '"'))
-                    len--;
-                if (len <= at || len - at >= size)
-                    return false;
-                memcpy(out, line + at, len - at);
-                out[len - at] = '\0';
-                return true;
-            }
-        }
-        line += len + (line[len] == '\n');
-    }
-    return false;
-}
-
-static bool read_source(const struct filler *f, const struct ocv_yaml *source, const char *dir,
-                        char *out, size_t size)
-{
-    char path[640];
-    const char *file = source->text ? source->text : ocv_yaml_text(source, "file");
-    const char *key = source->text ? NULL : ocv_yaml_text(source, "key");
-    if (file[0] == '/')
-        snprintf(path, sizeof(path), "%s", file + 1);
-    else
-        snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", file);
-    if (!(key ? keyed_line(f->host->root, path, key, out, size)
-              : ocv_sysroot_line(f->host->root, path, out, size)))
-        return false;
-    for (const char *c = out; *c; c++)
-        if (*c < 0x20 || *c > 0x7e)
-            return false;
-    return true;
-}
-
-/* The first source that can be read. Relative paths are of `dir`. */
-static bool read_sources(const struct filler *f, const struct ocv_yaml *sources, const char *dir,
-                         char *out, size_t size)
-{
-    if (!sources || sources->type != OCV_YAML_LIST)
-        return sources && read_source(f, sources, dir, out, size);
-    for (const struct ocv_yaml *s = sources->first; s; s = s->next)
-        if (read_source(f, s, dir, out, size))
-            return true;
-    return false;
-}
-
-/* A version as a property's value: lower case, up to the first character that no value has. */
-static bool as_value(char *text)
-{
-    size_t len = 0;
-    for (; text[len]; len++) {
-        text[len] = (char)tolower((unsigned char)text[len]);
-        if (!ocv_property_value_valid(&text[len], 1))
-            break;
-    }
-    text[len] = '\0';
-    return ocv_property_value_valid(text, len);
-}
 
 /* ---- features -------------------------------------------------------------------------------- */
 
@@ -151,7 +76,8 @@ static int fill_features(const struct filler *f, const struct ocv_declared_list 
         const struct ocv_yaml *values = ocv_yaml_get(feature, "values");
         const struct ocv_yaml *sources = ocv_yaml_get(feature, "read");
         char text[LINE_LEN];
-        if (sources && read_sources(f, sources, "", text, sizeof(text)) && as_value(text))
+        if (sources && ocv_source_read(f->host, sources, "", text, sizeof(text)) &&
+            ocv_source_version(text))
             status = ocv_result_add(f->result, name, text, f->err);
         for (const struct ocv_yaml *v = values ? values->first : NULL; status == OCV_OK && v;
              v = v->next)
@@ -171,13 +97,35 @@ static int fill_attributes(const struct filler *f, const struct ocv_yaml *rule, 
     for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; status == OCV_OK && a;
          a = a->next) {
         char text[LINE_LEN];
-        if (!read_sources(f, a, dir, text, sizeof(text)))
+        if (!ocv_source_read(f->host, a, dir, text, sizeof(text)))
             continue;
         if (strcmp(a->key, "driver_version") == 0 && !f->result->driver[0])
             snprintf(f->result->driver, sizeof(f->result->driver), "%.63s", text);
         status = ocv_device_attribute(json, a->key, text, f->err);
     }
     return status;
+}
+
+/* The device's memory in bytes, as a decimal number. */
+static int fill_memory(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
+                       json_t *json)
+{
+    const struct ocv_yaml *memory = ocv_yaml_get(rule, "memory");
+    char text[LINE_LEN];
+    uint64_t bytes;
+    if (!ocv_source_read(f->host, memory, dir, text, sizeof(text)) ||
+        !ocv_source_bytes(text, ocv_yaml_text(memory, "unit"), &bytes))
+        return OCV_OK;
+    snprintf(text, sizeof(text), "%" PRIu64, bytes);
+    return ocv_device_attribute(json, "memory", text, f->err);
+}
+
+/* What a rule says of a device beside its features. */
+static int fill_known(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
+                      json_t *json)
+{
+    int status = fill_memory(f, rule, dir, json);
+    return status < 0 ? status : fill_attributes(f, rule, dir, json);
 }
 
 static const char *name_of(const struct ocv_declared *device)
@@ -193,9 +141,9 @@ static int fill_device(const struct filler *f, const struct ocv_declared *device
         return ocv_error_nomem(f->err);
     if (!usable(device) && json_object_set_new(json, "secondary", json_true()) < 0)
         return ocv_error_nomem(f->err);
-    int status = fill_attributes(f, device->rule, device->dir, json);
+    int status = fill_known(f, device->rule, device->dir, json);
     if (status == OCV_OK && device->class_rule && device->class_rule != device->rule)
-        status = fill_attributes(f, device->class_rule, device->class_dir, json);
+        status = fill_known(f, device->class_rule, device->class_dir, json);
     if (status == OCV_OK && device->pci && device->pci->driver[0])
         status = ocv_device_attribute(json, "driver", device->pci->driver, f->err);
     const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
@@ -293,7 +241,8 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
     result->status = OCV_RESULT_OK;
     result->source = "sysfs";
     char text[LINE_LEN];
-    if (read_sources(&f, ocv_yaml_get(declaration->tree, "driver_version"), "", text, sizeof(text)))
+    if (ocv_source_read(host, ocv_yaml_get(declaration->tree, "driver_version"), "", text,
+                        sizeof(text)))
         snprintf(result->driver, sizeof(result->driver), "%.63s", text);
     if (serves)
         status = fill_features(&f, &devices);

@@ -86,6 +86,22 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
 bool ocv_declarations_replace(const struct ocv_declarations *set, const struct provider *provider);
 void ocv_declarations_free(struct ocv_declarations *set);
 
+/* ---- Sources (declarative_source.c) ----------------------------------------------------------
+ */
+
+/** The text that the first readable one of a file's sources gives; relative paths are of `dir`.
+ *  False if there is none or it is not printable ASCII. `sources` may be NULL. */
+bool ocv_source_read(const struct ocv_probe_host *host, const struct ocv_yaml *sources,
+                     const char *dir, char *out, size_t size);
+/** Cut a text to the version at its beginning, in lower case: digits and letters with single dots
+ *  between. False if it does not begin with a digit. */
+bool ocv_source_version(char *text);
+/** Names of units of memory, ascending by 1024. NULL past the end. */
+const char *ocv_source_units(size_t i);
+/** A number (decimal, or hexadecimal with 0x) of such units (NULL: bytes) in bytes. False where it
+ *  is none, zero, or too large. */
+bool ocv_source_bytes(const char *text, const char *unit, uint64_t *out);
+
 /* ---- Devices (declarative_match.c, declarative.c) --------------------------------------------
  */
 

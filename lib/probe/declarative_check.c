@@ -218,6 +218,23 @@ int ocv_check_sources(const struct ocv_check *r, const struct ocv_yaml *node)
                                        : check_source(r, node);
 }
 
+static int check_unit(const struct ocv_check *r, const struct ocv_yaml *node)
+{
+    for (size_t i = 0; node->text && ocv_source_units(i); i++)
+        if (strcmp(node->text, ocv_source_units(i)) == 0)
+            return OCV_OK;
+    return ocv_check_complain(r, node, "must be B, KiB, MiB or GiB");
+}
+
+int ocv_check_memory(const struct ocv_check *r, const struct ocv_yaml *node)
+{
+    static const struct ocv_check_field fields[] = {{"file", true, ocv_check_path},
+                                                    {"key", false, ocv_check_text},
+                                                    {"unit", false, check_unit}};
+    return node->type == OCV_YAML_SCALAR ? ocv_check_path(r, node)
+                                         : ocv_check_map(r, node, fields, 3);
+}
+
 int ocv_check_named(const struct ocv_check *r, const struct ocv_yaml *node, ocv_checker check)
 {
     if (node->type != OCV_YAML_MAP || node->n == 0 || node->n > LIST_MAX)
@@ -236,6 +253,8 @@ static int check_attribute(const struct ocv_check *r, const struct ocv_yaml *nod
 {
     if (!ocv_property_name_valid(node->key, strlen(node->key)))
         return ocv_check_complain(r, node, "must be a name of a-z, 0-9 and _");
+    if (strcmp(node->key, "memory") == 0) /* a number of bytes, whatever the file has */
+        return ocv_check_complain(r, node, "is a key of the rule, not an attribute");
     return ocv_check_sources(r, node);
 }
 
