@@ -21,6 +21,7 @@ struct cli_flag {
 struct cli {
     const char *program; /**< "vpull", "variantctl" */
     bool verbose;
+    bool no_environment; /**< a daemon: neither OCV_* variables nor the user's own file */
     void (*say)(void *data, const char *line); /**< takes what cli_say says; NULL: stderr */
     void *say_data;
     const char *config_file;  /**< --config: instead of both files */

@@ -31,7 +31,7 @@ static int merge_files(struct cli *cli, struct ocv_error *err)
     int status = merge_file(cli, "/etc/ocivariant/config.yaml", false, err);
     const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
     char path[4096];
-    if (status < 0 || (!home && !xdg))
+    if (status < 0 || (!home && !xdg) || cli->no_environment)
         return status;
     bool has_xdg = xdg && *xdg;
     snprintf(path, sizeof(path), "%s%s/ocivariant/config.yaml",
@@ -101,7 +101,7 @@ int cli_load(struct cli *cli, struct ocv_error *err)
     int status = ocv_config_new(&cli->config, err);
     if (status == OCV_OK)
         status = merge_files(cli, err);
-    if (status == OCV_OK)
+    if (status == OCV_OK && !cli->no_environment)
         status = merge_environment(cli, err);
     if (status == OCV_OK)
         status = merge_flags(cli, err);
