@@ -101,13 +101,15 @@ $(PC): $(BUILD)/%.pc: contrib/%.pc.in VERSION Makefile always
 
 # ---- programs: shared libraries beside them, found by a relative run path ----------------------
 RPATH := -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../lib'
+# name, libraries that it needs beside the probe's and the core's
 define program
 $(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHARED)
 	$$(CC) -o $$@ $$(filter %.o %.a,$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
-	    -locivariant-probe -locivariant -ljansson -ldl -lpthread
+	    $(2) -locivariant-probe -locivariant -ljansson -ldl -lpthread
 endef
-$(eval $(call program,vpull))
-$(eval $(call program,variantctl))
+$(eval $(call program,vpull,))
+$(eval $(call program,variantctl,))
+$(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 
 # ---- helpers: what opens a vendor's library, run by the probe in a process of its own -----------
 $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))

@@ -23,6 +23,7 @@ libssl-dev openssl/sha.h
 libyaml-dev yaml.h
 libpci-dev pci/pci.h
 zlib1g-dev zlib.h
+libmicrohttpd-dev microhttpd.h
 '
 test_needs='
 git git
@@ -33,7 +34,6 @@ cppcheck cppcheck
 shellcheck shellcheck
 check check.h
 libsubunit-dev subunit/child.h
-libmicrohttpd-dev microhttpd.h
 bats bats
 jq jq
 curl curl

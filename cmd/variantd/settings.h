@@ -33,6 +33,8 @@ struct settings {
     bool log_json; /**< access log and messages as JSON lines */
     bool access_log;
     int64_t tag_ttl_ms;         /**< 0: every pull asks upstream */
+    bool once;                  /**< --once: probe at start, then never again */
+    const char *datadir;        /**< data folder, or NULL for the installed one; borrowed */
     int64_t probe_interval_ms;  /**< 0: only on events */
     struct upstream *upstreams; /**< the first is the default one where there is a default */
     size_t n_upstreams;

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading is for everyone on the node: a profile says nothing that sysfs does not. What the
+ * daemon's credentials can read is told to root and the group `ocivariant` only. */
+#include "api.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define GROUP "ocivariant"
+#define GROUPS_MAX 1024
+#define RESOLVE_STACK (512u * 1024)
+#define STALL_S 30u
+
+/* One request. Only /v1/resolve lives longer than its first call. */
+struct call {
+    struct server *server;
+    struct MHD_Connection *connection;
+    char *reference;
+    bool trusted;
+    atomic_bool done; /* by the thread; read when the connection is resumed */
+    unsigned status;
+    struct ocv_buffer body;
+};
+
+static atomic_uint resolving; /* threads of all servers of the process: one, but for tests */
+
+/* ---- answers -----------------------------------------------------------------------------------
+ */
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
+                              struct MHD_Response *response)
+{
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", type);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, "Allow", "GET, HEAD");
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result answer_copy(struct MHD_Connection *connection, unsigned status,
+                                   const char *type, const char *text, size_t len)
+{
+    return answer(connection, status, type,
+                  MHD_create_response_from_buffer(len, (char *)(uintptr_t)(len ? text : ""),
+                                                  MHD_RESPMEM_MUST_COPY));
+}
+
+static void error_json(const char *message, const char *hint, struct ocv_buffer *out)
+{
+    json_t *root = json_pack("{s:s}", "error", message);
+    if (root && hint && *hint)
+        json_object_set_new(root, "hint", json_string(hint));
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    json_decref(root);
+    if (!text || ocv_buffer_printf(out, NULL, "%s\n", text) < 0)
+        out->len = 0;
+    free(text);
+}
+
+static enum MHD_Result answer_error(struct MHD_Connection *connection, unsigned status,
+                                    const char *message)
+{
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 16384);
+    error_json(message, NULL, &body);
+    return answer_copy(connection, status, "application/json", body.data, body.len);
+}
+
+/* ---- who asks ----------------------------------------------------------------------------------
+ */
+
+static bool in_group(int fd, gid_t primary)
+{
+    gid_t groups[GROUPS_MAX];
+    socklen_t len = sizeof(groups);
+    struct group entry, *found = NULL;
+    char text[16384];
+    if (getgrnam_r(GROUP, &entry, text, sizeof(text), &found) != 0 || !found)
+        return false;
+    if (primary == entry.gr_gid)
+        return true;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
+        return false;
+    for (size_t i = 0; i < len / sizeof(*groups); i++)
+        if (groups[i] == entry.gr_gid)
+            return true;
+    return false;
+}
+
+static bool trusted(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+    if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+        return false;
+    return peer.uid == 0 || peer.uid == geteuid() || in_group(info->connect_fd, peer.gid);
+}
+
+/* ---- /v1/resolve -------------------------------------------------------------------------------
+ */
+
+static unsigned http_status(int status)
+{
+    switch (status) {
+    case OCV_ERR_INVALID:
+    case OCV_ERR_CONFIG:
+        return MHD_HTTP_BAD_REQUEST;
+    case OCV_ERR_NOT_FOUND:
+    case OCV_ERR_DENIED: /* whether it exists is not told either */
+        return MHD_HTTP_NOT_FOUND;
+    case OCV_ERR_NETWORK:
+    case OCV_ERR_DATA:
+    case OCV_ERR_MISMATCH:
+        return MHD_HTTP_BAD_GATEWAY;
+    default:
+        return MHD_HTTP_INTERNAL_SERVER_ERROR;
+    }
+}
+
+static void *resolve(void *data)
+{
+    struct call *call = data;
+    struct ocv_error err = {0};
+    struct instance *instance = server_borrow(call->server);
+    int status =
+        mirror_resolve(instance->mirror, call->reference, call->trusted, &call->body, &err);
+    server_return(call->server, instance);
+    call->status = status == OCV_OK ? MHD_HTTP_OK : http_status(status);
+    if (status < 0) {
+        ocv_buffer_free(&call->body);
+        error_json(err.message, err.hint, &call->body);
+    }
+    atomic_store(&call->done, true);
+    MHD_resume_connection(call->connection); /* `call` may be gone from here on */
+    atomic_fetch_sub(&resolving, 1);
+    return NULL;
+}
+
+static enum MHD_Result start_resolve(struct call *call)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (atomic_fetch_add(&resolving, 1) >= API_RESOLVES_MAX) {
+        atomic_fetch_sub(&resolving, 1);
+        return answer_error(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                            "too many references are being resolved; try again");
+    }
+    MHD_suspend_connection(call->connection);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, RESOLVE_STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int failed = pthread_create(&thread, &attributes, resolve, call);
+    pthread_attr_destroy(&attributes);
+    if (failed) {
+        atomic_fetch_sub(&resolving, 1);
+        call->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+        error_json("cannot start a thread", NULL, &call->body);
+        atomic_store(&call->done, true);
+        MHD_resume_connection(call->connection);
+    }
+    return MHD_YES;
+}
+
+static enum MHD_Result handle_resolve(struct server *server, struct MHD_Connection *connection,
+                                      struct call **out)
+{
+    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ref");
+    if (!text || !*text)
+        return answer_error(connection, MHD_HTTP_BAD_REQUEST, "?ref=REFERENCE is missing");
+    struct call *call = calloc(1, sizeof(*call));
+    if (!call || !(call->reference = strdup(text))) {
+        free(call);
+        return MHD_NO;
+    }
+    call->server = server;
+    call->connection = connection;
+    call->trusted = trusted(connection);
+    ocv_buffer_init(&call->body, 16u * 1024 * 1024);
+    *out = call;
+    return start_resolve(call);
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
+
+static void put_snapshot(void *data)
+{
+    node_put(data);
+}
+
+/* The response keeps the snapshot until its last byte is sent. */
+static enum MHD_Result handle_profile(struct server *server, struct MHD_Connection *connection)
+{
+    struct instance *instance = server_borrow(server);
+    const struct snapshot *snapshot = node_get(instance->node);
+    server_return(server, instance);
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        snapshot->json.len, snapshot->json.data, put_snapshot, (void *)(uintptr_t)snapshot);
+    if (!response)
+        node_put(snapshot);
+    return answer(connection, MHD_HTTP_OK, "application/json", response);
+}
+
+static enum MHD_Result handle_health(struct server *server, struct MHD_Connection *connection)
+{
+    char text[256];
+    struct instance *instance = server_borrow(server);
+    const struct snapshot *snapshot = node_get(instance->node);
+    int len = snprintf(text, sizeof(text),
+                       "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f}\n",
+                       ocv_version(), (double)(clock_ms() - snapshot->probed_at) / 1e3);
+    node_put(snapshot);
+    server_return(server, instance);
+    return answer_copy(connection, MHD_HTTP_OK, "application/json", text, (size_t)len);
+}
+
+static enum MHD_Result handle_metrics(struct server *server, struct MHD_Connection *connection)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 1024u * 1024);
+    if (metrics_format(server_metrics(server), clock_ms(), &text, NULL) < 0)
+        return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+    return answer_copy(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
+                       text.data, text.len);
+}
+
+static enum MHD_Result route(struct server *server, struct MHD_Connection *connection,
+                             const char *url, const char *method, bool full, struct call **call)
+{
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return answer_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+    if (strcmp(url, "/metrics") == 0)
+        return handle_metrics(server, connection);
+    if (strcmp(url, "/v1/healthz") == 0)
+        return handle_health(server, connection);
+    if (full && strcmp(url, "/v1/profile") == 0)
+        return handle_profile(server, connection);
+    if (full && strcmp(url, "/v1/resolve") == 0)
+        return handle_resolve(server, connection, call);
+    return answer_error(connection, MHD_HTTP_NOT_FOUND,
+                        full ? "there are /v1/profile, /v1/resolve?ref=, /v1/healthz and /metrics"
+                             : "there are /metrics and /v1/healthz");
+}
+
+static enum MHD_Result handle(struct server *server, struct MHD_Connection *connection,
+                              const char *url, const char *method, bool full, size_t upload,
+                              void **context)
+{
+    struct call *call = *context;
+    if (upload)
+        return MHD_NO; /* nothing here takes a body */
+    if (!call)
+        return route(server, connection, url, method, full, (struct call **)context);
+    if (!atomic_load(&call->done))
+        return MHD_YES;
+    return answer_copy(connection, call->status, "application/json", call->body.data,
+                       call->body.len);
+}
+
+static enum MHD_Result handle_full(void *cls, struct MHD_Connection *connection, const char *url,
+                                   const char *method, const char *version, const char *upload,
+                                   size_t *upload_size, void **context)
+{
+    (void)version, (void)upload;
+    return handle(cls, connection, url, method, true, *upload_size, context);
+}
+
+static enum MHD_Result handle_some(void *cls, struct MHD_Connection *connection, const char *url,
+                                   const char *method, const char *version, const char *upload,
+                                   size_t *upload_size, void **context)
+{
+    (void)version, (void)upload;
+    return handle(cls, connection, url, method, false, *upload_size, context);
+}
+
+static void completed(void *cls, struct MHD_Connection *connection, void **context,
+                      enum MHD_RequestTerminationCode why)
+{
+    struct call *call = *context;
+    (void)cls, (void)connection, (void)why;
+    if (!call)
+        return;
+    free(call->reference);
+    ocv_buffer_free(&call->body);
+    free(call);
+    *context = NULL;
+}
+
+int api_start(struct server *server, int fd, bool full, struct MHD_Daemon **out,
+              struct ocv_error *err)
+{
+    *out = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+        full ? handle_full : handle_some, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_CONNECTION_LIMIT,
+        API_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, STALL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (*out)
+        return OCV_OK;
+    close(fd);
+    return ocv_error_set(err, OCV_ERR_IO, "cannot serve the API: %s", strerror(errno));
+}
+
+void api_stop(struct server *server, struct MHD_Daemon *daemon)
+{
+    (void)server;
+    /* suspended connections must be resumed before the end: each resolve has a deadline */
+    while (atomic_load(&resolving) > 0)
+        usleep(10000);
+    MHD_stop_daemon(daemon);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantd: the node's profile service and resolving registry mirror. The main thread starts
+ * everything, then waits for signals and looks after idle connections and the watchdog. */
+#include "cli.h"
+#include "clock.h"
+#include "notify.h"
+#include "selfcheck.h"
+#include "server.h"
+#include "settings_make.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define LIST_MAX 256u
+#define TICK_MS 1000
+#define DRAIN_MS 20000 /* what still runs after this is cut: systemd would kill us soon */
+
+enum { OPTION_LISTEN = 1, OPTION_REGISTRY, OPTION_LAYOUT, OPTION_ONCE };
+
+static const struct option options[] = {
+    {"registry", required_argument, NULL, OPTION_REGISTRY},
+    {"layout", required_argument, NULL, OPTION_LAYOUT},
+    {"once", no_argument, NULL, OPTION_ONCE},
+    {"profile", required_argument, NULL, CLI_OPTION_PROFILE},
+    {"listen", required_argument, NULL, CLI_OPTION_FLAG},
+    {"socket", required_argument, NULL, CLI_OPTION_FLAG},
+    {"mode", required_argument, NULL, CLI_OPTION_FLAG},
+    {"tag-ttl", required_argument, NULL, CLI_OPTION_FLAG},
+    {"probe-interval", required_argument, NULL, CLI_OPTION_FLAG},
+    {"credentials", required_argument, NULL, CLI_OPTION_FLAG},
+    {"serve-private", required_argument, NULL, CLI_OPTION_FLAG},
+    {"tag-rules", required_argument, NULL, CLI_OPTION_FLAG},
+    {"metrics-listen", required_argument, NULL, CLI_OPTION_FLAG},
+    {"log", required_argument, NULL, CLI_OPTION_FLAG},
+    {"access-log", required_argument, NULL, CLI_OPTION_FLAG},
+    {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG},
+    {"disable", required_argument, NULL, CLI_OPTION_FLAG},
+    {"device-policy", required_argument, NULL, CLI_OPTION_FLAG},
+    {"devices", required_argument, NULL, CLI_OPTION_FLAG},
+    {"override", required_argument, NULL, CLI_OPTION_FLAG},
+    CLI_COMMON_OPTIONS,
+    CLI_OPTIONS_END};
+
+static void print_help(void)
+{
+    fputs("Usage: variantd [OPTIONS]\n\n"
+          "Serve this node: its profile on a unix socket, and a registry mirror on loopback that\n"
+          "answers a tag with the variant that fits. \"variantctl setup\" points containerd, "
+          "Docker\nand podman to it.\n\nOptions:\n"
+          "  --registry HOST[=URL]    a registry that may be asked; again for more\n"
+          "  --layout DIR             serve this OCI layout in place of a registry\n"
+          "  --listen ADDRESS:PORT    the mirror; loopback only (default 127.0.0.1:5050)\n"
+          "  --socket PATH            the API (default /run/ocivariant/variantd.sock)\n"
+          "  --mode auto|resolver|proxy   auto: resolver for requests with ?ns=, else proxy\n"
+          "  --profile FILE           this profile instead of probing the node\n"
+          "  --once                   probe at start only\n"
+          "  --probe-interval TIME    probe again at least so often (default 10m, 0: never)\n"
+          "  --tag-ttl TIME           do not ask upstream again for so long (default 0)\n"
+          "  --credentials FILE       the daemon's own docker config or auth.json\n"
+          "  --serve-private true     let a GET answer with what needed those credentials\n"
+          "  --tag-rules on|off       variants by tag rules, too (default off)\n"
+          "  --metrics-listen ADDRESS:PORT   metrics on TCP, too\n"
+          "  --log text|json          form of the log (default text)\n"
+          "  --access-log on|off      a line for each request (default on)\n"
+          "  --namespace-priority, --disable, --device-policy, --devices, --override\n"
+          "                           as for vpull, for every request\n" CLI_COMMON_HELP
+          "\nEvery option is also a key of /etc/ocivariant/config.yaml, but --registry (there\n"
+          "\"registries\"), --layout, --profile and --once. OCV_* variables are ignored.\n"
+          "SIGHUP: read the configuration and probe again. SIGTERM: finish what runs, then end.\n",
+          stdout);
+}
+
+struct daemon {
+    struct cli cli;
+    const char *registries[LIST_MAX], *layouts[LIST_MAX];
+    struct settings_flags flags;
+    struct metrics *metrics;
+    struct server *server;
+    int64_t watchdog_ms, watchdog_due;
+};
+
+/* ---- starting ----------------------------------------------------------------------------------
+ */
+
+static int add(const char **list, size_t *n, const char *text, const char *option,
+               struct ocv_error *err)
+{
+    if (*n == LIST_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u of %s", LIST_MAX, option);
+    list[(*n)++] = text;
+    return OCV_OK;
+}
+
+/* 1: go on; 0: done (--help); else an exit code, negative. */
+static int read_options(struct daemon *d, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    int value, index = 0;
+    while ((value = getopt_long(argc, argv, ":v", options, &index)) >= 0) {
+        int status = OCV_OK;
+        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
+            if (value == CLI_OPTION_HELP)
+                print_help();
+            else
+                cli_print_version(&d->cli);
+            return 0;
+        }
+        if (value == OPTION_REGISTRY)
+            status = add(d->registries, &d->flags.n_registries, optarg, "--registry", &err);
+        else if (value == OPTION_LAYOUT)
+            status = add(d->layouts, &d->flags.n_layouts, optarg, "--layout", &err);
+        else if (value == OPTION_ONCE)
+            d->flags.once = true;
+        else if ((status = cli_option(&d->cli, value, options, index, &err)) == 0)
+            return -cli_bad_option(&d->cli, argv, value);
+        if (status < 0)
+            return -cli_fail(&d->cli, &err);
+    }
+    if (optind < argc) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "'%s': variantd takes options only", argv[optind]);
+        return -cli_fail(&d->cli, &err);
+    }
+    return 1;
+}
+
+/* Configuration files and flags, read anew. */
+static int read_settings(struct daemon *d, struct settings **out, struct ocv_error *err)
+{
+    int status = cli_load(&d->cli, err);
+    struct ocv_config *config = d->cli.config;
+    d->cli.config = NULL; /* the settings' from here on */
+    if (status < 0) {
+        ocv_config_free(config);
+        return status;
+    }
+    d->flags.registries = d->registries;
+    d->flags.layouts = d->layouts;
+    d->flags.profile_file = d->cli.profile_file;
+    d->flags.datadir = getenv("OCV_DATADIR"); /* where files lie, not what they say */
+    return settings_make(config, &d->flags, out, err);
+}
+
+/* Ten thousand idle clients must not use up the descriptors. */
+static void raise_limits(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static void announce(const struct daemon *d)
+{
+    const struct settings *s = server_instance(d->server)->settings;
+    static const char *const modes[] = {"auto", "resolver", "proxy"};
+    log_line(LOG_LEVEL_INFO, "mirror on %.*s:%u (%s), API on %s",
+             (int)(strrchr(s->listen_address, ':') - s->listen_address), s->listen_address,
+             server_port(d->server), modes[s->mode], s->socket_path);
+    for (size_t i = 0; i < s->n_upstreams; i++)
+        log_line(LOG_LEVEL_INFO, "registry %s%s%s", s->upstreams[i].name,
+                 s->upstreams[i].layout ? ": OCI layout " : "",
+                 s->upstreams[i].layout ? s->upstreams[i].layout : "");
+    if (s->n_upstreams == 0)
+        log_line(LOG_LEVEL_WARNING, "no registry is configured (--registry HOST): the mirror "
+                                    "answers every name with 404");
+}
+
+static int start(struct daemon *d, struct ocv_error *err)
+{
+    struct settings *settings = NULL;
+    struct instance *instance = NULL;
+    int unix_fd = -1;
+    int status = notify_listen_socket(&unix_fd, err);
+    if (status == OCV_OK)
+        status = read_settings(d, &settings, err);
+    if (status < 0)
+        return status;
+    log_setup(settings->log_json, d->cli.verbose, settings->access_log);
+    status = metrics_new(&d->metrics, err);
+    if (status == OCV_OK)
+        status = instance_new(settings, d->metrics, &instance, err);
+    else
+        settings_free(settings);
+    if (status == OCV_OK)
+        status = server_new(instance, d->metrics, unix_fd, &d->server, err);
+    return status;
+}
+
+/* ---- running -----------------------------------------------------------------------------------
+ */
+
+static void reload(struct daemon *d)
+{
+    struct ocv_error err = {0};
+    struct settings *settings = NULL;
+    struct instance *instance = NULL;
+    notify_send("RELOADING=1");
+    int status = read_settings(d, &settings, &err);
+    const struct settings *old = server_instance(d->server)->settings;
+    if (status == OCV_OK && (strcmp(settings->listen_address, old->listen_address) != 0 ||
+                             strcmp(settings->socket_path, old->socket_path) != 0))
+        log_line(LOG_LEVEL_WARNING, "listen and socket change with a restart only");
+    if (status == OCV_OK)
+        status = instance_new(settings, d->metrics, &instance, &err);
+    if (status < 0) {
+        log_line(LOG_LEVEL_ERROR, "the old configuration stays: %s", err.message);
+    } else {
+        instance_log_changes(server_instance(d->server), instance, d->metrics);
+        server_replace(d->server, instance);
+        log_line(LOG_LEVEL_INFO, "configuration read again");
+    }
+    notify_send("READY=1");
+}
+
+static void watchdog(struct daemon *d)
+{
+    if (!d->watchdog_ms || clock_ms() < d->watchdog_due)
+        return;
+    d->watchdog_due = clock_ms() + d->watchdog_ms;
+    if (selfcheck(server_port(d->server), server_instance(d->server)->settings))
+        notify_send("WATCHDOG=1");
+    else
+        log_line(LOG_LEVEL_ERROR, "no answer from our own port: waiting for the watchdog");
+}
+
+static int drain(struct daemon *d, const sigset_t *signals)
+{
+    const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
+    int64_t until = clock_ms() + DRAIN_MS;
+    notify_send("STOPPING=1");
+    server_drain(d->server);
+    while (!server_idle(d->server) && clock_ms() < until) {
+        int signal = sigtimedwait(signals, NULL, &step);
+        if (signal == SIGTERM || signal == SIGINT)
+            break; /* asked twice */
+        server_tick(d->server);
+    }
+    if (!server_idle(d->server))
+        log_line(LOG_LEVEL_WARNING, "requests are cut off");
+    return 0;
+}
+
+static int serve(struct daemon *d, const sigset_t *signals)
+{
+    d->watchdog_ms = notify_watchdog_ms();
+    announce(d);
+    notify_send("READY=1");
+    for (;;) {
+        int64_t wait = d->watchdog_ms && d->watchdog_ms < TICK_MS ? d->watchdog_ms : TICK_MS;
+        const struct timespec step = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000};
+        int signal = sigtimedwait(signals, NULL, &step);
+        if (signal == SIGTERM || signal == SIGINT)
+            return drain(d, signals);
+        if (signal == SIGHUP)
+            reload(d);
+        server_tick(d->server);
+        watchdog(d);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct daemon d = {0};
+    struct ocv_error err = {0};
+    sigset_t signals;
+    cli_init(&d.cli, "variantd");
+    d.cli.no_environment = true;
+    int code = read_options(&d, argc, argv);
+    if (code <= 0) {
+        cli_free(&d.cli);
+        return -code;
+    }
+    /* blocked before there are threads: only the main thread takes them */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    raise_limits();
+    code = start(&d, &err) < 0 ? cli_fail(&d.cli, &err) : serve(&d, &signals);
+    server_free(d.server);
+    metrics_free(d.metrics);
+    cli_free(&d.cli);
+    return code;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every request holds the instance it began with, so that a reload never pulls settings from under
+ * it. Connections without a running request are watched here: libmicrohttpd's timeout counts from
+ * the last byte, and a client that sends one byte a minute would stay for ever. */
+#include "server.h"
+
+#include "api.h"
+#include "clock.h"
+#include "listen.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define THREADS_MAX 4 /* a mirror's answers are short; the rest of the node has work to do */
+
+/* A connection, known from accept to close. */
+struct peer {
+    struct peer *next, **link;
+    int fd;
+    atomic_int_fast64_t since; /* no request since then, monotonic ms; 0: one is running */
+};
+
+struct server {
+    struct metrics *metrics;
+    struct MHD_Daemon *mirror, *api, *tcp_metrics;
+    unsigned port;
+    char *socket_path; /* to remove at the end; NULL where it was passed */
+    pthread_rwlock_t instance_lock;
+    struct instance *current;
+    pthread_mutex_t lock; /* retired, peers */
+    struct instance *retired;
+    struct peer *peers;
+    size_t n_peers;
+    atomic_uint_fast64_t running;
+    atomic_bool draining;
+};
+
+/* What a request of the mirror carries from its first call to its end. */
+struct request {
+    struct instance *instance;
+    void *inner;
+};
+
+/* ---- instances ---------------------------------------------------------------------------------
+ */
+
+struct instance *server_borrow(struct server *server)
+{
+    pthread_rwlock_rdlock(&server->instance_lock);
+    struct instance *instance = server->current;
+    atomic_fetch_add_explicit(&instance->running, 1, memory_order_relaxed);
+    pthread_rwlock_unlock(&server->instance_lock);
+    atomic_fetch_add_explicit(&server->running, 1, memory_order_relaxed);
+    return instance;
+}
+
+void server_return(struct server *server, struct instance *instance)
+{
+    atomic_fetch_sub_explicit(&instance->running, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&server->running, 1, memory_order_release);
+}
+
+const struct instance *server_instance(const struct server *server)
+{
+    return server->current;
+}
+
+struct metrics *server_metrics(struct server *server)
+{
+    return server->metrics;
+}
+
+void server_replace(struct server *server, struct instance *instance)
+{
+    pthread_rwlock_wrlock(&server->instance_lock);
+    struct instance *old = server->current;
+    server->current = instance;
+    pthread_rwlock_unlock(&server->instance_lock);
+    pthread_mutex_lock(&server->lock);
+    old->next = server->retired;
+    server->retired = old;
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void free_retired(struct server *server)
+{
+    struct instance *done = NULL;
+    pthread_mutex_lock(&server->lock);
+    for (struct instance **at = &server->retired; *at;) {
+        struct instance *instance = *at;
+        if (atomic_load_explicit(&instance->running, memory_order_acquire) > 0 ||
+            !mirror_idle(instance->mirror)) {
+            at = &instance->next;
+            continue;
+        }
+        *at = instance->next;
+        instance->next = done;
+        done = instance;
+    }
+    pthread_mutex_unlock(&server->lock);
+    while (done) {
+        struct instance *next = done->next;
+        instance_free(done);
+        done = next;
+    }
+}
+
+/* ---- connections -------------------------------------------------------------------------------
+ */
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct server *server = cls;
+    struct peer *peer = *context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *context = peer = calloc(1, sizeof(*peer));
+        if (!peer)
+            return; /* it is served, and not watched */
+        peer->fd = info ? info->connect_fd : -1;
+        atomic_init(&peer->since, clock_ms());
+        pthread_mutex_lock(&server->lock);
+        peer->next = server->peers;
+        peer->link = &server->peers;
+        if (peer->next)
+            peer->next->link = &peer->next;
+        server->peers = peer;
+        server->n_peers++;
+        pthread_mutex_unlock(&server->lock);
+    } else if (peer) {
+        pthread_mutex_lock(&server->lock);
+        *peer->link = peer->next;
+        if (peer->next)
+            peer->next->link = peer->link;
+        server->n_peers--;
+        pthread_mutex_unlock(&server->lock);
+        free(peer);
+        *context = NULL;
+    }
+}
+
+static void mark(struct MHD_Connection *connection, int64_t since)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct peer *peer = info ? info->socket_context : NULL;
+    if (peer)
+        atomic_store_explicit(&peer->since, since, memory_order_relaxed);
+}
+
+/* Shut those that have had no request for `limit`; libmicrohttpd then closes them. Under the lock a
+ * descriptor cannot be closed and used again. */
+static void shut_idle(struct server *server, int64_t limit)
+{
+    int64_t now = clock_ms();
+    pthread_mutex_lock(&server->lock);
+    for (struct peer *peer = server->peers; peer; peer = peer->next) {
+        int64_t since = atomic_load_explicit(&peer->since, memory_order_relaxed);
+        if (since > 0 && now - since >= limit && peer->fd >= 0)
+            shutdown(peer->fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+void server_tick(struct server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    bool crowd = server->n_peers > SERVER_CONNECTIONS_MAX - SERVER_CONNECTIONS_MAX / 8;
+    pthread_mutex_unlock(&server->lock);
+    bool draining = atomic_load(&server->draining);
+    shut_idle(server, draining ? 0 : crowd ? SERVER_CROWD_IDLE_MS : SERVER_IDLE_MS);
+    free_retired(server);
+}
+
+/* ---- the mirror's requests ---------------------------------------------------------------------
+ */
+
+/* A body on a read is of no use, and where two programs disagree about its end, requests can be
+ * smuggled: such a connection ends here. */
+static bool has_body(struct MHD_Connection *connection)
+{
+    const char *length =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return (length && strcmp(length, "0") != 0) ||
+           MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+                                       MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+static enum MHD_Result refuse_body(struct MHD_Connection *connection, const char *method)
+{
+    static char text[] = "{\"errors\":[{\"code\":\"UNSUPPORTED\",\"message\":"
+                         "\"this registry is read only\"}]}\n";
+    bool reading = !strcmp(method, "GET") || !strcmp(method, "HEAD");
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", "application/json");
+    MHD_add_response_header(response, "Connection", "close");
+    MHD_add_response_header(response, "Allow", "GET, HEAD");
+    enum MHD_Result result = MHD_queue_response(
+        connection, reading ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_METHOD_NOT_ALLOWED, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **context)
+{
+    struct server *server = cls;
+    struct request *request = *context;
+    if (!request) {
+        mark(connection, 0);
+        if (has_body(connection)) {
+            metrics_request(server->metrics,
+                            strcmp(method, "GET") && strcmp(method, "HEAD") ? OUTCOME_WRITE
+                                                                            : OUTCOME_BAD_REQUEST,
+                            0, 0);
+            return refuse_body(connection, method);
+        }
+        *context = request = calloc(1, sizeof(*request));
+        if (!request)
+            return MHD_NO;
+        request->instance = server_borrow(server);
+    }
+    return mirror_handle(request->instance->mirror, connection, url, method, version, upload,
+                         upload_size, &request->inner);
+}
+
+static void completed(void *cls, struct MHD_Connection *connection, void **context,
+                      enum MHD_RequestTerminationCode why)
+{
+    struct server *server = cls;
+    struct request *request = *context;
+    mark(connection, clock_ms());
+    if (!request)
+        return;
+    mirror_completed(request->instance->mirror, connection, &request->inner, why);
+    server_return(server, request->instance);
+    free(request);
+    *context = NULL;
+}
+
+/* ---- start and stop ----------------------------------------------------------------------------
+ */
+
+static void quiet(void *cls, const char *format, va_list args)
+{
+    char text[512];
+    (void)cls;
+    vsnprintf(text, sizeof(text), format, args);
+    text[strcspn(text, "\r\n")] = '\0';
+    log_line(LOG_LEVEL_DEBUG, "libmicrohttpd: %s", text);
+}
+
+static unsigned threads(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
+}
+
+static int start_mirror(struct server *server, const char *address, struct ocv_error *err)
+{
+    int fd, status = listen_tcp(address, &fd, &server->port, err);
+    if (status < 0)
+        return status;
+    struct MHD_OptionItem pool[] = {{MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads(), NULL},
+                                    {MHD_OPTION_END, 0, NULL}};
+    if (pool[0].value < 2) /* a pool of one is an error to libmicrohttpd */
+        pool[0].option = MHD_OPTION_END;
+    server->mirror = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        handle, server, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        server, MHD_OPTION_CONNECTION_LIMIT, SERVER_CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        SERVER_STALL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
+    if (server->mirror)
+        return OCV_OK;
+    close(fd);
+    return ocv_error_set(err, OCV_ERR_IO, "cannot serve on %s: %s", address, strerror(errno));
+}
+
+static int start_api(struct server *server, int unix_fd, struct ocv_error *err)
+{
+    const struct settings *settings = server->current->settings;
+    int fd = unix_fd, status = OCV_OK;
+    if (fd < 0) {
+        status = listen_unix(settings->socket_path, &fd, err);
+        if (status == OCV_OK && !(server->socket_path = strdup(settings->socket_path)))
+            status = ocv_error_nomem(err);
+    }
+    if (status == OCV_OK)
+        status = api_start(server, fd, true, &server->api, err);
+    if (status == OCV_OK && settings->metrics_listen) {
+        unsigned port;
+        status = listen_tcp(settings->metrics_listen, &fd, &port, err);
+        if (status == OCV_OK)
+            status = api_start(server, fd, false, &server->tcp_metrics, err);
+    }
+    return status;
+}
+
+int server_new(struct instance *instance, struct metrics *metrics, int unix_fd, struct server **out,
+               struct ocv_error *err)
+{
+    struct server *server = calloc(1, sizeof(*server));
+    if (!server) {
+        instance_free(instance);
+        return ocv_error_nomem(err);
+    }
+    server->metrics = metrics;
+    server->current = instance;
+    pthread_rwlock_init(&server->instance_lock, NULL);
+    pthread_mutex_init(&server->lock, NULL);
+    int status = start_mirror(server, instance->settings->listen_address, err);
+    if (status == OCV_OK)
+        status = start_api(server, unix_fd, err);
+    if (status < 0) {
+        server_free(server);
+        return status;
+    }
+    *out = server;
+    return OCV_OK;
+}
+
+unsigned server_port(const struct server *server)
+{
+    return server->port;
+}
+
+void server_drain(struct server *server)
+{
+    atomic_store(&server->draining, true);
+    int fd = MHD_quiesce_daemon(server->mirror);
+    if (fd >= 0) /* new clients are refused at once and go upstream themselves */
+        close(fd);
+    server_tick(server);
+}
+
+bool server_idle(const struct server *server)
+{
+    return atomic_load_explicit(&server->running, memory_order_acquire) == 0 &&
+           mirror_idle(server->current->mirror);
+}
+
+void server_free(struct server *server)
+{
+    if (!server)
+        return;
+    if (server->mirror)
+        MHD_stop_daemon(server->mirror);
+    if (server->api)
+        api_stop(server, server->api);
+    if (server->tcp_metrics)
+        api_stop(server, server->tcp_metrics);
+    if (server->socket_path)
+        unlink(server->socket_path);
+    free(server->socket_path);
+    free_retired(server);
+    instance_free(server->current);
+    pthread_rwlock_destroy(&server->instance_lock);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}

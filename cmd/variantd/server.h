@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The listeners: the mirror on loopback, the API on the unix socket, metrics on TCP where wanted.
+ * libmicrohttpd does HTTP; this file gives it sockets, limits, and the instance to ask. */
+#ifndef VARIANTD_SERVER_H
+#define VARIANTD_SERVER_H
+
+#include "instance.h"
+
+#define SERVER_CONNECTIONS_MAX 12000u /**< open at once; past it new ones wait in the backlog */
+#define SERVER_HEAD_MAX (32u * 1024)  /**< request line and headers together: 431 past it */
+#define SERVER_IDLE_MS 60000          /**< without a request, or in the middle of its head */
+#define SERVER_CROWD_IDLE_MS 2000     /**< the same when connections run out */
+#define SERVER_STALL_S 120u           /**< in the middle of an answer that nobody reads */
+
+struct server;
+
+/** Listen and serve. `instance` is taken over. `unix_fd`: a passed socket, or -1. Where the
+ *  addresses are in use or not allowed: OCV_ERR_IO, which names them. */
+int server_new(struct instance *instance, struct metrics *metrics, int unix_fd, struct server **out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+/** Requests that begin from now on use `instance`, which is taken over. Addresses stay. */
+void server_replace(struct server *server, struct instance *instance);
+/** The current one, for the thread that also replaces it. */
+const struct instance *server_instance(const struct server *server);
+/** Once a second: close idle connections, free instances that nobody uses any more. */
+void server_tick(struct server *server);
+/** Port of the mirror, also where the system chose it. */
+unsigned server_port(const struct server *server);
+/** Take no new connection, and end those that have no request. */
+void server_drain(struct server *server);
+/** Has every request ended? */
+bool server_idle(const struct server *server);
+/** Stop and free. Running requests are cut. */
+void server_free(struct server *server);
+
+/** For api.c: the current instance with its count of requests raised, and back. */
+struct instance *server_borrow(struct server *server);
+void server_return(struct server *server, struct instance *instance);
+struct metrics *server_metrics(struct server *server);
+
+#endif

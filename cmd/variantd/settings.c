@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "settings_make.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_LISTEN "127.0.0.1:5050"
+#define DEFAULT_SOCKET "/run/ocivariant/variantd.sock"
+#define DEFAULT_PROBE_INTERVAL "10m"
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+static const char *canonical(const char *name)
+{
+    return !strcmp(name, "index.docker.io") || !strcmp(name, "registry-1.docker.io") ? "docker.io"
+                                                                                     : name;
+}
+
+const struct upstream *settings_upstream(const struct settings *settings, const char *name)
+{
+    name = canonical(name);
+    for (size_t i = 0; i < settings->n_upstreams; i++)
+        if (strcmp(settings->upstreams[i].name, name) == 0)
+            return &settings->upstreams[i];
+    return NULL;
+}
+
+const struct upstream *settings_segment(const struct settings *settings, const char *segment,
+                                        size_t len)
+{
+    for (size_t i = 0; i < settings->n_upstreams; i++)
+        if (strlen(settings->upstreams[i].segment) == len &&
+            memcmp(settings->upstreams[i].segment, segment, len) == 0)
+            return &settings->upstreams[i];
+    return NULL;
+}
+
+/* "registry:5000" -> "registry--5000": podman refuses a colon in a mirror's path. */
+static char *segment_of(const char *name)
+{
+    char *out = malloc(strlen(name) * 2 + 1), *to = out;
+    for (const char *p = name; out && *p; p++) {
+        if (*p == ':')
+            *to++ = '-';
+        *to++ = *p == ':' ? '-' : *p;
+    }
+    if (out)
+        *to = '\0';
+    return out;
+}
+
+/* Is it a registry's name as references have it? */
+static bool host_ok(const char *name)
+{
+    char text[512];
+    ocv_auto(ocv_reference) reference = NULL;
+    int len = snprintf(text, sizeof(text), "%s/x:y", name);
+    return len > 0 && len < (int)sizeof(text) &&
+           ocv_reference_parse(text, &reference, NULL) == OCV_OK &&
+           !strcmp(reference->host, name) &&
+           !strcmp(reference->repository, strcmp(name, "docker.io") ? "x" : "library/x");
+}
+
+static int add_upstream(struct settings *s, const char *given, const char *layout,
+                        struct ocv_error *err)
+{
+    const char *name = canonical(given);
+    struct upstream *old = (struct upstream *)(uintptr_t)settings_upstream(s, name);
+    if (!host_ok(name))
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "'%.100s' is not a registry: HOST[:PORT] with a dot, a port, or "
+                             "localhost",
+                             given);
+    char *copy = layout ? strdup(layout) : NULL;
+    if (layout && !copy)
+        return ocv_error_nomem(err);
+    if (old) {
+        if (copy) {
+            free((char *)(uintptr_t)old->layout);
+            old->layout = copy;
+        }
+        return OCV_OK;
+    }
+    struct upstream *list = s->n_upstreams == SETTINGS_UPSTREAMS_MAX
+                                ? NULL
+                                : realloc(s->upstreams, (s->n_upstreams + 1) * sizeof(*list));
+    if (list)
+        s->upstreams = list;
+    struct upstream new = {.name = strdup(name), .segment = segment_of(name), .layout = copy};
+    if (!list || !new.name || !new.segment) {
+        free((char *)(uintptr_t) new.name);
+        free((char *)(uintptr_t) new.segment);
+        free(copy);
+        return list ? ocv_error_nomem(err)
+                    : ocv_error_set(err, OCV_ERR_CONFIG, "more than %u registries",
+                                    SETTINGS_UPSTREAMS_MAX);
+    }
+    s->upstreams[s->n_upstreams++] = new;
+    return OCV_OK;
+}
+
+/* ---- values ------------------------------------------------------------------------------------
+ */
+
+int settings_duration(const char *text, int64_t *ms, struct ocv_error *err)
+{
+    static const struct {
+        const char *unit;
+        int64_t ms;
+    } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+    int64_t value = 0;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9' && value < 1000000000; p++)
+        value = value * 10 + (*p - '0');
+    for (size_t i = 0; p != text && i < sizeof(units) / sizeof(*units); i++)
+        if (strcmp(p, units[i].unit) == 0) {
+            *ms = value * units[i].ms;
+            return OCV_OK;
+        }
+    return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a duration such as 30s, 10m or 1h",
+                         text);
+}
+
+int settings_address(const char *text, struct sockaddr_storage *out, socklen_t *len,
+                     struct ocv_error *err)
+{
+    char host[64];
+    const char *colon = strrchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    bool brackets = n > 2 && text[0] == '[' && text[n - 1] == ']';
+    char *end = NULL;
+    long port = colon ? strtol(colon + 1, &end, 10) : -1;
+    if (brackets)
+        n -= 2;
+    if (!colon || n == 0 || n >= sizeof(host) || !end || *end || end == colon + 1 || port < 0 ||
+        port > 65535)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' is not ADDRESS:PORT", text);
+    memcpy(host, text + (brackets ? 1 : 0), n);
+    host[n] = '\0';
+    struct sockaddr_in *four = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
+    memset(out, 0, sizeof(*out));
+    if (!brackets &&
+        inet_pton(AF_INET, strcmp(host, "localhost") ? host : "127.0.0.1", &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)port);
+        *len = sizeof(*four);
+    } else if (brackets && inet_pton(AF_INET6, host, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons((uint16_t)port);
+        *len = sizeof(*six);
+    } else {
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' is not ADDRESS:PORT (IPv6: [::1]:5050)",
+                             text);
+    }
+    return OCV_OK;
+}
+
+bool settings_loopback(const struct sockaddr_storage *address)
+{
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    if (address->ss_family == AF_INET)
+        return ntohl(four->sin_addr.s_addr) >> 24 == 127;
+    return address->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+static int copy_text(char **out, const char *text, struct ocv_error *err)
+{
+    if (!text)
+        return OCV_OK;
+    *out = strdup(text);
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
+static const char *get(const struct settings *s, const char *key, const char *otherwise)
+{
+    const char *text = ocv_config_get(s->config, key);
+    return text && *text ? text : otherwise;
+}
+
+static int duration(const struct settings *s, const char *key, const char *otherwise, int64_t *out,
+                    struct ocv_error *err)
+{
+    int status = settings_duration(get(s, key, otherwise), out, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", key) : OCV_OK;
+}
+
+/* ---- registries and layouts --------------------------------------------------------------------
+ */
+
+/* "HOST[=URL]": the URL joins the configuration, where the registry client looks. */
+static int add_registry(struct settings *s, const char *text, struct ocv_error *err)
+{
+    char name[300], yaml[4096];
+    const char *cut = strchr(text, '=');
+    size_t n = cut ? (size_t)(cut - text) : strlen(text);
+    if (n == 0 || n >= sizeof(name))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "--registry '%.100s' is not HOST[=URL]", text);
+    memcpy(name, text, n);
+    name[n] = '\0';
+    int status = add_upstream(s, name, NULL, err);
+    if (status < 0 || !cut)
+        return status;
+    const char *url = cut + 1;
+    if ((strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) ||
+        strpbrk(url, "\"\\\n\r\t ") || strlen(url) > 2000)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "--registry %s: '%.200s' is not a URL", name,
+                             url);
+    snprintf(yaml, sizeof(yaml), "registries: {\"%s\": {url: \"%s\", insecure: %s}}\n",
+             canonical(name), url, strncmp(url, "http://", 7) ? "false" : "true");
+    return ocv_config_merge_yaml(s->config, "--registry", yaml, strlen(yaml), err);
+}
+
+/* A layout whose images have full names says itself which registries it stands for. */
+struct naming {
+    struct settings *settings;
+    const char *layout;
+    struct ocv_error *err;
+    size_t bare; /* images that have a tag and no full name */
+};
+
+static int name_layout(void *data, const char *tag, const char *image_name,
+                       const struct ocv_descriptor *descriptor)
+{
+    struct naming *naming = data;
+    ocv_auto(ocv_reference) reference = NULL;
+    (void)descriptor;
+    if (image_name && ocv_reference_parse(image_name, &reference, NULL) == OCV_OK)
+        return add_upstream(naming->settings, reference->host, naming->layout, naming->err);
+    naming->bare += tag ? 1 : 0;
+    return OCV_OK;
+}
+
+/* Every --layout stands in for the registries that its images name, else for those of --registry:
+ * one layout and one registry is the usual case. */
+static int add_layout(struct settings *s, const char *dir, const char *const *registries,
+                      size_t n_registries, struct ocv_error *err)
+{
+    ocv_auto(ocv_layout) layout = NULL;
+    struct naming naming = {.settings = s, .layout = dir, .err = err};
+    int status = ocv_layout_open(dir, 0, &layout, err);
+    for (size_t i = 0; status == OCV_OK && i < n_registries; i++) {
+        char name[300];
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(registries[i], "="), registries[i]);
+        if (!strchr(registries[i], '=')) /* one with a URL is a real registry beside it */
+            status = add_upstream(s, name, dir, err);
+    }
+    if (status == OCV_OK && n_registries == 0)
+        status = ocv_layout_list(layout, name_layout, &naming, err);
+    if (status == OCV_OK && s->n_upstreams == 0) /* only bare tags: any name will do */
+        status = add_upstream(s, "localhost", dir, err);
+    return status < 0 ? ocv_error_prefix(err, "--layout %s", dir) : OCV_OK;
+}
+
+static int add_upstreams(struct settings *s, const struct settings_flags *flags,
+                         struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < flags->n_registries; i++)
+        status = add_registry(s, flags->registries[i], err);
+    for (size_t i = 0; status == OCV_OK && i < flags->n_layouts; i++)
+        status = add_layout(s, flags->layouts[i], flags->registries, flags->n_registries, err);
+    for (size_t i = 0; status == OCV_OK && i < ocv_config_registry_count(s->config); i++)
+        status = add_upstream(s, ocv_config_registry(s->config, i).host, NULL, err);
+    return status;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------
+ */
+
+static enum mode mode_of(const char *text)
+{
+    return !strcmp(text, "resolver") ? MODE_RESOLVER
+           : !strcmp(text, "proxy")  ? MODE_PROXY
+                                     : MODE_AUTO;
+}
+
+static int read_values(struct settings *s, struct ocv_error *err)
+{
+    int status = copy_text(&s->listen_address, get(s, "listen", DEFAULT_LISTEN), err);
+    if (status == OCV_OK)
+        status = copy_text(&s->socket_path, get(s, "socket", DEFAULT_SOCKET), err);
+    if (status == OCV_OK)
+        status = copy_text(&s->metrics_listen, get(s, "metrics_listen", NULL), err);
+    if (status == OCV_OK)
+        status = copy_text(&s->authfile, get(s, "credentials", NULL), err);
+    if (status == OCV_OK)
+        status = duration(s, "tag_ttl", "0", &s->tag_ttl_ms, err);
+    if (status == OCV_OK)
+        status = duration(s, "probe_interval", DEFAULT_PROBE_INTERVAL, &s->probe_interval_ms, err);
+    s->mode = mode_of(get(s, "mode", "auto"));
+    s->serve_private = !strcmp(get(s, "serve_private", "false"), "true");
+    s->tag_rules = !strcmp(get(s, "tag_rules", "off"), "on");
+    s->log_json = !strcmp(get(s, "log", "text"), "json");
+    s->access_log = !strcmp(get(s, "access_log", "on"), "on");
+    return status;
+}
+
+static int check(const struct settings *s, struct ocv_error *err)
+{
+    struct sockaddr_storage address;
+    socklen_t len;
+    struct stat st;
+    int status = settings_address(s->listen_address, &address, &len, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "listen");
+    if (!settings_loopback(&address)) {
+        ocv_error_set(err, OCV_ERR_CONFIG, "listen: %s is not a loopback address",
+                      s->listen_address);
+        ocv_error_hint(err, "the mirror answers for this node only: 127.0.0.1:5050");
+        return OCV_ERR_CONFIG;
+    }
+    if (s->metrics_listen && settings_address(s->metrics_listen, &address, &len, err) < 0)
+        return ocv_error_prefix(err, "metrics_listen");
+    if (s->socket_path[0] != '/')
+        return ocv_error_set(err, OCV_ERR_CONFIG, "socket: '%.100s' is not an absolute path",
+                             s->socket_path);
+    if (s->authfile && s->authfile[0] != '/')
+        return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: '%.100s' is not an absolute path",
+                             s->authfile);
+    if (s->authfile && stat(s->authfile, &st) == 0 && (st.st_mode & 037) != 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "credentials: others may read %s; make it mode 0600 or 0640",
+                             s->authfile);
+    return OCV_OK;
+}
+
+int settings_make(struct ocv_config *config, const struct settings_flags *flags,
+                  struct settings **out, struct ocv_error *err)
+{
+    struct settings *s = calloc(1, sizeof(*s));
+    if (!s) {
+        ocv_config_free(config);
+        return ocv_error_nomem(err);
+    }
+    s->config = config;
+    s->once = flags->once;
+    s->datadir = flags->datadir;
+    int status = copy_text(&s->profile_file, flags->profile_file, err);
+    if (status == OCV_OK)
+        status = add_upstreams(s, flags, err);
+    if (status == OCV_OK)
+        status = read_values(s, err);
+    if (status == OCV_OK)
+        status = check(s, err);
+    if (status < 0) {
+        settings_free(s);
+        return status;
+    }
+    /* a path that names no registry is understood only where one can be meant */
+    const struct upstream *hub = settings_upstream(s, "docker.io");
+    s->default_upstream = s->n_upstreams == 1 ? s->upstreams : hub;
+    *out = s;
+    return OCV_OK;
+}
+
+void settings_free(struct settings *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->n_upstreams; i++) {
+        free((char *)(uintptr_t)s->upstreams[i].name);
+        free((char *)(uintptr_t)s->upstreams[i].segment);
+        free((char *)(uintptr_t)s->upstreams[i].layout);
+    }
+    free(s->upstreams);
+    free(s->listen_address);
+    free(s->socket_path);
+    free(s->metrics_listen);
+    free(s->profile_file);
+    free(s->authfile);
+    ocv_config_free(s->config);
+    free(s);
+}
