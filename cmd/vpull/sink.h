@@ -30,6 +30,11 @@ int sink_choose(struct cli *cli, const struct pull_options *options, const struc
  *  (`line` may be NULL) and the last line of its errors in `err`. */
 int sink_run(const char *const *argv, int stdin_fd, void (*line)(void *data, const char *text),
              void *data, const volatile int *interrupted, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same with a terminal as its standard error, for clients that show their progress to one
+ * only: its lines, without control sequences, go to `line`. */
+int sink_run_terminal(const char *const *argv, void (*line)(void *data, const char *text),
+                      void *data, const volatile int *interrupted,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if the program is found in PATH. */
 bool sink_has_program(const char *name);
 

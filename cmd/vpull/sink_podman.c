@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --to podman: its command line, which knows the user's storage, rootless or not, and a remote
- * service by CONTAINER_HOST. Pulls by digest, then tags. */
+ * service by CONTAINER_HOST. Pulls by digest, then tags. It is given a terminal, because only there
+ * it tells how far each layer is: its API counts once a second, and before podman 4.4 takes no word
+ * about TLS. */
 #include "engine.h"
+#include "podman_line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,9 +80,33 @@ static void show(void *data, const char *text)
         progress_message(pull->progress, "%s", text);
 }
 
-static int run(struct pull *pull, const char *const *argv, int fd, struct ocv_error *err)
+/* A bar moves, or something is said. Only layers of this image have a row. */
+static void show_progress(void *data, const char *text)
 {
-    return sink_run(argv, fd, show, pull, pull->cli->interrupted, err);
+    struct pull *pull = data;
+    struct podman_line line;
+    size_t row;
+    if (!podman_line_parse(text, &line))
+        show(data, text);
+    else if ((row = progress_find(pull->progress, line.id)) != SIZE_MAX)
+        progress_set(pull->progress, row, line.state, line.done < 0 ? 0 : line.done, -1);
+}
+
+static int run(struct pull *pull, const char *const *argv, struct ocv_error *err)
+{
+    return sink_run(argv, -1, show, pull, pull->cli->interrupted, err);
+}
+
+static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error *err)
+{
+    for (size_t i = 0; i < ocv_manifest_layer_count(pull->child.manifest); i++) {
+        const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
+        progress_add(pull->progress, layer->digest, layer->size);
+    }
+    int status = sink_run_terminal(argv, show_progress, pull, pull->cli->interrupted, err);
+    if (status == OCV_OK) /* a remote service tells nothing of its layers */
+        progress_settle(pull->progress, LAYER_DONE);
+    return status;
 }
 
 static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_error *err)
@@ -97,7 +124,7 @@ static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_e
     argv[n] = reference;
     progress_message(pull->progress, "podman pull %s", reference);
     if (status == OCV_OK)
-        status = run(pull, argv, -1, err);
+        status = run_pull(pull, argv, err);
     if (auth[0])
         unlink(auth);
     return status;
@@ -122,11 +149,11 @@ static int pull_podman(struct pull *pull, const char *argument, char *where, siz
     if (!reference)
         return ocv_error_nomem(err);
     const char *present[] = {"podman", "image", "exists", reference, NULL};
-    pull->cached = run(pull, present, -1, NULL) == OCV_OK;
+    pull->cached = run(pull, present, NULL) == OCV_OK;
     int status = pull->cached ? OCV_OK : pull_by_digest(pull, reference, err);
     const char *tag[] = {"podman", "tag", reference, pull->name, NULL};
     if (status == OCV_OK && pull->name)
-        status = run(pull, tag, -1, err);
+        status = run(pull, tag, err);
     free(reference);
     return status;
 }

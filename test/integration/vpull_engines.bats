@@ -92,6 +92,33 @@ teardown_file()
     [[ $output == *"already there"* ]]
 }
 
+# podman shows bars to a terminal only, so it gets one; ours shows its numbers in our own lines
+@test "podman: a terminal shows each layer with progress, rate and time left" {
+    local digest id
+    require script
+    mkimage "$STATE/layout" big --layer 500M --layer 1000 --label build=big
+    skopeo copy --quiet --preserve-digests --dest-tls-verify=false --dest-creds user:secret \
+        "oci:$STATE/layout:big" "docker://$PRIVATE/demo/big:1"
+    printf '{"auths":{"%s":{"auth":"%s"}}}' "$PRIVATE" "$(printf user:secret | base64)" >"$STATE/auth.json"
+    run -0 script -qec "stty rows 40 cols 120; exec $VPULL --authfile $STATE/auth.json --to podman $PRIVATE/demo/big:1" /dev/null
+    digest=$(skopeo inspect --tls-verify=false --creds user:secret --format '{{.Digest}}' "docker://$PRIVATE/demo/big:1")
+    id=$(jq -r '.layers[0].digest' "$STATE/layout/blobs/sha256/${digest#sha256:}")
+    [[ $output =~ ${id:7:12}": downloading  ["[=\>\ ]*"] "[\ 0-9]*"% "[^$'\n']*" MB/524 MB "[\ 0-9]+" MB/s "[\ 0-9]+"s left" ]]
+    [[ $output == *"${id:7:12}: done"*"Digest: $digest"*"Status: pulled into podman"* ]]
+    [[ $output != *Copying* ]] # podman's own bars stay out of ours
+    run -0 podman image inspect --format '{{.Digest}}' "$PRIVATE/demo/big:1"
+    [ "$output" = "$digest" ]
+    podman rmi --force "$(podman image inspect --format '{{.Id}}' "$PRIVATE/demo/big:1")"
+    # without a terminal: a line as each layer is done; a failure is podman's own last line
+    run -0 --separate-stderr "$VPULL" --authfile "$STATE/auth.json" --to podman "$PRIVATE/demo/big:1"
+    [[ $stderr == *"${id:7:12}: done, 524 MB"* ]]
+    podman rmi --force "$(podman image inspect --format '{{.Id}}' "$PRIVATE/demo/big:1")"
+    rm "$STATE/private/docker/registry/v2/blobs/sha256/${id:7:2}/${id:7}/data"
+    run -1 --separate-stderr "$VPULL" --authfile "$STATE/auth.json" --to podman "$PRIVATE/demo/big:1"
+    [[ $stderr == *"vpull: podman: Error: "*"blob"* ]]
+    [[ $stderr != *$'\e'* ]]
+}
+
 @test "podman: a private registry, and an OCI layout" {
     run -0 --separate-stderr "$VPULL" --to podman --profile "$PROFILES/mi300x.json" --creds-stdin \
         "$PRIVATE/demo/app:1" <<<"user:secret"

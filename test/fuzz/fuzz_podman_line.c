@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A line of podman's: any text; what comes out is a layer's short id and no wild number. */
+#include "../../cmd/vpull/podman_line.c"
+
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct podman_line line;
+    char *text = strndup((const char *)data, size);
+    if (text && podman_line_parse(text, &line) &&
+        (strlen(line.id) != ID_DIGITS || line.done < -1 || line.done > (int64_t)1e18 * 2))
+        abort();
+    free(text);
+    return 0;
+}
