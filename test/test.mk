@@ -35,9 +35,18 @@ $(BUILD)/test/tools/cpuprobe: $(BUILD)/test/tools/cpuprobe.o $(PROBE_A) $(CORE_A
 $(BUILD)/test/tools/fake_nvml: $(BUILD)/test/tools/fake_nvml.o
 	$(CC) -shared -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl
 
+# the daemon without its main
+VARIANTD_SRC := $(sort $(filter-out cmd/variantd/main.c,$(wildcard cmd/variantd/*.c)))
+VARIANTD_A   := $(BUILD)/libvariantd.a
+$(VARIANTD_A): $(call obj,$(VARIANTD_SRC))
+$(BUILD)/test/unit/test_variantd_%: $(BUILD)/test/unit/test_variantd_%.o $(VARIANTD_A) $(ALL_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lmicrohttpd $(TEST_LIBS)
+
 # needs CC=clang SAN=fuzz: the driver's main comes with -fsanitize=fuzzer
 $(BUILD)/test/fuzz/%: $(BUILD)/test/fuzz/%.o $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
+$(BUILD)/test/fuzz/fuzz_route: $(BUILD)/test/fuzz/fuzz_route.o $(VARIANTD_A) $(ALL_A)
+	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) -lmicrohttpd $(OUR_LIBS)
 
 $(BUILD)/test/bench/bench_%: $(BUILD)/test/bench/bench_%.o $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
@@ -46,7 +55,7 @@ $(BUILD)/test/bench/runone: test/bench/runone.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 $(WARN) $(WERROR) -D_GNU_SOURCE -static -o $@ $<
 
-$(BUILD)/test/%.o: CFLAGS_ALL += -Itest/unit -Wno-missing-prototypes
+$(BUILD)/test/%.o: CFLAGS_ALL += -Itest/unit -Icmd/variantd -Wno-missing-prototypes
 
 # ---- public headers: each compiled alone, as strict C11 and as C++ -------------------------------
 PUBLIC_HEADERS := $(notdir $(wildcard lib/ocivariant.h lib/*/ocivariant-*.h))
