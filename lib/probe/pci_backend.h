@@ -52,9 +52,10 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
 
 /** Add to a profile what people want to read: to devices with a PCI address `pci_id`,
  *  `kernel_driver` ("" none) and, where it has none, `name`; at the top `other_devices`
- *  (accelerators that no provider knows) and `broken_devices` (how many could not be read).
+ *  (accelerators that no provider knows), `broken_devices` (how many could not be read) and
+ *  `pci_error` (why none could).
  *  `datadir` may hold a pci.ids that goes before the system's. */
-int ocv_pci_describe(const struct ocv_pci_list *list, const char *datadir, json_t *profile,
+int ocv_pci_describe(const struct ocv_probe_host *host, const char *datadir, json_t *profile,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -91,16 +91,20 @@ static int describe_all(struct describer *d, const struct ocv_pci_list *list, js
     return status;
 }
 
-int ocv_pci_describe(const struct ocv_pci_list *list, const char *datadir, json_t *profile,
+int ocv_pci_describe(const struct ocv_probe_host *host, const char *datadir, json_t *profile,
                      struct ocv_error *err)
 {
     struct describer d = {.datadir = datadir};
+    const struct ocv_pci_list *list = &host->pci;
     bool *claimed = calloc(list->n + 1, sizeof(*claimed));
     if (!claimed)
         return ocv_error_nomem(err);
     int status = describe_all(&d, list, profile, claimed, err);
     if (status == OCV_OK && list->broken &&
         json_object_set_new(profile, "broken_devices", json_integer((json_int_t)list->broken)) < 0)
+        status = ocv_error_nomem(err);
+    if (status == OCV_OK && host->pci_error.status != OCV_OK &&
+        json_object_set_new(profile, "pci_error", json_string(host->pci_error.message)) < 0)
         status = ocv_error_nomem(err);
     ocv_libpci_close(d.names);
     free(claimed);

@@ -228,7 +228,7 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
     if (status == OCV_OK) {
         status = build(&host, &set, options->check != NULL, profile, err);
         if (status == OCV_OK && options->describe)
-            status = ocv_pci_describe(&host.pci,
+            status = ocv_pci_describe(&host,
                                       options->datadir ? options->datadir : OCV_DEFAULT_DATADIR,
                                       profile, err);
         ocv_host_close(&host);

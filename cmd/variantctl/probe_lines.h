@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines of a table, wrapped. A failure is kept in `status`; what follows does nothing then. */
+#ifndef OCV_PROBE_LINES_H
+#define OCV_PROBE_LINES_H
+
+#include "probe_table.h"
+
+#define TABLE_INDENT 14 /**< width of the heading column */
+
+struct table {
+    const struct probe_table_options *options;
+    struct ocv_buffer *out;
+    size_t column, indent;
+    int status;
+    struct ocv_error *err;
+};
+
+void table_put(struct table *table, const char *text);
+/** Begin a line: a heading, then blanks up to `indent`, where its further lines begin as well. */
+void table_heading(struct table *table, const char *text, size_t indent);
+void table_end(struct table *table);
+/** Take back what was put since the buffer had that length. */
+void table_drop(struct table *table, size_t before);
+/** One word after a blank, on the next line where it does not fit. */
+void table_word(struct table *table, const char *text);
+/** A text of several words. */
+void table_words(struct table *table, const char *text);
+/** A whole line. */
+void table_line(struct table *table, const char *head, const char *text);
+
+#endif
