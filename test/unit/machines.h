@@ -84,14 +84,14 @@ UNUSED static char *next_word(char **rest)
     return word;
 }
 
-/* "\n", "\0" and "\\" as in C, in place. */
+/* "\n", "\t", "\0" and "\\" as in C, in place. */
 UNUSED static size_t unescape(char *text)
 {
     char *out = text;
     for (const char *in = text; *in; in++) {
         if (*in == '\\' && in[1]) {
             in++;
-            *out++ = *in == 'n' ? '\n' : *in == '0' ? '\0' : *in;
+            *out++ = *in == 'n' ? '\n' : *in == 't' ? '\t' : *in == '0' ? '\0' : *in;
         } else {
             *out++ = *in;
         }
