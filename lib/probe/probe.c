@@ -2,7 +2,7 @@
 /* The profile (section 3 of the specification): every provider is asked in turn, and one that fails
  * costs its own namespace only. */
 #include "datadir.h"
-#include "declarative.h"
+#include "executable.h"
 #include "pci_backend.h"
 
 #include <string.h>
@@ -172,40 +172,55 @@ static int add_head(json_t *profile, const struct ocv_probe_host *host, struct o
     return status;
 }
 
+/* Who is asked beside the built-in providers. */
+struct sources {
+    struct ocv_declarations files;
+    struct ocv_executables programs;
+    bool check; /* the one file alone */
+};
+
 /* Ask the files' providers, of which most machines have no device: `absent` says so all the same.
  */
-static int ask_declared(const struct ocv_declarations *set, const struct ocv_probe_host *host,
-                        bool absent, json_t *namespaces, struct ocv_error *err)
+static int ask_declared(const struct sources *sources, const struct ocv_probe_host *host,
+                        json_t *namespaces, struct ocv_error *err)
 {
     const char *variant;
     int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < set->n; i++) {
-        const struct ocv_declaration *d = &set->items[i];
+    for (size_t i = 0; status == OCV_OK && i < sources->files.n; i++) {
+        const struct ocv_declaration *d = &sources->files.items[i];
         const struct provider provider = {.name = d->name,
                                           .ns = d->ns,
                                           .kind = "declarative",
                                           .version = d->version,
-                                          .quiet = !absent,
+                                          .quiet = !sources->check,
                                           .declaration = d};
-        if (!d->replaced)
+        if (!d->replaced && !ocv_executables_replace(&sources->programs, d->ns, d->name))
             status = ask(&provider, host, namespaces, &variant, err);
     }
     return status;
 }
 
-static int build(const struct ocv_probe_host *host, const struct ocv_declarations *set, bool check,
-                 json_t *profile, struct ocv_error *err)
+static bool stands(const struct sources *sources, const struct provider *provider)
+{
+    return !sources->check && !ocv_declarations_replace(&sources->files, provider) &&
+           !ocv_executables_replace(&sources->programs, provider->ns, provider->name);
+}
+
+static int build(const struct ocv_probe_host *host, const struct sources *sources, json_t *profile,
+                 struct ocv_error *err)
 {
     const char *variant = host->variant;
     json_t *namespaces = json_array();
     if (!namespaces)
         return ocv_error_nomem(err);
     int status = add_head(profile, host, err);
-    for (size_t i = 0; status == OCV_OK && i < N_PROVIDERS && !check; i++)
-        if (!ocv_declarations_replace(set, providers[i]))
+    for (size_t i = 0; status == OCV_OK && i < N_PROVIDERS; i++)
+        if (stands(sources, providers[i]))
             status = ask(providers[i], host, namespaces, &variant, err);
     if (status == OCV_OK)
-        status = ask_declared(set, host, check, namespaces, err);
+        status = ask_declared(sources, host, namespaces, err);
+    if (status == OCV_OK)
+        status = ocv_executables_report(&sources->programs, namespaces, err);
     if (status == OCV_OK)
         status = add_platform(profile, host, variant, err);
     if (status == OCV_OK && json_object_set(profile, "namespaces", namespaces) < 0)
@@ -218,22 +233,31 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
               struct ocv_error *err)
 {
     struct ocv_probe_host host;
-    struct ocv_declarations set = {0};
+    struct sources sources = {.check = options->check != NULL};
     json_t *profile = json_object();
     if (!profile)
         return ocv_error_nomem(err);
-    int status = ocv_declarations_open(options, providers, N_PROVIDERS, &set, err);
+    int status = ocv_declarations_open(options, providers, N_PROVIDERS, &sources.files, err);
     if (status == OCV_OK)
         status = ocv_host_open(options, &host, err);
     if (status == OCV_OK) {
-        status = build(&host, &set, options->check != NULL, profile, err);
+        status = ocv_executables_open(options, &host, &sources.files, providers, N_PROVIDERS,
+                                      &sources.programs, err);
+        if (status == OCV_OK)
+            status = build(&host, &sources, profile, err);
         if (status == OCV_OK && options->describe)
+<<<<<<< HEAD
             status = ocv_pci_describe(&host,
                                       options->datadir ? options->datadir : OCV_DEFAULT_DATADIR,
                                       profile, err);
+=======
+            status = ocv_pci_describe(
+                &host.pci, options->datadir ? options->datadir : OCV_DEFAULT_DATADIR, profile, err);
+>>>>>>> 5d43be0 (wip)
         ocv_host_close(&host);
     }
-    ocv_declarations_free(&set);
+    ocv_executables_free(&sources.programs);
+    ocv_declarations_free(&sources.files);
     if (status == OCV_OK)
         status = ocv_pretty_append(profile, 0, json, err);
     if (status == OCV_OK)
