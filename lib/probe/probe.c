@@ -246,14 +246,9 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
         if (status == OCV_OK)
             status = build(&host, &sources, profile, err);
         if (status == OCV_OK && options->describe)
-<<<<<<< HEAD
             status = ocv_pci_describe(&host,
                                       options->datadir ? options->datadir : OCV_DEFAULT_DATADIR,
                                       profile, err);
-=======
-            status = ocv_pci_describe(
-                &host.pci, options->datadir ? options->datadir : OCV_DEFAULT_DATADIR, profile, err);
->>>>>>> 5d43be0 (wip)
         ocv_host_close(&host);
     }
     ocv_executables_free(&sources.programs);
