@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table: host, then per namespace how it stands, what it supports and its devices. */
-#include "cli.h"
 #include "probe_lines.h"
 #include "vocabulary.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +97,14 @@ static void detail(struct table *table, bool *first, const char *key, const char
     table_words(table, text);
 }
 
+/* As cards are sold: in powers of two. */
+static const char *memory_text(const char *bytes, char *out, size_t size)
+{
+    double gib = strtod(bytes, NULL) / (1024.0 * 1024 * 1024);
+    snprintf(out, size, "%.*f GiB", gib < 9.95 ? 1 : 0, gib);
+    return out;
+}
+
 static void put_attributes(struct table *table, bool *first, const json_t *device)
 {
     const char *key;
@@ -108,7 +116,7 @@ static void put_attributes(struct table *table, bool *first, const json_t *devic
         if (!text || strcmp(key, "driver") == 0) /* the kernel's own word is better */
             continue;
         if (strcmp(key, "memory") == 0)
-            text = cli_bytes(strtoll(text, NULL, 10), size);
+            text = memory_text(text, size, sizeof(size));
         char words_of_key[64];
         snprintf(words_of_key, sizeof(words_of_key), "%s", key);
         for (char *c = words_of_key; *c; c++)

@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl probe --format table on machines made here: what an operator reads. The golden texts
+# are test/data/probe/*.txt; the provider beside them is shipped by nobody.
+
+load harness
+
+DATA=$OCV_TOP/test/data/probe
+
+setup()
+{
+    tree=$BATS_TEST_TMPDIR/tree
+    mkdir -p "$tree/proc" "$tree/etc" "$tree/sys/bus/pci/devices"
+    export OCV_DATADIR=$DATA
+}
+
+# device ADDRESS VENDOR DEVICE CLASS [DRIVER]
+device()
+{
+    local dir=$tree/sys/bus/pci/devices/$1
+    mkdir -p "$dir"
+    echo "0x$2" >"$dir/vendor"
+    echo "0x$3" >"$dir/device"
+    echo "0x$4" >"$dir/class"
+    [ -z "${5:-}" ] || ln -s "../../drivers/$5" "$dir/driver"
+}
+
+table()
+{
+    "$VARIANTCTL" probe --sysroot "$tree" --format table "$@"
+}
+
+golden()
+{
+    table >"$BATS_TEST_TMPDIR/table"
+    diff -u "$DATA/$1.txt" "$BATS_TEST_TMPDIR/table"
+}
+
+@test "a baseline processor is ready, and no accelerator is said to be none" {
+    printf 'processor\t: 0\nhart\t: 0\nisa\t: rv64imac\n' >"$tree/proc/cpuinfo"
+    echo board-3 >"$tree/etc/hostname"
+    mkdir -p "$tree/proc/sys/kernel/random"
+    echo 7c8f8f38-8b2e-4f3f-9f6e-0a52a2a3b4c5 >"$tree/proc/sys/kernel/random/boot_id"
+    golden baseline
+}
+
+@test "devices: alike, without a driver, of an unknown kind, without a provider, broken" {
+    printf 'vendor_id : IBM/S390\nfeatures : esan3 zarch vx\n' >"$tree/proc/cpuinfo"
+    mkdir -p "$tree/sys/module/testnpu"
+    echo 2.4.1 >"$tree/sys/module/testnpu/version"
+    for address in 0000:3b:00.0 0000:3c:00.0 0000:5e:00.0 0000:5f:00.0 0000:86:00.0; do
+        device $address 1e0e 0003 120000 testnpu
+        echo 34359738368 >"$tree/sys/bus/pci/devices/$address/memory_bytes"
+        echo 1.7.0 >"$tree/sys/bus/pci/devices/$address/fw"
+    done
+    device 0000:d8:00.0 1e0e 0002 120000
+    device 0000:d9:00.0 1e0e 0099 120000 testnpu
+    device 0000:02:00.0 1a03 2000 030000 ast
+    mkdir -p "$tree/sys/bus/pci/devices/0000:e0:00.0" "$tree/sys/bus/pci/devices/junk"
+    golden devices
+    [ "$(awk 'length > 80' "$BATS_TEST_TMPDIR/table")" = "" ]
+}
+
+@test "no colour and no control characters" {
+    run -0 table
+    [[ $output != *$'\e'* ]]
+}
+
+@test "one broken device hides no other" {
+    require jq
+    device 0000:01:00.0 1e0e 0003 120000 testnpu
+    device 0000:02:00.0 1e0e 0003 120000 testnpu
+    device 0000:03:00.0 1e0e 0003 120000 testnpu
+    rm "$tree/sys/bus/pci/devices/0000:02:00.0/vendor"
+    mkfifo "$tree/sys/bus/pci/devices/0000:02:00.0/vendor"
+    ln -s nowhere "$tree/sys/bus/pci/devices/0000:00:00.0"
+    run -0 --separate-stderr "$VARIANTCTL" probe --sysroot "$tree" --format json
+    [ "$(jq -c '[.namespaces[] | select(.namespace == "testnpu").devices[].id]' <<<"$output")" = \
+        '["0000:01:00.0","0000:03:00.0"]' ]
+    run -0 table
+    [[ $output == *"2 PCI devices could not be read and are left out"* ]]
+}
+
+@test "what the JSON form says does not change with the list of names" {
+    require jq
+    device 0000:01:00.0 1e0e 0002 120000 testnpu
+    run -0 --separate-stderr "$VARIANTCTL" probe --sysroot "$tree" --format json
+    [ "$(jq '[.. | objects | select(has("pci_id") or has("kernel_driver"))] | length' <<<"$output")" = 0 ]
+    [ "$(jq 'has("other_devices")' <<<"$output")" = false ]
+    run -0 table
+    [[ $output == *"0000:01:00.0 Testing Corporation Second Generation NPU"* ]]
+}
+
+@test "long lists are shortened, and shown in full with -v" {
+    printf 'processor : 0\nBogoMIPS : 50\nFeatures : fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 sm4 asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm ssbs sb paca pacg dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm svebf16 i8mm bf16 dgh rng bti ecv wfxt\nCPU implementer : 0x41\nCPU architecture: 8\nCPU variant : 0x0\nCPU part : 0xd4f\nCPU revision : 0\n' >"$tree/proc/cpuinfo"
+    run -0 table
+    [[ $output == *"version: 9.2a 9.1a 9.0a 8.7a 8.6a 8.5a ... 8a (11 in all)"* ]]
+    run -0 table -v
+    [[ $output == *"version: 9.2a 9.1a 9.0a 8.7a 8.6a 8.5a 8.4a 8.3a 8.2a 8.1a 8a"* ]]
+}
+
+as_nobody()
+{
+    HOME=/nonexistent XDG_CONFIG_HOME='' setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+@test "a device node that this user may not open is named with its group" {
+    [ "$(id -u)" = 0 ] || skip "not root: cannot make a device node"
+    mkdir -p "$tree/dev"
+    mknod "$tree/dev/kfd" c 1 3 2>/dev/null || skip "no device nodes here"
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$(dirname "$BATS_TEST_TMPDIR")" "$tree"
+    chgrp video "$tree/dev/kfd"
+    chmod 660 "$tree/dev/kfd"
+    run -0 table
+    [[ $output != *permission* ]]
+    run -0 as_nobody "$VARIANTCTL" probe --sysroot "$tree" --format table
+    [[ $output == *"access        no permission to open /dev/kfd: this user is not in group 'video'"* ]]
+    chmod 600 "$tree/dev/kfd"
+    run -0 as_nobody "$VARIANTCTL" probe --sysroot "$tree" --format table
+    [[ $output == *"/dev/kfd (mode 0600, owner 0:"* ]]
+}
+
+@test "a dump stands for the PCI devices of this machine" {
+    require jq
+    OCV_DATADIR=$OCV_TOP/plugins run -0 --separate-stderr "$VARIANTCTL" probe \
+        --pci-dump "$OCV_TOP/test/data/pci/gpu-server.lspci" --format json
+    [ "$(jq -c '[.namespaces[].devices[]?.id]' <<<"$output")" = '["0000:18:00.0","10001:3b:00.0"]' ]
+    [ "$(jq 'has("hostname") or has("boot_id")' <<<"$output")" = false ]
+    run -1 --separate-stderr "$VARIANTCTL" probe --pci-dump "$BATS_TEST_TMPDIR/none"
+    [[ $stderr == "variantctl: $BATS_TEST_TMPDIR/none: No such file or directory"* ]]
+    echo "no dump" >"$BATS_TEST_TMPDIR/bad"
+    run -4 --separate-stderr "$VARIANTCTL" probe --pci-dump "$BATS_TEST_TMPDIR/bad"
+    [[ $stderr == *"no device in it; wanted is the output of 'lspci -kx'"* ]]
+}
+
+@test "a broken device in a dump hides no other" {
+    require jq
+    sed '/^00: a3 1d/s/a3/zz/; /^00: 86 80/d' "$OCV_TOP/test/data/pci/gpu-server.lspci" >"$BATS_TEST_TMPDIR/dump"
+    run -0 --separate-stderr "$VARIANTCTL" probe --pci-dump "$BATS_TEST_TMPDIR/dump" --format json
+    [ "$(jq -c '[.namespaces[].devices[]?.id]' <<<"$output")" = '["0000:18:00.0"]' ]
+    run -0 "$VARIANTCTL" probe --pci-dump "$BATS_TEST_TMPDIR/dump" --format table
+    [[ $output == *"2 PCI devices could not be read and are left out"* ]]
+}
