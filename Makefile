@@ -46,7 +46,7 @@ PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/oc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h
 
 .PHONY: all
-all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC)
+all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service
 
 # ---- generated --------------------------------------------------------------------------------
 # written only when it changes: PREFIX may be another one at `make install`
@@ -99,6 +99,9 @@ $(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant
 $(PC): $(BUILD)/%.pc: contrib/%.pc.in VERSION Makefile always
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
+$(BUILD)/variantd.service: contrib/systemd/variantd.service.in Makefile always
+	sed -e 's|@PREFIX@|$(PREFIX)|' $< > $@
+
 # ---- programs: shared libraries beside them, found by a relative run path ----------------------
 RPATH := -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../lib'
 # name, libraries that it needs beside the probe's and the core's
@@ -137,6 +140,8 @@ install: all
 	install -m 644 schema/* $(DESTDIR)$(DATADIR)/schema
 	install -d $(DESTDIR)$(DATADIR)/providers
 	install -m 644 plugins/providers/*.yaml $(DESTDIR)$(DATADIR)/providers
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -m 644 $(BUILD)/variantd.service contrib/systemd/variantd.socket $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define CONFIG_MAX (256u * 1024)
+#define DAEMON_SOCKET "/run/ocivariant/variantd.sock"
+#define DAEMON_TIMEOUT_MS 1000u /* a daemon that hangs must not hang a pull */
 
 static int merge_file(struct cli *cli, const char *path, bool must_exist, struct ocv_error *err)
 {
@@ -126,6 +128,35 @@ int cli_load(struct cli *cli, struct ocv_error *err)
     return status;
 }
 
+/* The daemon of this node has probed already, and deeper than there is time for here. Without one,
+ * or with an answer that is no profile, this program probes by itself. */
+static bool ask_daemon(struct cli *cli, struct ocv_buffer *json)
+{
+    const char *path = ocv_config_get(cli->config, "socket");
+    ocv_auto(ocv_profile) profile = NULL;
+    struct ocv_error err = {0};
+    long http = 0;
+    if (!path || !*path)
+        path = DAEMON_SOCKET;
+    int status = ocv_local_get(path, "/v1/profile", DAEMON_TIMEOUT_MS, &http, json, &err);
+    if (status == OCV_OK && http != 200)
+        status = ocv_error_set(&err, OCV_ERR_DATA, "%s: HTTP %ld", path, http);
+    if (status == OCV_OK) {
+        status = ocv_profile_parse(json->data ? json->data : "", json->len, &profile, &err);
+        if (status < 0)
+            ocv_error_prefix(&err, "%s", path);
+    }
+    if (status == OCV_OK)
+        cli_say(cli, "profile from variantd at %s", path);
+    else if (status == OCV_ERR_NOT_FOUND)
+        cli_say(cli, "no variantd at %s: probing this machine", path);
+    else
+        cli_say(cli, "probing this machine, since variantd cannot be asked: %s", err.message);
+    if (status < 0)
+        ocv_buffer_free(json);
+    return status == OCV_OK;
+}
+
 int cli_profile(struct cli *cli, struct ocv_error *err)
 {
     if (cli->profile)
@@ -133,12 +164,12 @@ int cli_profile(struct cli *cli, struct ocv_error *err)
     ocv_auto_buffer json;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
     ocv_auto(ocv_profile) profile = NULL;
-    int status;
+    int status = OCV_OK;
     if (cli->profile_file) {
         status = cli_read_file(cli->profile_file, &json, err);
         if (status < 0)
             return status; /* names the file itself */
-    } else {
+    } else if (!ask_daemon(cli, &json)) {
         struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
                                             .libexecdir = getenv("OCV_LIBEXECDIR")};
         status = ocv_probe(&options, &json, err);
@@ -190,6 +221,8 @@ int cli_registry(struct cli *cli, struct ocv_error *err)
         .username = cli->username,
         .password = cli->password,
         .auth_file = cli->auth_file,
+        .stall_timeout_ms = cli->timeout_s * 1000,
+        .connect_timeout_ms = cli->timeout_s && cli->timeout_s < 30 ? cli->timeout_s * 1000 : 0,
         .interrupted = cli->interrupted,
         .log = cli->verbose ? log_line : NULL,
         .log_data = cli,
