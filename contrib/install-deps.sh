@@ -35,6 +35,7 @@ shellcheck shellcheck
 check check.h
 libsubunit-dev subunit/child.h
 bats bats
+umockdev umockdev-run
 jq jq
 curl curl
 openssl openssl

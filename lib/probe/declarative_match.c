@@ -106,12 +106,19 @@ static bool shares_count(const struct matcher *m, const struct ocv_yaml *rule,
     return !policy || strcmp(policy, "replace") != 0 || !has_functions(m, device);
 }
 
-static int match_pci(const struct matcher *m, const struct ocv_pci_device *device)
+/* The first rule that fits, or NULL. */
+static const struct ocv_yaml *pci_rule(const struct matcher *m, const struct ocv_pci_device *device)
 {
-    int status;
     const struct ocv_yaml *rule = ocv_yaml_get(m->declaration->tree, "devices")->first;
     while (rule && !(ocv_yaml_get(rule, "pci") && pci_fits(ocv_yaml_get(rule, "pci"), device)))
         rule = rule->next;
+    return rule;
+}
+
+static int match_pci(const struct matcher *m, const struct ocv_pci_device *device)
+{
+    int status;
+    const struct ocv_yaml *rule = pci_rule(m, device);
     if (!rule || !shares_count(m, rule, device))
         return OCV_OK;
     struct ocv_declared *found = append(m, &status);
@@ -272,12 +279,19 @@ static struct ocv_declared *known(const struct matcher *m, const char *id)
     return NULL;
 }
 
-static bool is_shown_pci(const struct matcher *m, const char *address)
+static const struct ocv_pci_device *shown_pci(const struct matcher *m, const char *address)
 {
     for (size_t i = 0; i < m->host->pci.n; i++)
         if (strcasecmp(m->host->pci.devices[i].address, address) == 0)
-            return true;
-    return false;
+            return &m->host->pci.devices[i];
+    return NULL;
+}
+
+/* True if a class entry may be a device of its own: not where PCI shows a virtual function, or what
+ * a PCI rule fits and left out. */
+static bool may_stand_alone(const struct matcher *m, const struct ocv_pci_device *pci)
+{
+    return !pci || (!pci->virtual_function && !pci_rule(m, pci));
 }
 
 static int match_entry(const struct matcher *m, const struct ocv_yaml *rule, const char *folder,
@@ -289,21 +303,22 @@ static int match_entry(const struct matcher *m, const struct ocv_yaml *rule, con
     snprintf(dir, sizeof(dir), "%s/%s", folder, name);
     if (!entry_fits(m, want, dir))
         return OCV_OK;
-    bool pci = entry_address(m, want, dir, id, sizeof(id));
-    if (!pci)
+    const struct ocv_pci_device *pci = NULL;
+    if (entry_address(m, want, dir, id, sizeof(id)))
+        pci = shown_pci(m, id);
+    else
         snprintf(id, sizeof(id), "%s/%s", folder + strlen("sys/class/"), name);
     struct ocv_declared *device = known(m, id);
     if (device && device->class_rule)
         return OCV_OK; /* an earlier rule knows it */
-    /* without `set` a rule adds to devices that PCI rules found; and what PCI shows but no PCI rule
-     * counted (a virtual function) stays out */
-    if (!device && (!ocv_yaml_get(rule, "set") || (pci && is_shown_pci(m, id))))
-        return OCV_OK;
+    if (!device && (!ocv_yaml_get(rule, "set") || !may_stand_alone(m, pci)))
+        return OCV_OK; /* without `set` a rule adds to devices that PCI rules found */
     if (!device) {
         if (!(device = append(m, &status)))
             return status;
         snprintf(device->id, sizeof(device->id), "%s", id);
         snprintf(device->dir, sizeof(device->dir), "%s", dir);
+        device->pci = pci;
         device->rule = rule;
     }
     device->class_rule = rule;
