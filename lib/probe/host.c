@@ -5,6 +5,7 @@
 #include "probe.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -92,6 +93,7 @@ int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host
     struct ocv_probe_host host = {.root = -1,
                                   .live = options->sysroot == NULL,
                                   .deep = options->deep,
+                                  .no_environment = options->no_environment,
                                   .libexecdir = options->libexecdir,
                                   .datadir = options->datadir,
                                   .pci_dump = options->pci_dump};
@@ -130,6 +132,12 @@ bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char 
     n = snprintf(path, size, "%s/%s", host->libexecdir ? host->libexecdir : OCV_DEFAULT_LIBEXECDIR,
                  name);
     return n > 0 && (size_t)n < size;
+}
+
+const char *ocv_host_variable(const struct ocv_probe_host *host, const char *name)
+{
+    const char *text = host->live && !host->no_environment ? secure_getenv(name) : NULL;
+    return text && *text ? text : NULL;
 }
 
 void ocv_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,

@@ -28,6 +28,8 @@ struct ocv_probe_options {
     const char *libexecdir; /**< folder with providers/ and this project's own helper programs, or
                                  NULL: DATADIR/../../libexec/ocivariant where a datadir is given
                                  and that has them, else the installed one */
+    bool no_environment;    /**< the published wheel providers' variables (NV_VARIANT_PROVIDER_...)
+                                 say nothing: for daemons */
 };
 
 /** Probe and write the profile (JSON of schema dev.ocivariant.profile/v1, final newline) into

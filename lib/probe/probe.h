@@ -75,6 +75,7 @@ struct ocv_probe_host {
     int root;  /**< folder that stands for / */
     bool live; /**< that folder is /, so system calls speak of the same machine */
     bool deep;
+    bool no_environment;
     /** as the options give them, for ocv_host_libexec() */
     const char *libexecdir, *datadir;
     const char *pci_dump; /**< stands for the PCI devices; borrowed from the options, or NULL */
@@ -95,6 +96,9 @@ void ocv_host_close(struct ocv_probe_host *host);
  * `libexecdir` of the options; else beside their datadir, where it is there; else the installed
  * one. Too long: false. Whether it exists is not said. */
 bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char *path, size_t size);
+/** A variable of the environment that speaks of the machine this runs on: NULL where it is unset or
+ *  empty, the machine is another one, or the options say that the environment does not count. */
+const char *ocv_host_variable(const struct ocv_probe_host *host, const char *name);
 /** GOARCH and platform variant for uname's machine; NULL where there is no such port. */
 const char *ocv_host_architecture(const char *machine, const char **variant);
 /** Host name and boot id of the machine, where known: buffers of `size` bytes, else empty. */

@@ -223,8 +223,7 @@ static int add_forced(const struct run *run)
 
 static int forced_rocm(const struct run *run, struct ocv_rocm_version *version)
 {
-    const char *text =
-        run->host->live ? secure_getenv("AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION") : NULL;
+    const char *text = ocv_host_variable(run->host, "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION");
     if (text && *text && !ocv_rocm_parse(text, version))
         return ocv_error_set(run->err, OCV_ERR_CONFIG,
                              "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION=%.200s: not a version", text);
@@ -264,7 +263,7 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
     int status = ocv_amd_look(host, &m, err);
     if (status < 0)
         return status;
-    run.force = host->live ? secure_getenv("AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH") : NULL;
+    run.force = ocv_host_variable(host, "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH");
     if (run.force && !*run.force)
         run.force = NULL;
     if (m.n || m.kfd.hidden || m.kfd.broken || run.force) {

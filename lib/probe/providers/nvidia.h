@@ -1,21 +1,134 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Namespace nvidia, what its files and tests share. */
+/* Namespace nvidia, what its files and tests share. The machine is looked at (nvidia_look.c,
+ * nvidia_tegra.c), NVIDIA's libraries correct what was seen if they are asked (nvidia_nvml.c,
+ * nvidia_merge.c), it is judged (nvidia_judge.c), and the namespace is written (nvidia.c,
+ * nvidia_sm.c). */
 #ifndef OCV_NVIDIA_H
 #define OCV_NVIDIA_H
 
 #include "../probe.h"
 
-#define OCV_NVIDIA_SM_MIN 50u /**< compute capability 5.0: below it the provider lists nothing */
+#define OCV_NVIDIA_GPUS_MAX 256u /**< GPUs of a machine; more are not looked at */
+#define OCV_NVIDIA_SM_MIN 50u    /**< compute capability 5.0: below it the provider lists nothing */
+#define OCV_NVIDIA_CUDA_MIN 11u  /**< CUDA majors of the published provider's lists */
+#define OCV_NVIDIA_CUDA_MAX 15u
+#define OCV_NVIDIA_MINOR_MAX 20u
+#define OCV_NVIDIA_TEXT_MAX 96u /**< longest name or UUID that NVML gives, with its NUL */
 
 struct ocv_cuda_version {
     unsigned major, minor; /**< major 0: unknown */
 };
 
-/** Compute capability of a PCI device as 10 * major + minor, 0 if unknown. */
+/* ---- Tables (nvidia_sm.c, nvidia_ids.h) ------------------------------------------------------ */
+
+/** Compute capability of a PCI device as 10 * major + minor, 0 if unknown. `*guess`: by the block
+ *  of ids that a chip was given, not by its own. */
 unsigned ocv_nvidia_sm(uint16_t device, bool *guess);
+/** True for a GPU on the chip of the processor that nevertheless stands on the PCI bus. */
+bool ocv_nvidia_integrated(uint16_t device);
 /** The CUDA version that a driver for desktops and servers supports. `*newer`: the driver is newer
  *  than the table, whose newest entry is given. */
 struct ocv_cuda_version ocv_nvidia_cuda(unsigned driver_major, bool *newer);
+
+/* ---- The machine ----------------------------------------------------------------------------- */
+
+struct ocv_nvidia_gpu {
+    const struct ocv_pci_device *pci; /**< NULL where the bus does not show it */
+    char id[24];                      /**< PCI address, "tegra", or "gpuN" */
+    char name[OCV_NVIDIA_TEXT_MAX];
+    char uuid[OCV_NVIDIA_TEXT_MAX];
+    char virtualization[16]; /**< "passthrough", "vgpu", ...; empty: none, or unknown */
+    uint64_t memory;         /**< bytes, 0 unknown */
+    unsigned sm;             /**< 0 unknown */
+    unsigned index;          /**< by PCI address */
+    int mig;                 /**< 1 on, 0 off, -1 unknown */
+    unsigned mig_instances;
+    char mig_uuids[512]; /**< of the instances, ", " between them */
+    bool guess;          /**< sm comes from a range of ids */
+    bool integrated;
+    bool secondary;
+    bool hidden; /**< NVIDIA's library does not show it */
+};
+
+struct ocv_nvidia_machine {
+    struct ocv_nvidia_gpu *gpus; /**< room for OCV_NVIDIA_GPUS_MAX */
+    size_t n;
+    char driver[64]; /**< version of the kernel's module, empty if unknown */
+    bool loaded;     /**< a driver for CUDA is loaded, be its version known or not */
+    struct ocv_cuda_version cuda;
+    bool newer;       /**< the driver is newer than what is known */
+    bool tegra;       /**< a Tegra: Jetson, IGX, Drive */
+    bool wsl;         /**< Windows Subsystem for Linux 2 */
+    char library[64]; /**< version of the driver's libraries that are installed, or empty */
+    bool denied;      /**< this user may not open the driver's device */
+    unsigned virtual_functions; /**< of SR-IOV, which belong to virtual machines */
+    unsigned taken;             /**< GPUs that another driver has, or that the driver leaves out */
+    char taken_by[32];
+    char taken_id[24];
+    const char *source; /**< "sysfs", "device-tree", "nvml", "libcuda" */
+    char trouble[160];  /**< what NVIDIA's libraries could not tell, in an operator's words */
+};
+
+/** Look at files. OCV_ERR_NOMEM only. */
+int ocv_nvidia_look(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** The GPU of a Tegra, and the CUDA version of its release (nvidia_tegra.c). */
+void ocv_nvidia_look_tegra(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m);
+/** A new GPU at the end, NULL when there is no room. */
+struct ocv_nvidia_gpu *ocv_nvidia_add_gpu(struct ocv_nvidia_machine *m, const char *id);
+/** Decide which GPUs count and put them in order: what counts first, most capable first. */
+void ocv_nvidia_rank(struct ocv_nvidia_machine *m);
+/** True if programs can run on it as far as the lists go. */
+bool ocv_nvidia_gpu_usable(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu);
+/** Set the status and the note for operators. */
+void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *result);
+
+/* ---- What NVIDIA's libraries say (nvidia_nvml.c, nvidia_merge.c) ------------------------------
+ */
+
+#define OCV_NVML_TIMEOUT_MS 1500u         /**< for all calls together */
+#define OCV_NVML_OUTPUT_MAX (512u * 1024) /**< bytes of nvml-query's answer */
+#define OCV_NVML_DEVICES_MAX OCV_NVIDIA_GPUS_MAX
+#define OCV_NVML_MIG_MAX 16u /**< instances of a GPU */
+
+/** A call that failed. */
+struct ocv_nvml_failure {
+    char call[64]; /**< empty: none failed */
+    char name[48]; /**< of the code, "LIB_RM_VERSION_MISMATCH" */
+    long code;
+};
+
+struct ocv_nvml_device {
+    struct ocv_nvidia_gpu gpu;       /**< id: PCI address as the kernel writes it, or empty */
+    bool readable;                   /**< there was a handle for it */
+    struct ocv_nvml_failure failure; /**< the first one among those that matter */
+};
+
+struct ocv_nvml_answer {
+    bool cuda_library; /**< libcuda answered, not NVML */
+    bool none;         /**< neither library is installed */
+    bool compat;       /**< the CUDA version is that of a forward compatibility package */
+    bool counted;      /**< the libraries told how many GPUs there are */
+    char driver[64];
+    struct ocv_cuda_version cuda;
+    char hung[64]; /**< the call that did not return, or empty */
+    struct ocv_nvml_failure failure;
+    struct ocv_nvml_device *devices;
+    size_t n;
+};
+
+/** Read nvml-query's answer. Not one: OCV_ERR_DATA. */
+int ocv_nvml_parse(const char *text, size_t len, struct ocv_nvml_answer *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_nvml_free(struct ocv_nvml_answer *answer);
+/** Run nvml-query. */
+int ocv_nvml_ask(const struct ocv_probe_host *host, struct ocv_nvml_answer *out,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
+/** Correct what was seen by what the libraries say. */
+void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer);
+
+/* ---- Lists (nvidia_sm.c) --------------------------------------------------------------------- */
+
 /** Add both lists of CUDA versions. */
 int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
                         struct ocv_error *err) OCV_WARN_UNUSED;

@@ -61,11 +61,6 @@ static const struct {
 };
 #define BRANCH_UNKNOWN 600u /* the first branch after the table's newest */
 
-/* Bounds of the lists, as the published provider has them. */
-#define CUDA_MAJOR_MIN 11u
-#define CUDA_MAJOR_MAX 15u
-#define CUDA_MINOR_MAX 20u
-
 unsigned ocv_nvidia_sm(uint16_t device, bool *guess)
 {
     for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
@@ -75,6 +70,11 @@ unsigned ocv_nvidia_sm(uint16_t device, bool *guess)
         }
     *guess = false;
     return 0;
+}
+
+bool ocv_nvidia_integrated(uint16_t device)
+{
+    return device == 0x2b00 || (device >= 0x2e00 && device <= 0x2e2a); /* Thor, GB10 */
 }
 
 struct ocv_cuda_version ocv_nvidia_cuda(unsigned driver_major, bool *newer)
@@ -112,14 +112,15 @@ int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
 {
     static const char lower[] = "cuda_version_lower_bound", upper[] = "cuda_version_upper_bound";
     int status = OCV_OK;
-    for (unsigned major = cuda.major; status == OCV_OK && major >= CUDA_MAJOR_MIN; major--)
+    for (unsigned major = cuda.major; status == OCV_OK && major >= OCV_NVIDIA_CUDA_MIN; major--)
         status = add_versions(result, lower, major,
-                              major == cuda.major ? cuda.minor : CUDA_MINOR_MAX, -1, err);
-    for (unsigned major = CUDA_MAJOR_MAX; status == OCV_OK && major > cuda.major; major--)
-        if (major >= CUDA_MAJOR_MIN)
-            status = add_versions(result, upper, major, CUDA_MINOR_MAX, -1, err);
-    if (status == OCV_OK && cuda.major <= CUDA_MAJOR_MAX)
-        status = add_versions(result, upper, cuda.major, CUDA_MINOR_MAX, (int)cuda.minor + 1, err);
+                              major == cuda.major ? cuda.minor : OCV_NVIDIA_MINOR_MAX, -1, err);
+    for (unsigned major = OCV_NVIDIA_CUDA_MAX; status == OCV_OK && major > cuda.major; major--)
+        if (major >= OCV_NVIDIA_CUDA_MIN)
+            status = add_versions(result, upper, major, OCV_NVIDIA_MINOR_MAX, -1, err);
+    if (status == OCV_OK && cuda.major <= OCV_NVIDIA_CUDA_MAX)
+        status =
+            add_versions(result, upper, cuda.major, OCV_NVIDIA_MINOR_MAX, (int)cuda.minor + 1, err);
     return status;
 }
 
