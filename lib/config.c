@@ -320,6 +320,34 @@ int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *tex
     return OCV_OK;
 }
 
+int ocv_config_set_registry(struct ocv_config *c, const char *host, const char *url,
+                            struct ocv_error *err)
+{
+    bool plain = !strncmp(url, "http://", 7);
+    size_t i = 0, scheme = plain ? 7 : 8;
+    if ((!plain && strncmp(url, "https://", 8) != 0) || !url[scheme] || strpbrk(url, "\"\\\r\n\t "))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%.100s: '%.200s' is not a URL", host, url);
+    while (i < c->n_registries && strcmp(c->registries[i].host, host) != 0)
+        i++;
+    if (i == c->n_registries) {
+        struct ocv_registry_setting *list = realloc(c->registries, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->registries = list;
+        list[i] = (struct ocv_registry_setting){.host = strdup(host)};
+        if (!list[i].host)
+            return ocv_error_nomem(err);
+        c->n_registries++;
+    }
+    char *copy = strdup(url);
+    if (!copy)
+        return ocv_error_nomem(err);
+    free(c->registries[i].url);
+    c->registries[i].url = copy;
+    c->registries[i].insecure = plain;
+    return OCV_OK;
+}
+
 /* ---- reading ---- */
 
 const char *ocv_config_get(const struct ocv_config *config, const char *key)

@@ -375,6 +375,10 @@ OCV_API int ocv_config_merge_yaml(struct ocv_config *config, const char *source,
  *  `append` adds to a list or map instead of replacing it. `source` names it in messages. */
 OCV_API int ocv_config_set(struct ocv_config *config, const char *source, const char *key,
                            const char *text, bool append, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Give one registry its URL ("http://..." makes it insecure: plain HTTP is meant), beside those
+ * that files name; one of that name is replaced. Not a URL: OCV_ERR_CONFIG. */
+OCV_API int ocv_config_set_registry(struct ocv_config *config, const char *host, const char *url,
+                                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Every known key, NULL-terminated; "OCV_" + upper case is its environment variable. */
 OCV_API const char *const *ocv_config_keys(void);
 /** A scalar key's value (to, listen, socket, mode, tag_rules, policy, ...), NULL if not set. */

@@ -196,7 +196,7 @@ static int duration(const struct settings *s, const char *key, const char *other
 /* "HOST[=URL]": the URL joins the configuration, where the registry client looks. */
 static int add_registry(struct settings *s, const char *text, struct ocv_error *err)
 {
-    char name[300], yaml[4096];
+    char name[300];
     const char *cut = strchr(text, '=');
     size_t n = cut ? (size_t)(cut - text) : strlen(text);
     if (n == 0 || n >= sizeof(name))
@@ -206,14 +206,8 @@ static int add_registry(struct settings *s, const char *text, struct ocv_error *
     int status = add_upstream(s, name, NULL, err);
     if (status < 0 || !cut)
         return status;
-    const char *url = cut + 1;
-    if ((strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) ||
-        strpbrk(url, "\"\\\n\r\t ") || strlen(url) > 2000)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "--registry %s: '%.200s' is not a URL", name,
-                             url);
-    snprintf(yaml, sizeof(yaml), "registries: {\"%s\": {url: \"%s\", insecure: %s}}\n",
-             canonical(name), url, strncmp(url, "http://", 7) ? "false" : "true");
-    return ocv_config_merge_yaml(s->config, "--registry", yaml, strlen(yaml), err);
+    status = ocv_config_set_registry(s->config, canonical(name), cut + 1, err);
+    return status < 0 ? ocv_error_prefix(err, "--registry") : OCV_OK;
 }
 
 /* A layout whose images have full names says itself which registries it stands for. */

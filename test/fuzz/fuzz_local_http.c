@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Any bytes as the daemon's answer: what is taken from it lies inside of it. */
+#include "ocivariant.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    long status = 0;
+    size_t body = 0, length = 0;
+    if (ocv_local_http_parse((const char *)data, size, &status, &body, &length, NULL) < 0)
+        return 0;
+    if (body > size || length != size - body || status < 0 || status > 999 ||
+        memcmp(data + body - 4, "\r\n\r\n", 4) != 0)
+        __builtin_trap();
+    return 0;
+}
