@@ -101,6 +101,18 @@ static int add_flag(struct cli *cli, const char *name, const char *text, struct 
     return 1;
 }
 
+static int read_timeout(struct cli *cli, const char *text, struct ocv_error *err)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    if (*end || *text < '0' || *text > '9' || n < 1 || n > CLI_TIMEOUT_MAX_S)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "--timeout: '%.20s' is not a number of seconds from 1 to %u", text,
+                             CLI_TIMEOUT_MAX_S);
+    cli->timeout_s = (unsigned)n;
+    return 1;
+}
+
 int cli_option(struct cli *cli, int value, const struct option *options, int index,
                struct ocv_error *err)
 {
@@ -128,6 +140,8 @@ int cli_option(struct cli *cli, int value, const struct option *options, int ind
     case CLI_OPTION_CREDS_STDIN:
         cli->creds_stdin = true;
         return 1;
+    case CLI_OPTION_TIMEOUT:
+        return read_timeout(cli, optarg, err);
     case CLI_OPTION_INSECURE:
         if (cli->n_insecure == sizeof(cli->insecure) / sizeof(*cli->insecure))
             return ocv_error_set(err, OCV_ERR_INVALID, "too many --insecure");

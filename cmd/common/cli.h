@@ -16,6 +16,7 @@ struct cli_flag {
 };
 
 #define CLI_FLAGS_MAX 256u
+#define CLI_TIMEOUT_MAX_S 3600u /* of --timeout */
 
 /** One run of a program. Zero-initialise, then cli_init; cli_free at the end. */
 struct cli {
@@ -35,6 +36,7 @@ struct cli {
     const char *insecure[64];
     size_t n_insecure;
     const char *ca_file, *cert_file, *key_file, *auth_file;
+    unsigned timeout_s; /**< --timeout; 0: the default */
     bool creds_stdin;
     char *username, *password; /**< read by cli_load when creds_stdin is set */
     char *creds_host;          /**< the registry that they are for: the first one asked */
@@ -70,6 +72,7 @@ enum {
     CLI_OPTION_KEY,
     CLI_OPTION_AUTHFILE,
     CLI_OPTION_CREDS_STDIN,
+    CLI_OPTION_TIMEOUT,
     CLI_OPTION_FLAG, /**< any configuration key */
 };
 
@@ -101,6 +104,7 @@ enum {
         {"cert", required_argument, NULL, CLI_OPTION_CERT},         \
         {"key", required_argument, NULL, CLI_OPTION_KEY},           \
         {"authfile", required_argument, NULL, CLI_OPTION_AUTHFILE}, \
+        {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT},   \
     {                                                               \
         "creds-stdin", no_argument, NULL, CLI_OPTION_CREDS_STDIN    \
     }
@@ -127,7 +131,8 @@ enum {
     "  --insecure HOST          plain HTTP and unverified TLS for this registry\n" \
     "  --cacert, --cert, --key FILE   TLS certificates (PEM)\n"                    \
     "  --authfile FILE          credentials from this file only\n"                 \
-    "  --creds-stdin            read USER:PASSWORD from standard input\n"
+    "  --creds-stdin            read USER:PASSWORD from standard input\n"          \
+    "  --timeout SECONDS        try anew when a registry is silent so long (60)\n"
 
 /** Handle a common option returned by getopt_long (`index`: its place in `options`). Returns 1 when
  *  it was one, 0 when it is the verb's own, a negative status on error. --help and --version are

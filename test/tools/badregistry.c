@@ -2,7 +2,8 @@
 /* A registry that misbehaves on request, for tests. Listens on two free loopback ports, prints
  * "PORT PORT2" and serves until it is killed or its parent ends. The first component of the
  * repository's name selects what goes wrong; `--file PATH` is what repository "file" serves as an
- * index. GET /log tells the requests so far, one a line: METHOD PATH AUTHORIZATION RANGE PORT. */
+ * index. Repository "MODE/image" holds a sound image, and only with its layer goes wrong what MODE
+ * says. GET /log tells the requests so far, one a line: METHOD PATH AUTHORIZATION RANGE PORT. */
 #include "ocivariant.h"
 
 #include <arpa/inet.h>
@@ -44,6 +45,7 @@ struct bytes {
 static int ports[2];
 static unsigned char blob[BLOB_SIZE];
 static struct bytes served_blob, served_index, served_big, served_file;
+static struct bytes image_index, image_manifest, image_config; /* of "MODE/image" */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ocv_buffer request_log;
 static struct {
@@ -529,6 +531,17 @@ static bool tell_log(const struct request *r)
     return kept;
 }
 
+/* Everything of a sound image but its layer. */
+static const struct bytes *image_part(const struct request *r)
+{
+    const char *image = r->path + 4 + strlen(r->mode);
+    if (strncmp(image, "/image/", 7))
+        return NULL;
+    if (r->blob)
+        return strstr(image, image_config.digest) ? &image_config : NULL;
+    return strstr(image, image_manifest.digest) ? &image_manifest : &image_index;
+}
+
 static bool answer(struct request *r)
 {
     if (!strcmp(r->path, "/log"))
@@ -545,6 +558,9 @@ static bool answer(struct request *r)
         return error(r, 404, "", "UNKNOWN");
     snprintf(r->mode, sizeof(r->mode), "%.*s", (int)strcspn(r->path + 4, "/"), r->path + 4);
     r->blob = strstr(r->path, "/blobs/");
+    const struct bytes *part = image_part(r);
+    if (part)
+        return whole(r, part);
     for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
         if (!strcmp(modes[i].name, r->mode))
             return modes[i].answer(r);
@@ -669,6 +685,28 @@ static struct bytes load(const char *path)
     return make(text, n, OCV_MEDIA_TYPE_INDEX);
 }
 
+/* An index of one image for every linux/amd64, whose only layer is the blob. */
+static void prepare_image(void)
+{
+    static char manifest[1024], index[1024];
+    static const char config[] = "{\"os\":\"linux\",\"architecture\":\"amd64\",\"config\":{},"
+                                 "\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[]}}";
+    image_config = make(config, sizeof(config) - 1, "application/octet-stream");
+    int n = snprintf(manifest, sizeof(manifest),
+                     "{\"schemaVersion\":2,\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST
+                     "\",\"config\":{\"mediaType\":\"" OCV_MEDIA_TYPE_CONFIG
+                     "\",\"digest\":\"%s\",\"size\":%zu},\"layers\":[{\"mediaType\":"
+                     "\"application/vnd.oci.image.layer.v1.tar\",\"digest\":\"%s\",\"size\":%zu}]}",
+                     image_config.digest, image_config.len, served_blob.digest, served_blob.len);
+    image_manifest = make(manifest, (size_t)n, OCV_MEDIA_TYPE_MANIFEST);
+    n = snprintf(index, sizeof(index),
+                 "{\"schemaVersion\":2,\"manifests\":[{\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST
+                 "\",\"digest\":\"%s\",\"size\":%zu,\"platform\":{\"os\":\"linux\","
+                 "\"architecture\":\"amd64\"}}]}",
+                 image_manifest.digest, image_manifest.len);
+    image_index = make(index, (size_t)n, OCV_MEDIA_TYPE_INDEX);
+}
+
 static void prepare(void)
 {
     static const char index[] =
@@ -681,6 +719,7 @@ static void prepare(void)
     served_blob = make((char *)blob, sizeof(blob), "application/octet-stream");
     served_index = make(index, sizeof(index) - 1, OCV_MEDIA_TYPE_INDEX);
     served_big = make(big, sizeof(big), OCV_MEDIA_TYPE_INDEX);
+    prepare_image();
 }
 
 int main(int argc, char **argv)
