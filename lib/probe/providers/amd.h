@@ -6,8 +6,7 @@
 
 #include "gpu.h"
 
-#define OCV_KFD_PROPERTIES_MAX 16384u /**< bytes of a node's properties; the kernel writes < 4096 \
-                                       */
+#define OCV_KFD_PROPERTIES_MAX 16384u /**< bytes of a file of a node; the kernel: a page */
 #define OCV_KFD_NODES_MAX 1024u       /**< entries of the topology's folder that are looked at */
 #define OCV_KFD_BANKS_MAX 16u         /**< memory banks of a node */
 

@@ -219,8 +219,8 @@ static void say_why(const struct machine *m, char *out, size_t size)
         snprintf(out, size, "%s %s%s: driver '%s' is bound, which serves no builds here", kind,
                  pci->address, more, pci->driver);
     else
-        snprintf(out, size, "%s %s%s: %s is not loaded for it", kind, pci->address, more,
-                 device->is_npu ? "the driver 'intel_vpu'" : "no driver ('xe' or 'i915')");
+        snprintf(out, size, "%s %s%s: %s loaded for it", kind, pci->address, more,
+                 device->is_npu ? "the driver 'intel_vpu' is not" : "neither 'xe' nor 'i915' is");
 }
 
 /* The device nodes that programs open; only on the machine that this runs on. */
