@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "upstream.h"
+
+#include "clock.h"
+#include "layout_upstream.h"
+#include "log.h"
+
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_MAX 16u              /* idle clients of a kind that keep their connections */
+#define KEPT_MS 30000             /* how long: after that their connections are closed anyway */
+#define USES_MAX 1024u            /* a client remembers hosts and tokens: it is not kept for ever */
+#define LIFE_MS 600000            /* changed certificates and credentials are read by then */
+#define DOCUMENT_CONNECT_MS 2500u /* a tag's answer is due after 3 s */
+#define DOCUMENT_STALL_MS 10000u
+#define DOCUMENT_RETRIES 1u
+#define BLOB_CONNECT_MS 10000u
+#define BLOB_STALL_MS 30000u
+#define BLOB_RETRIES 5u
+
+struct client {
+    struct client *next;
+    struct clients *clients;
+    struct ocv_registry *registry;
+    unsigned kind, uses;
+    int64_t born, idle_since;
+};
+
+struct clients {
+    const struct settings *settings;
+    char agent[64];
+    volatile int interrupted;
+    pthread_mutex_t lock;
+    struct client *idle[4]; /* by kind: identity and patience */
+    unsigned n_idle[4];
+};
+
+int clients_new(const struct settings *settings, struct clients **out, struct ocv_error *err)
+{
+    struct clients *clients = calloc(1, sizeof(*clients));
+    if (!clients)
+        return ocv_error_nomem(err);
+    clients->settings = settings;
+    snprintf(clients->agent, sizeof(clients->agent), "variantd/%s", ocv_version());
+    pthread_mutex_init(&clients->lock, NULL);
+    *out = clients;
+    return OCV_OK;
+}
+
+static void drop(struct client *client)
+{
+    while (client) {
+        struct client *next = client->next;
+        ocv_registry_free(client->registry);
+        free(client);
+        client = next;
+    }
+}
+
+void clients_free(struct clients *clients)
+{
+    if (!clients)
+        return;
+    for (size_t i = 0; i < sizeof(clients->idle) / sizeof(*clients->idle); i++)
+        drop(clients->idle[i]);
+    pthread_mutex_destroy(&clients->lock);
+    free(clients);
+}
+
+void clients_interrupt(struct clients *clients)
+{
+    __atomic_store_n(&clients->interrupted, 1, __ATOMIC_RELAXED);
+}
+
+/* Client certificates beside the system's own: NAME.cert in certs.d/HOST. */
+static bool has_certificates(const char *host)
+{
+    static const char *const roots[] = {"/etc/docker/certs.d", "/etc/containers/certs.d"};
+    bool found = false;
+    for (size_t i = 0; !found && i < sizeof(roots) / sizeof(*roots); i++) {
+        char pattern[512];
+        glob_t files = {0};
+        /* brackets of an IPv6 address are a pattern's; "?" stands for each */
+        int n = snprintf(pattern, sizeof(pattern), "%s/%s/*.cert", roots[i], host);
+        for (char *p = pattern; *p; p++)
+            if (*p == '[' || *p == ']')
+                *p = '?';
+        found = n > 0 && n < (int)sizeof(pattern) && glob(pattern, GLOB_NOSORT, NULL, &files) == 0;
+        globfree(&files);
+    }
+    return found;
+}
+
+bool clients_private(const struct clients *clients, const struct upstream *upstream)
+{
+    const struct settings *s = clients->settings;
+    return !upstream->layout &&
+           (s->authfile || ocv_config_find_registry(s->config, upstream->name).cert ||
+            has_certificates(upstream->name));
+}
+
+static void log_debug(void *data, const char *line)
+{
+    (void)data;
+    log_line(LOG_LEVEL_DEBUG, "%s", line);
+}
+
+static int make(struct clients *clients, unsigned kind, struct client **out, struct ocv_error *err)
+{
+    const struct settings *s = clients->settings;
+    bool blob = kind & 1;
+    struct ocv_registry_options options = {
+        .config = s->config,
+        .user_agent = clients->agent,
+        .auth_file = s->authfile ? s->authfile : "/dev/null", /* never somebody's home */
+        .anonymous = !(kind & 2),
+        .retries = blob ? BLOB_RETRIES : DOCUMENT_RETRIES,
+        .connect_timeout_ms = blob ? BLOB_CONNECT_MS : DOCUMENT_CONNECT_MS,
+        .stall_timeout_ms = blob ? BLOB_STALL_MS : DOCUMENT_STALL_MS,
+        .interrupted = &clients->interrupted,
+        .log = log_debug,
+    };
+    struct client *client = calloc(1, sizeof(*client));
+    if (!client)
+        return ocv_error_nomem(err);
+    int status = ocv_registry_new(&options, &client->registry, err);
+    if (status < 0) {
+        free(client);
+        return status;
+    }
+    client->clients = clients;
+    client->kind = kind;
+    client->born = clock_ms();
+    *out = client;
+    return OCV_OK;
+}
+
+/* Those at the end of the list have been idle longest. With the lock held; returns what to drop. */
+static struct client *cut_idle(struct clients *clients, unsigned kind, int64_t now)
+{
+    unsigned n = 0;
+    for (struct client **at = &clients->idle[kind]; *at; at = &(*at)->next, n++) {
+        if (n < KEPT_MAX && now - (*at)->idle_since < KEPT_MS)
+            continue;
+        struct client *old = *at;
+        *at = NULL;
+        clients->n_idle[kind] = n;
+        return old;
+    }
+    return NULL;
+}
+
+int client_take(struct clients *clients, enum identity identity, enum patience patience,
+                struct client **out, struct ocv_error *err)
+{
+    unsigned kind = (identity == IDENTITY_DAEMON ? 2u : 0u) | (patience == PATIENCE_BLOB ? 1u : 0u);
+    pthread_mutex_lock(&clients->lock);
+    struct client *old = cut_idle(clients, kind, clock_ms());
+    struct client *client = clients->idle[kind];
+    if (client)
+        clients->idle[kind] = client->next;
+    pthread_mutex_unlock(&clients->lock);
+    drop(old);
+    if (!client) {
+        int status = make(clients, kind, &client, err);
+        if (status < 0)
+            return status;
+    }
+    client->next = NULL;
+    client->uses++;
+    *out = client;
+    return OCV_OK;
+}
+
+void client_give(struct client *client)
+{
+    if (!client)
+        return;
+    struct clients *clients = client->clients;
+    ocv_registry_deadline(client->registry, 0);
+    int64_t now = clock_ms();
+    struct client *old;
+    pthread_mutex_lock(&clients->lock);
+    client->idle_since = now;
+    if (client->uses < USES_MAX && now - client->born < LIFE_MS) {
+        client->next = clients->idle[client->kind];
+        clients->idle[client->kind] = client;
+        client = NULL;
+    }
+    old = cut_idle(clients, 0, now);
+    for (unsigned kind = 1; !old && kind < 4; kind++)
+        old = cut_idle(clients, kind, now);
+    pthread_mutex_unlock(&clients->lock);
+    drop(client);
+    drop(old);
+}
+
+struct ocv_registry *client_registry(struct client *client)
+{
+    return client->registry;
+}
+
+/* ---- questions ----------------------------------------------------------------------------------
+ */
+
+bool media_type_is_manifest(const char *media_type)
+{
+    return !strcmp(media_type, OCV_MEDIA_TYPE_MANIFEST) ||
+           !strcmp(media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
+}
+
+static int on_head(void *data, const struct ocv_stream_head *from)
+{
+    struct head *head = data;
+    *head = (struct head){.unchanged = from->status == 304};
+    head->descriptor.size = from->size;
+    memcpy(head->descriptor.media_type, from->media_type, sizeof(from->media_type));
+    if (ocv_digest_known(from->digest))
+        memcpy(head->descriptor.digest, from->digest, sizeof(from->digest));
+    memcpy(head->etag, from->etag, sizeof(head->etag));
+    return 0;
+}
+
+int upstream_head(const struct upstream *upstream, struct client *client,
+                  const struct ocv_reference *reference, const char *etag, struct head *out,
+                  struct ocv_error *err)
+{
+    if (upstream->layout)
+        return layout_head(upstream, reference, out, err);
+    struct ocv_stream question = {
+        .kind = OCV_STREAM_MANIFEST,
+        .reference = reference,
+        .object = reference->digest ? reference->digest : reference->tag,
+        .head_only = true,
+        .if_none_match = etag && *etag ? etag : NULL,
+        .head = on_head,
+        .data = out,
+    };
+    struct ocv_error local = {0};
+    int status = ocv_registry_stream(client->registry, &question, &local);
+    if (status < 0 && (local.http_status == 405 || local.http_status == 501))
+        status = local.status = OCV_ERR_UNSUPPORTED;
+    if (status < 0 && err)
+        *err = local;
+    return status;
+}
+
+static void free_document(struct item *item)
+{
+    struct document *document = (struct document *)item;
+    ocv_buffer_free(&document->body);
+    free(document);
+}
+
+int upstream_get(const struct upstream *upstream, struct client *client,
+                 const struct ocv_reference *reference, const char *digest, struct document **out,
+                 struct ocv_error *err)
+{
+    struct document *document = calloc(1, sizeof(*document));
+    if (!document)
+        return ocv_error_nomem(err);
+    item_init(&document->item, free_document);
+    ocv_buffer_init(&document->body, OCV_MANIFEST_MAX);
+    int status = upstream->layout ? layout_get(upstream, reference, digest, document, err)
+                                  : ocv_registry_get(client->registry, reference, digest,
+                                                     &document->body, &document->descriptor, err);
+    if (status < 0)
+        item_put(document);
+    else
+        *out = document;
+    return status;
+}
