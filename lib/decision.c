@@ -217,18 +217,18 @@ int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct oc
     return cleaned(out, start, say(decision, i, out, err));
 }
 
-static const char *known_need(struct ocv_property p)
+static const struct hint_entry *hint_entry(struct ocv_property p, const char *value)
 {
     char text[256];
-    snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+    snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, value);
     for (size_t i = 0; i < sizeof(ocv_hints) / sizeof(*ocv_hints); i++)
         if (!strcmp(ocv_hints[i].property, text))
-            return ocv_hints[i].needs;
+            return &ocv_hints[i];
     return NULL;
 }
 
-/* The driver version that the profile recorded for a namespace, or NULL. */
-static const char *recorded_driver(const struct ocv_profile *profile, const char *ns)
+/* What the profile recorded for a namespace, or NULL. */
+static const json_t *recorded_object(const struct ocv_profile *profile, const char *ns)
 {
     size_t i;
     json_t *item;
@@ -236,31 +236,58 @@ static const char *recorded_driver(const struct ocv_profile *profile, const char
     {
         const char *name = json_string_value(json_object_get(item, "namespace"));
         if (name && !strcmp(name, ns))
-            return json_string_value(json_object_get(item, "driver"));
+            return item;
     }
     return NULL;
 }
 
-/* "driver 535.161 offers up to 12.2; 12.8 needs driver 570 or newer", from schema/hints.yaml. The
- * entry's values are alternatives: the first one with a known need will do. */
+static const char *recorded(const struct ocv_profile *profile, const char *ns, const char *key)
+{
+    return json_string_value(json_object_get(recorded_object(profile, ns), key));
+}
+
+static size_t device_count(const struct ocv_profile *profile, const char *ns)
+{
+    return json_array_size(json_object_get(recorded_object(profile, ns), "devices"));
+}
+
+/* "driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer". */
+static int hint_need(const struct ocv_decision *d, const struct ocv_rejection *r,
+                     struct ocv_property p, const char *best, struct ocv_buffer *out,
+                     struct ocv_error *err)
+{
+    const struct hint_entry *all = hint_entry(p, "*"), *one = hint_entry(p, p.value);
+    const char *what = all && all->what ? all->what : "";
+    const char *driver = recorded(d->profile, r->ns, "driver");
+    if (!one)
+        one = all;
+    if (all && all->by && !strcmp(all->by, "driver") && driver && best)
+        return ocv_buffer_printf(out, err,
+                                 "driver %.40s supports %s up to %.100s; this needs %s: %s", driver,
+                                 what, best, p.value, one->needs);
+    return ocv_buffer_printf(out, err, "this needs %s%s%s: %s", what, *what ? " " : "", p.value,
+                             one->needs);
+}
+
+/* From schema/hints.yaml. The entry's values are alternatives: the first one with a known need will
+ * do. Where nothing is known of them, what the probe reported as missing is told. */
 static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *r,
                       struct ocv_buffer *out, struct ocv_error *err)
 {
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);
     const struct ocv_feature *have = ocv_rejection_have(r, slot);
-    const char *driver = recorded_driver(d->profile, r->ns);
+    const char *best = have && have->n_values ? have->values[0] : NULL;
+    const char *error = recorded(d->profile, r->ns, "error");
+    if (error && !best)
+        return ocv_buffer_printf(out, err, "%.200s", error);
     for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
         uint32_t id = r->entry->properties[i];
         struct ocv_property p = ocv_index_property(d->index, id);
-        const char *need = &d->host.slots[d->host.slot_of[id]] == slot ? known_need(p) : NULL;
-        if (!need)
-            continue;
-        if (driver && have && have->n_values)
-            return ocv_buffer_printf(out, err, "driver %.40s offers up to %.100s; %s needs %s",
-                                     driver, have->values[0], p.value, need);
-        return ocv_buffer_printf(out, err, "%s needs %s", p.value, need);
+        if (&d->host.slots[d->host.slot_of[id]] == slot &&
+            (hint_entry(p, p.value) || hint_entry(p, "*")))
+            return hint_need(d, r, p, best, out, err);
     }
-    return OCV_OK;
+    return error ? ocv_buffer_printf(out, err, "%.200s", error) : OCV_OK;
 }
 
 static int hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
@@ -279,10 +306,14 @@ static int hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer
     case OCV_REJECT_FOREIGN_ARCHITECTURE:
         return ocv_buffer_printf(out, err, "give a profile of that machine with --profile");
     case OCV_REJECT_DEVICE:
+        if (device_count(decision->profile, r->ns) < 2) /* nothing to narrow */
+            return hint_value(decision, r, out, err);
         return ocv_buffer_printf(out, err,
                                  "narrow the devices (--devices %s=...) or use "
                                  "--device-policy %s=any",
                                  r->ns, r->ns);
+    case OCV_REJECT_NAMESPACE_UNSUPPORTED:
+    case OCV_REJECT_FEATURE_UNSUPPORTED:
     case OCV_REJECT_VALUE_UNSUPPORTED:
         return hint_value(decision, r, out, err);
     default:

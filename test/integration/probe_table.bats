@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # variantctl probe --format table on machines made here: what an operator reads. The golden texts
 # are test/data/probe/*.txt; the provider beside them is shipped by nobody.
+# shellcheck disable=SC2154,SC2119,SC2120 # stderr is set by run --separate-stderr; table takes options
 
 load harness
 

@@ -81,7 +81,7 @@ resolve()
     jq '.namespaces[0].driver = "535.161" | .namespaces[0].features[0].values = ["12.2", "12.1"]' \
         "$PROFILES/h100.json" >"$STATE/old.json"
     run -0 --separate-stderr "$VARIANTCTL" explain --profile "$STATE/old.json" "oci:$L:app"
-    [[ $output == *"driver 535.161 offers up to 12.2; 12.8 needs driver 570 or newer"* ]]
+    [[ $output == *"driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer"* ]]
     [[ $output == *"Chosen  cpu.v3"* ]]
 }
 

@@ -227,12 +227,59 @@ START_TEST(test_json)
     ck_assert_str_eq(member(cuda, "property"), "nvidia :: cuda_version_lower_bound");
     ck_assert_uint_eq(json_array_size(json_object_get(cuda, "wanted")), 1);
     ck_assert_uint_eq(json_array_size(json_object_get(cuda, "have")), 2);
-    ck_assert_ptr_nonnull(strstr(member(cuda, "hint"), "535.161"));
+    ck_assert_str_eq(member(cuda, "hint"), "driver 535.161 supports CUDA up to 12.2; this needs "
+                                           "12.8: driver 570 or newer");
+    ck_assert_ptr_nonnull(strstr(member(sm, "hint"), "--devices nvidia="));
     ck_assert_str_eq(member(sm, "device"), "d1");
     ck_assert_str_eq(json_string_value(json_array_get(json_object_get(sm, "have"), 0)), "75_real");
     ck_assert(json_is_null(json_object_get(json_array_get(r, 2), "label")));
     ck_assert_str_eq(member(json_array_get(r, 2), "code"), "platform");
     json_decref(out);
+}
+END_TEST
+
+/* What would make a property fit: schema/hints.yaml, with and without what the host has. */
+static const struct {
+    const char *ns, *property, *hint;
+} hints[] = {
+    {"'driver':'535.161','features':[{'name':'cuda_version_lower_bound','values':['12.2','12.1']}]",
+     "nvidia :: cuda_version_lower_bound :: 12.8",
+     "driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer"},
+    {"'driver':'595.45','features':[{'name':'cuda_version_lower_bound','values':['13.2']}]",
+     "nvidia :: cuda_version_lower_bound :: 14.1",
+     "driver 595.45 supports CUDA up to 13.2; this needs 14.1: a newer driver"},
+    {"'features':[{'name':'cuda_version_lower_bound','values':['12.2']}]",
+     "nvidia :: cuda_version_lower_bound :: 13.1", "this needs CUDA 13.1: driver 590 or newer"},
+    {"'features':[{'name':'cuda_version_upper_bound','values':['14.0','13.3']}]",
+     "nvidia :: cuda_version_upper_bound :: 13.0",
+     "this needs CUDA below 13.0: a driver older than 580"},
+    {"'status':'partial','error':'the NVIDIA driver is not loaded','features':[]",
+     "nvidia :: cuda_version_lower_bound :: 12.8", "the NVIDIA driver is not loaded"},
+    {"'features':[{'name':'sm_arch','values':['75_real']}]", "nvidia :: sm_arch :: 120f_real",
+     "this needs SM 120f_real: a GPU of compute capability 12.0 or 12.1 (CUDA 12.9 or newer)"},
+    {"'features':[{'name':'sm_arch','values':['75_real']}],"
+     "'devices':[{'id':'d0','features':[{'name':'sm_arch','values':['75_real']}]}]",
+     "nvidia :: sm_arch :: 90_real",
+     "this needs SM 90_real: a GPU of compute capability 9.0 (Hopper; CUDA 11.8 or newer)"},
+    {"'features':[{'name':'unknown','values':['1']}]", "nvidia :: unknown :: 2", ""},
+};
+
+START_TEST(test_hints)
+{
+    char *text = quoted("{'schema':'dev.ocivariant.profile/v1','platform':{'os':'linux',"
+                        "'architecture':'amd64'},'namespaces':[{'namespace':'nvidia',%s}]}",
+                        hints[_i].ns);
+    ocv_auto(ocv_profile) p = parse_profile(text);
+    ocv_auto_buffer hint;
+    ocv_buffer_init(&hint, 4096);
+    json_t *json = index_json("nvidia");
+    add_entry(json, "linux/amd64", "v", hints[_i].property);
+    ocv_auto(ocv_index) index = index_from(json);
+    ocv_auto(ocv_decision) d = resolve(index, p, NULL);
+    ck_assert_uint_eq(ocv_decision_rejected_count(d), 1);
+    ck_assert_int_eq(ocv_decision_hint(d, 0, &hint, NULL), OCV_OK);
+    ck_assert_str_eq(hint.data ? hint.data : "", hints[_i].hint);
+    free(text);
 }
 END_TEST
 
@@ -351,6 +398,7 @@ int main(void)
     tcase_add_test(tcase, test_too_long);
     tcase_add_test(tcase, test_names);
     tcase_add_test(tcase, test_json);
+    tcase_add_loop_test(tcase, test_hints, 0, sizeof(hints) / sizeof(*hints));
     tcase_add_test(tcase, test_json_nothing_fits);
     tcase_add_loop_test(tcase, test_hostile_text, 0, 3);
     tcase_add_test(tcase, test_hostile_label);
