@@ -19,7 +19,8 @@ struct ocv_cuda_version {
     unsigned major, minor; /**< major 0: unknown */
 };
 
-/* ---- Tables (nvidia_sm.c, nvidia_ids.h) ------------------------------------------------------ */
+/* ---- Tables (nvidia_table.c, nvidia_ids.h) -----------------------------------------------------
+ */
 
 /** Compute capability of a PCI device as 10 * major + minor, 0 if unknown. `*guess`: by the block
  *  of ids that a chip was given, not by its own. */

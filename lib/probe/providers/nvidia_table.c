@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What an NVIDIA GPU's PCI id and its driver's version mean. */
+#include "nvidia.h"
+
+#include "nvidia_ids.h"
+
+#include <stdlib.h>
+
+/* Blocks of ids that were given to a chip, for products that are newer than the list of ids. The
+ * older ones go by the ids of the list, the newer ones by NVIDIA's own lists of reserved ids. */
+static const struct {
+    uint16_t first, last;
+    uint8_t sm;
+} blocks[] = {
+    {0x0400, 0x06bf, 11},  {0x06c0, 0x0fbf, 21},  {0x0fc0, 0x0fff, 30},  {0x1000, 0x103f, 35},
+    {0x1040, 0x117f, 21},  {0x1180, 0x11ff, 30},  {0x1200, 0x127f, 21},  {0x1280, 0x12ff, 35},
+    {0x1340, 0x13bf, 50},  {0x13c0, 0x143f, 52},  {0x15f0, 0x15ff, 60},  {0x1600, 0x167f, 52},
+    {0x1725, 0x172f, 60},  {0x1740, 0x17bf, 50},  {0x17c0, 0x17ff, 52},  {0x1b00, 0x1d7f, 61},
+    {0x1d80, 0x1dff, 70},  {0x1e00, 0x1fff, 75},  {0x2080, 0x20ff, 80},  {0x2180, 0x21ff, 75},
+    {0x2200, 0x227f, 86},  {0x22a3, 0x23ff, 90},  {0x2400, 0x25ff, 86},  {0x2680, 0x28ff, 89},
+    {0x2900, 0x29ff, 100}, {0x2b80, 0x2c7f, 120}, {0x2d00, 0x2dff, 120}, {0x2e00, 0x2e2f, 121},
+    {0x2f00, 0x2f80, 120}, {0x3000, 0x30ff, 107}, {0x3180, 0x31ff, 103}, {0x3200, 0x323f, 103},
+};
+
+/* Driver branch -> CUDA, Linux. Source: CUDA release notes, table of driver versions. */
+static const struct {
+    unsigned branch;
+    struct ocv_cuda_version cuda;
+} branches[] = {
+    {595, {13, 2}}, {590, {13, 1}}, {580, {13, 0}}, {575, {12, 9}}, {570, {12, 8}}, {565, {12, 7}},
+    {560, {12, 6}}, {555, {12, 5}}, {550, {12, 4}}, {545, {12, 3}}, {535, {12, 2}}, {530, {12, 1}},
+    {525, {12, 0}}, {520, {11, 8}}, {515, {11, 7}}, {510, {11, 6}}, {495, {11, 5}}, {470, {11, 4}},
+    {465, {11, 3}}, {460, {11, 2}}, {455, {11, 1}}, {450, {11, 0}}, {440, {10, 2}}, {418, {10, 1}},
+    {410, {10, 0}}, {396, {9, 2}},
+};
+#define BRANCH_UNKNOWN 600u /* the first branch after the table's newest */
+
+static int compare_ids(const void *key, const void *entry)
+{
+    const uint16_t *id = key, *known = entry; /* an entry begins with its id */
+    return (*id > *known) - (*id < *known);
+}
+
+unsigned ocv_nvidia_sm(uint16_t device, bool *guess)
+{
+    const size_t size = sizeof(*ocv_nvidia_ids), n = sizeof(ocv_nvidia_ids) / size;
+    const char *found = bsearch(&device, ocv_nvidia_ids, n, size, compare_ids);
+    *guess = !found;
+    if (found)
+        return ocv_nvidia_ids[(size_t)(found - (const char *)ocv_nvidia_ids) / size].sm;
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++)
+        if (device >= blocks[i].first && device <= blocks[i].last)
+            return blocks[i].sm;
+    *guess = false;
+    return 0;
+}
+
+bool ocv_nvidia_integrated(uint16_t device)
+{
+    bool guess;
+    unsigned sm = ocv_nvidia_sm(device, &guess);
+    return sm == 110 || sm == 121; /* Thor, GB10 and its successors */
+}
+
+struct ocv_cuda_version ocv_nvidia_cuda(unsigned driver_major, bool *newer)
+{
+    *newer = driver_major >= BRANCH_UNKNOWN;
+    for (size_t i = 0; i < sizeof(branches) / sizeof(*branches); i++)
+        if (driver_major >= branches[i].branch)
+            return branches[i].cuda;
+    return (struct ocv_cuda_version){0, 0};
+}
