@@ -43,7 +43,8 @@ SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUI
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl
 HELPERS    := $(BUILD)/libexec/nvml-query
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
-GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h
+GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
+              $(BUILD)/gen/providers.h
 
 .PHONY: all
 all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service
@@ -63,6 +64,10 @@ $(BUILD)/gen/libexecdir.h: always
 $(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
 	@mkdir -p $(@D)
 	awk -f schema/$*.awk $< > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/gen/providers.h: plugins/providers/index.sh $(wildcard plugins/providers/*.yaml)
+	@mkdir -p $(@D)
+	plugins/providers/index.sh $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
 
 # ---- objects ----------------------------------------------------------------------------------
 $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)

@@ -49,8 +49,8 @@ int ocv_yaml_find(const struct ocv_yaml *list, const char *text);
 
 /** A checked file. */
 struct ocv_declaration {
-    struct ocv_yaml *tree;
-    const char *ns; /**< these four are borrowed from the tree or constant */
+    struct ocv_yaml *tree; /**< NULL: a file that the build knew, and nothing of it is here */
+    const char *ns;        /**< these four are borrowed from the tree or constant */
     const char *name;
     const char *version;
     const char *replaces; /**< a provider's name, or NULL */
@@ -71,20 +71,38 @@ struct ocv_declarations {
     size_t n;
 };
 
-/** Add every *.yaml file of a folder, by name. A folder that is not there has none. */
+/** Add every *.yaml file of a folder, by name. A folder that is not there has none. With a host,
+ *  files that the build knew and that ask for nothing the host has stay without a tree. */
 int ocv_declarations_load(struct ocv_declarations *set, const char *folder,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
+                          const struct ocv_probe_host *host, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Apply `replaces`. `builtin` are the providers that are compiled in. Two providers for one
  *  namespace, a replaced name that does not exist or has another namespace: OCV_ERR_CONFIG. */
 int ocv_declarations_settle(struct ocv_declarations *set, const struct provider *const *builtin,
                             size_t n_builtin, struct ocv_error *err) OCV_WARN_UNUSED;
 /** All of that for a probe: the shipped files, then the administrator's; or the file to check. */
 int ocv_declarations_open(const struct ocv_probe_options *options,
-                          const struct provider *const *builtin, size_t n_builtin,
-                          struct ocv_declarations *out, struct ocv_error *err) OCV_WARN_UNUSED;
+                          const struct ocv_probe_host *host, const struct provider *const *builtin,
+                          size_t n_builtin, struct ocv_declarations *out,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if a file stands in place of that provider. */
 bool ocv_declarations_replace(const struct ocv_declarations *set, const struct provider *provider);
 void ocv_declarations_free(struct ocv_declarations *set);
+
+/* ---- Files that the build knew (declarative_known.c) -----------------------------------------
+ */
+
+/** What plugins/providers/index.sh notes of a file. */
+struct ocv_known_file {
+    const char *digest, *ns, *name, *version;
+    const char *vendors; /**< of PCI, hexadecimal, separated by spaces */
+    const char *classes; /**< of sysfs */
+    bool devicetree;     /**< has a rule for platform devices */
+};
+
+/** The file with these very bytes, or NULL. */
+const struct ocv_known_file *ocv_known_file(const char *text, size_t len);
+/** False if no rule of the file can fit a device of the host. */
+bool ocv_known_file_concerns(const struct ocv_known_file *known, const struct ocv_probe_host *host);
 
 /* ---- Sources (declarative_source.c) ----------------------------------------------------------
  */

@@ -10,27 +10,47 @@
 #include <string.h>
 #include <unistd.h>
 
-int ocv_declaration_read_file(const char *path, struct ocv_declaration *out, struct ocv_error *err)
+static int read_text(const char *path, struct ocv_buffer *text, struct ocv_error *err)
 {
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_DECLARATION_MAX + 1);
     FILE *file = fopen(path, "re");
     if (!file)
         return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
                              strerror(errno));
     char block[4096];
-    int status = OCV_OK;
-    for (size_t n; status == OCV_OK && text.len <= OCV_DECLARATION_MAX &&
+    int status = ocv_buffer_append(text, "", 0, err);
+    for (size_t n; status == OCV_OK && text->len <= OCV_DECLARATION_MAX &&
                    (n = fread(block, 1, sizeof(block), file)) > 0;) {
-        if (n > text.max - text.len)
-            n = text.max - text.len; /* one byte too many is enough to refuse it */
-        status = ocv_buffer_append(&text, block, n, err);
+        if (n > text->max - text->len)
+            n = text->max - text->len; /* one byte too many is enough to refuse it */
+        status = ocv_buffer_append(text, block, n, err);
     }
     if (status == OCV_OK && ferror(file))
         status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     fclose(file);
-    return status < 0 ? status
-                      : ocv_declaration_read(path, text.data ? text.data : "", text.len, out, err);
+    return status;
+}
+
+/* With a host: a file that the build knew is not read where nothing of it is. */
+static int read_file(const char *path, const struct ocv_probe_host *host,
+                     struct ocv_declaration *out, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_DECLARATION_MAX + 1);
+    int status = read_text(path, &text, err);
+    if (status < 0)
+        return status;
+    const char *data = text.data ? text.data : "";
+    const struct ocv_known_file *known = host ? ocv_known_file(data, text.len) : NULL;
+    if (!known || ocv_known_file_concerns(known, host))
+        return ocv_declaration_read(path, data, text.len, out, err);
+    *out = (struct ocv_declaration){
+        .ns = known->ns, .name = known->name, .version = known->version, .source = strdup(path)};
+    return out->source ? OCV_OK : ocv_error_nomem(err);
+}
+
+int ocv_declaration_read_file(const char *path, struct ocv_declaration *out, struct ocv_error *err)
+{
+    return read_file(path, NULL, out, err);
 }
 
 static int is_provider(const struct dirent *entry)
@@ -39,10 +59,11 @@ static int is_provider(const struct dirent *entry)
     return entry->d_name[0] != '.' && dot && strcmp(dot, ".yaml") == 0;
 }
 
-static int append(struct ocv_declarations *set, const char *path, struct ocv_error *err)
+static int append(struct ocv_declarations *set, const char *path, const struct ocv_probe_host *host,
+                  struct ocv_error *err)
 {
     struct ocv_declaration d;
-    int status = ocv_declaration_read_file(path, &d, err);
+    int status = read_file(path, host, &d, err);
     if (status < 0)
         return status;
     struct ocv_declaration *items = realloc(set->items, (set->n + 1) * sizeof(*items));
@@ -60,7 +81,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int ocv_declarations_load(struct ocv_declarations *set, const char *folder, struct ocv_error *err)
+int ocv_declarations_load(struct ocv_declarations *set, const char *folder,
+                          const struct ocv_probe_host *host, struct ocv_error *err)
 {
     struct dirent **entries;
     int n = scandir(folder, &entries, is_provider, by_name);
@@ -78,7 +100,7 @@ int ocv_declarations_load(struct ocv_declarations *set, const char *folder, stru
         if (status == OCV_OK && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
             status = ocv_error_nomem(err);
         else if (status == OCV_OK)
-            status = append(set, path, err);
+            status = append(set, path, host, err);
         free(path);
         free(entries[i]);
     }
@@ -147,8 +169,8 @@ int ocv_declarations_settle(struct ocv_declarations *set, const struct provider 
 }
 
 int ocv_declarations_open(const struct ocv_probe_options *options,
-                          const struct provider *const *builtin, size_t n_builtin,
-                          struct ocv_declarations *out, struct ocv_error *err)
+                          const struct ocv_probe_host *host, const struct provider *const *builtin,
+                          size_t n_builtin, struct ocv_declarations *out, struct ocv_error *err)
 {
     const char *datadir = options->datadir ? options->datadir : OCV_DEFAULT_DATADIR;
     const char *own = options->providers ? options->providers : OCV_PROVIDERS_FOLDER;
@@ -156,13 +178,13 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
     char *shipped = NULL;
     int status;
     if (options->check) {
-        status = append(&set, options->check, err);
+        status = append(&set, options->check, NULL, err);
     } else if (asprintf(&shipped, "%s/providers", datadir) < 0) {
         return ocv_error_nomem(err);
     } else {
-        status = ocv_declarations_load(&set, shipped, err);
+        status = ocv_declarations_load(&set, shipped, host, err);
         if (status == OCV_OK)
-            status = ocv_declarations_load(&set, own, err);
+            status = ocv_declarations_load(&set, own, host, err);
         if (status == OCV_OK)
             status = ocv_declarations_settle(&set, builtin, n_builtin, err);
         free(shipped);

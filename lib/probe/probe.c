@@ -194,7 +194,7 @@ static int ask_declared(const struct sources *sources, const struct ocv_probe_ho
                                           .version = d->version,
                                           .quiet = !sources->check,
                                           .declaration = d};
-        if (!d->replaced && !ocv_executables_replace(&sources->programs, d->ns, d->name))
+        if (d->tree && !d->replaced && !ocv_executables_replace(&sources->programs, d->ns, d->name))
             status = ask(&provider, host, namespaces, &variant, err);
     }
     return status;
@@ -237,18 +237,17 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
     json_t *profile = json_object();
     if (!profile)
         return ocv_error_nomem(err);
-    int status = ocv_declarations_open(options, providers, N_PROVIDERS, &sources.files, err);
-    if (status == OCV_OK)
-        status = ocv_host_open(options, &host, err);
+    int status = ocv_host_open(options, &host, err);
     if (status == OCV_OK) {
-        status = ocv_executables_open(options, &host, &sources.files, providers, N_PROVIDERS,
-                                      &sources.programs, err);
+        status = ocv_declarations_open(options, &host, providers, N_PROVIDERS, &sources.files, err);
+        if (status == OCV_OK)
+            status = ocv_executables_open(options, &host, &sources.files, providers, N_PROVIDERS,
+                                          &sources.programs, err);
         if (status == OCV_OK)
             status = build(&host, &sources, profile, err);
         if (status == OCV_OK && options->describe)
-            status = ocv_pci_describe(&host,
-                                      options->datadir ? options->datadir : OCV_DEFAULT_DATADIR,
-                                      profile, err);
+            status = ocv_pci_describe(
+                &host, options->datadir ? options->datadir : OCV_DEFAULT_DATADIR, profile, err);
         ocv_host_close(&host);
     }
     ocv_executables_free(&sources.programs);

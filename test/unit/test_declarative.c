@@ -282,6 +282,96 @@ START_TEST(device_tree)
 }
 END_TEST
 
+/* ---- files that the build knew ------------------------------------------------------------------
+ */
+
+/* A host of nothing but one PCI vendor's device. */
+static void concerns_vendor(const struct ocv_known_file *known, const char *vendor, bool expected)
+{
+    struct ocv_pci_device device = {.vendor = (uint16_t)strtoul(vendor, NULL, 16)};
+    struct ocv_probe_host host = {.pci = {&device, 1, 0}};
+    struct ocv_error err = {0};
+    ck_assert_int_eq(ocv_sysroot_open(root, &host.root, &err), 0);
+    ck_assert_msg(ocv_known_file_concerns(known, &host) == expected, "%s: %s", known->ns, vendor);
+    close(host.root);
+}
+
+/* What the build noted of a file is what its rules ask for. */
+static void check_known(const char *text, const struct ocv_declaration *d)
+{
+    const struct ocv_known_file *known = ocv_known_file(text, strlen(text));
+    ck_assert_msg(known != NULL, "%s is not known", d->source);
+    ck_assert_str_eq(known->ns, d->ns);
+    ck_assert_str_eq(known->name, d->name);
+    ck_assert_str_eq(known->version, d->version);
+    const struct ocv_yaml *rule = ocv_yaml_get(d->tree, "devices")->first;
+    for (; rule; rule = rule->next) {
+        const struct ocv_yaml *pci = ocv_yaml_get(rule, "pci"),
+                              *sysfs = ocv_yaml_get(rule, "sysfs");
+        if (pci)
+            concerns_vendor(known, ocv_yaml_text(pci, "vendor"), true);
+        if (sysfs) {
+            char path[128];
+            snprintf(path, sizeof(path), "sys/class/%s/x", ocv_yaml_text(sysfs, "class"));
+            write_text(path, "%s", "");
+            concerns_vendor(known, "0", true);
+            new_root();
+        }
+        if (ocv_yaml_get(rule, "devicetree")) {
+            write_text("sys/bus/platform/devices/x", "%s", "");
+            concerns_vendor(known, "0", true);
+            new_root();
+        }
+    }
+    concerns_vendor(known, "4321", false);
+}
+
+START_TEST(known_files_are_noted_as_they_are)
+{
+    struct ocv_declarations set = {0};
+    struct ocv_error err = {0};
+    ck_assert_msg(ocv_declarations_load(&set, SHIPPED "/providers", NULL, &err) == 0, "%s",
+                  err.message);
+    ck_assert_uint_ge(set.n, 30);
+    for (size_t i = 0; i < set.n; i++) {
+        static char text[OCV_DECLARATION_MAX];
+        FILE *file = fopen(set.items[i].source, "rb");
+        ck_assert_ptr_nonnull(file);
+        text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+        fclose(file);
+        check_known(text, &set.items[i]);
+        text[0] ^= 1;
+        ck_assert_ptr_null(ocv_known_file(text, strlen(text)));
+    }
+    ocv_declarations_free(&set);
+}
+END_TEST
+
+/* A shipped file that was changed is read on every machine, and its mistakes are reported. */
+START_TEST(changed_files_are_read)
+{
+    char command[256], datadir[128];
+    struct ocv_error err = {0};
+    json_t *profile = NULL;
+    snprintf(datadir, sizeof(datadir), "%s/data", root);
+    snprintf(command, sizeof(command), "mkdir -p '%s' && cp -R " SHIPPED "/providers '%s'", datadir,
+             datadir);
+    ck_assert_int_eq(system(command), 0);
+    struct ocv_probe_options options = {.datadir = datadir};
+    ck_assert_msg(probe_status(&options, &profile, &err) == 0, "%s", err.message);
+    ck_assert_uint_eq(json_array_size(json_object_get(profile, "namespaces")), 0);
+    json_decref(profile);
+    write_text("data/providers/groq.yaml", GOOD "colour: red\n");
+    ck_assert_int_eq(probe_status(&options, &profile, &err), OCV_ERR_CONFIG);
+    ck_assert_ptr_nonnull(strstr(err.message, "groq.yaml:7: 'colour' is an unknown key"));
+    write_text("data/providers/groq.yaml", GOOD);
+    add_card("0000:01:00.0", &(struct card){"1234", "0001", NULL, NULL, "chip"});
+    ck_assert_msg(probe_status(&options, &profile, &err) == 0, "%s", err.message);
+    ck_assert_str_eq(features_of(namespace_of(profile, "chip")), "arch=a");
+    json_decref(profile);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("declarative");
@@ -295,6 +385,8 @@ int main(void)
     tcase_add_test(tcase, lists_and_order);
     tcase_add_test(tcase, class_entries);
     tcase_add_test(tcase, device_tree);
+    tcase_add_test(tcase, known_files_are_noted_as_they_are);
+    tcase_add_test(tcase, changed_files_are_read);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

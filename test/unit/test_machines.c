@@ -126,7 +126,8 @@ START_TEST(every_file_has_its_machines)
 {
     struct ocv_declarations set = {0};
     struct ocv_error err = {0};
-    ck_assert_msg(ocv_declarations_load(&set, SHIPPED "/providers", &err) == 0, "%s", err.message);
+    ck_assert_msg(ocv_declarations_load(&set, SHIPPED "/providers", NULL, &err) == 0, "%s",
+                  err.message);
     ck_assert_uint_ge(set.n, 30);
     for (size_t i = 0; i < set.n; i++) {
         struct coverage c = {.ns = set.items[i].ns};
