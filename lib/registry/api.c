@@ -3,7 +3,7 @@
 #include "ocivariant-registry.h"
 
 static const struct ocv_registry_api api = {
-    .version = 1,
+    .version = 2,
     .open = ocv_registry_new,
     .free = ocv_registry_free,
     .head = ocv_registry_head,
@@ -12,6 +12,11 @@ static const struct ocv_registry_api api = {
     .get_blob = ocv_registry_get_blob,
     .credentials = ocv_registry_credentials,
     .http = ocv_http,
+    .stream = ocv_registry_stream,
+    .tags = ocv_registry_tags,
+    .put = ocv_registry_put,
+    .has_blob = ocv_registry_has_blob,
+    .push = ocv_registry_push,
 };
 
 const struct ocv_registry_api *ocv_registry_api(void)

@@ -35,6 +35,7 @@ struct ocv_host {
     char *cert;      /* client certificate and its key, or NULL */
     char *key;
     struct ocv_buffer ca; /* PEM of additional certificate authorities, then of the system's */
+    bool tls_loaded;      /* the three above are read, as the first request with TLS needs them */
     enum ocv_scheme scheme;
     bool decided;    /* the scheme is known; else the other one may be tried once */
     bool loopback;   /* plain HTTP is allowed */
@@ -104,9 +105,9 @@ bool ocv_address_is_local(const struct sockaddr *address);
  * it is known. `kind` is "redirect" or "token server", for the message. */
 int ocv_hop_allowed(struct ocv_registry *registry, const struct ocv_host *host, const char *from,
                     const char *to, const char *kind, bool *guard, struct ocv_error *err);
-/** Read certificates for a host (configuration, certs.d) into it. */
-int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host,
-                 const struct ocv_registry_config *config, struct ocv_error *err);
+/** Read certificates for a host (configuration, certs.d) into it, once. */
+int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err);
+void ocv_tls_unload(struct ocv_host *host);
 
 /* ---- one HTTP exchange on the wire --------------------------------------------------------------
  */
@@ -153,25 +154,38 @@ enum ocv_exchange_state {
     OCV_EXCHANGE_DONE
 };
 
+/** What is sent: bytes in memory, or a file from its start. */
+struct ocv_upload {
+    const char *content_type;
+    const void *bytes;
+    int64_t size;
+    int fd; /* -1: `bytes` */
+    void (*progress)(void *data, int64_t sent);
+    void *data;
+};
+
 struct ocv_exchange {
     /* set by the caller; strings are borrowed */
     struct ocv_registry *registry;
     struct ocv_host *host;
-    const char *what;          /* names the thing in messages */
-    const char *kind;          /* what a document is: "index", "token" */
-    const char *method;        /* GET, HEAD, POST */
-    const char *path;          /* from /v2/ on; or NULL and `url` */
-    const char *url;           /* absolute (token servers) */
-    const char *accept;        /* or NULL */
-    const char *repository;    /* whose token is used; NULL: no authentication */
-    const char *authorization; /* fixed header value instead of a token, or NULL */
-    const char *form;          /* body of a POST */
-    size_t body_max;           /* of a document */
-    long buffer_size;          /* curl's receive buffer */
-    bool guard;                /* check the address of the very first hop, too */
-    int64_t range_from;        /* first byte wanted; the callbacks below keep it */
-    const char *range;         /* a client's Range value instead, or NULL */
-    const char *if_none_match; /* or NULL */
+    const char *what;                /* names the thing in messages */
+    const char *kind;                /* what a document is: "index", "token" */
+    const char *method;              /* GET, HEAD, POST */
+    const char *path;                /* from /v2/ on; or NULL and `url` */
+    const char *url;                 /* absolute (token servers) */
+    const char *accept;              /* or NULL */
+    const char *repository;          /* whose token is used; NULL: no authentication */
+    const char *authorization;       /* fixed header value instead of a token, or NULL */
+    const char *form;                /* body of a POST */
+    const struct ocv_upload *upload; /* body of a PUT, or an empty one of a POST; may be NULL */
+    const char *if_match;            /* or NULL */
+    bool once;                       /* never retried: the server may have begun to act */
+    size_t body_max;                 /* of a document */
+    long buffer_size;                /* curl's receive buffer */
+    bool guard;                      /* check the address of the very first hop, too */
+    int64_t range_from;              /* first byte wanted; the callbacks below keep it */
+    const char *range;               /* a client's Range value instead, or NULL */
+    const char *if_none_match;       /* or NULL */
     /** Judge the head of a 2xx answer before its body: 0, or a status with `error` filled.
      *  OCV_EXCHANGE_AGAIN: stop and ask again (with the new range_from). */
     int (*begin)(void *data, struct ocv_exchange *exchange);
@@ -195,6 +209,7 @@ struct ocv_exchange {
     uint64_t token_serial;
     int64_t not_before;
     int64_t started;
+    int64_t sent; /* of the upload */
     int64_t mark; /* range_from at the last failure: progress resets the count of attempts */
 };
 

@@ -126,6 +126,43 @@ struct ocv_stream {
 OCV_API int ocv_registry_stream(struct ocv_registry *registry, const struct ocv_stream *stream,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** Tags of a repository in the registry's order, over all pages; at most OCV_TAGS_MAX, else
+ *  OCV_ERR_DATA. A non-zero return of `visit` stops and is returned. */
+#define OCV_TAGS_MAX 100000u
+OCV_API int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference *reference,
+                              int (*visit)(void *data, const char *tag), void *data,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Write a manifest or index of these very bytes under the reference's tag, else its digest.
+ *  `if_match` (a digest, may be NULL) asks the registry to refuse when the tag has moved; many
+ * ignore it. The digest that the registry answers with must be that of the bytes. `out` may be
+ * NULL. */
+OCV_API int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *reference,
+                             const char *media_type, const void *bytes, size_t len,
+                             const char *if_match, struct ocv_descriptor *out,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+/** Is the blob in the repository? 1, 0, or an error. `size` below 0: any. */
+OCV_API int ocv_registry_has_blob(struct ocv_registry *registry,
+                                  const struct ocv_reference *reference, const char *digest,
+                                  int64_t size, struct ocv_error *err) OCV_WARN_UNUSED;
+/** A blob to write into a repository. Zero-initialise; strings are borrowed. */
+struct ocv_push {
+    struct ocv_descriptor descriptor;
+    const char *from;  /**< a repository of the same registry that may have it: mounted; or NULL */
+    const void *bytes; /**< its bytes, or NULL */
+    int fd;            /**< without `bytes`: a file of exactly its size, or -1 (mount or nothing) */
+    void (*progress)(void *data, int64_t sent);
+    void *data;
+};
+/** How it got there. */
+enum ocv_pushed { OCV_PUSHED_PRESENT, OCV_PUSHED_MOUNTED, OCV_PUSHED_SENT };
+/** Make the blob be in the repository: nothing where it is already, a mount, or an upload in one
+ *  PUT, tried again from its start. With neither bytes nor file, and no mount: OCV_ERR_NOT_FOUND.
+ */
+OCV_API int ocv_registry_push(struct ocv_registry *registry, const struct ocv_reference *reference,
+                              const struct ocv_push *push, enum ocv_pushed *how,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+
 /** Credentials for a host from the same sources as the client's own: JSON {"username","password",
  *  "identitytoken","serveraddress"} for an engine's X-Registry-Auth. Empty buffer when there are
  *  none. Holds a secret: never print it. */
@@ -171,6 +208,16 @@ struct ocv_registry_api {
     int (*credentials)(struct ocv_registry *, const char *, struct ocv_buffer *,
                        struct ocv_error *);
     int (*http)(const struct ocv_http_request *, long *, struct ocv_error *);
+    /* version 2 */
+    int (*stream)(struct ocv_registry *, const struct ocv_stream *, struct ocv_error *);
+    int (*tags)(struct ocv_registry *, const struct ocv_reference *, int (*)(void *, const char *),
+                void *, struct ocv_error *);
+    int (*put)(struct ocv_registry *, const struct ocv_reference *, const char *, const void *,
+               size_t, const char *, struct ocv_descriptor *, struct ocv_error *);
+    int (*has_blob)(struct ocv_registry *, const struct ocv_reference *, const char *, int64_t,
+                    struct ocv_error *);
+    int (*push)(struct ocv_registry *, const struct ocv_reference *, const struct ocv_push *,
+                enum ocv_pushed *, struct ocv_error *);
 };
 OCV_API const struct ocv_registry_api *ocv_registry_api(void);
 

@@ -104,8 +104,12 @@ static bool set_headers(struct ocv_exchange *exchange, const char *authorization
         ok = ok && add_header(t, "Accept", exchange->accept);
     if (authorization)
         ok = ok && add_header(t, "Authorization", authorization);
-    if (exchange->form)
+    if (exchange->form || exchange->upload)
         ok = ok && add_header(t, "Expect", "");
+    if (exchange->upload)
+        ok = ok && add_header(t, "Content-Type", exchange->upload->content_type);
+    if (exchange->if_match)
+        ok = ok && add_header(t, "If-Match", exchange->if_match);
     if (exchange->if_none_match)
         ok = ok && add_header(t, "If-None-Match", exchange->if_none_match);
     if (exchange->range) {
@@ -148,10 +152,62 @@ static void set_limits(CURL *easy, const struct ocv_exchange *exchange)
                      exchange->buffer_size ? exchange->buffer_size : 64L * 1024);
 }
 
-static void set_method(CURL *easy, const struct ocv_exchange *exchange)
+static size_t on_upload(char *out, size_t size, size_t count, void *data)
+{
+    struct ocv_exchange *exchange = data;
+    const struct ocv_upload *upload = exchange->upload;
+    int64_t left = upload->size - exchange->sent;
+    size_t want = size * count;
+    if ((int64_t)want > left)
+        want = (size_t)left;
+    ssize_t got = (ssize_t)want;
+    if (upload->fd >= 0)
+        got = pread(upload->fd, out, want, exchange->sent);
+    else if (want)
+        memcpy(out, (const char *)upload->bytes + exchange->sent, want);
+    if (got < 0 || (want && got == 0)) { /* shorter than it was */
+        exchange->transfer.abort_status = ocv_error_set(&exchange->error, OCV_ERR_IO,
+                                                        "the file to send cannot be read to its "
+                                                        "end");
+        return CURL_READFUNC_ABORT;
+    }
+    exchange->sent += got;
+    if (upload->progress)
+        upload->progress(upload->data, exchange->sent);
+    return (size_t)got;
+}
+
+/* libcurl wants to send it again, on another connection. */
+static int on_rewind(void *data, curl_off_t offset, int origin)
+{
+    struct ocv_exchange *exchange = data;
+    if (origin != SEEK_SET || offset < 0 || offset > exchange->upload->size)
+        return CURL_SEEKFUNC_FAIL;
+    exchange->sent = offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+static void set_upload(CURL *easy, struct ocv_exchange *exchange)
+{
+    exchange->sent = 0;
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)exchange->upload->size);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_upload);
+    curl_easy_setopt(easy, CURLOPT_READDATA, exchange);
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
+    curl_easy_setopt(easy, CURLOPT_SEEKDATA, exchange);
+    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 256L * 1024);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 0L); /* the stall limit ends a dead one */
+}
+
+static void set_method(CURL *easy, struct ocv_exchange *exchange)
 {
     if (!strcmp(exchange->method, "HEAD"))
         curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    if (exchange->upload)
+        set_upload(easy, exchange);
+    if (exchange->upload || !strcmp(exchange->method, "DELETE"))
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, exchange->method);
     if (exchange->form) {
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange->form);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(exchange->form));
@@ -202,8 +258,8 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const str
     t->abort_status = 0;
     t->error[0] = '\0';
     set_basics(exchange, url, host);
-    set_method(t->easy, exchange);
     set_limits(t->easy, exchange);
+    set_method(t->easy, exchange);
     set_tls(t->easy, host);
     t->guard = (exchange->guard || exchange->redirect_guard) && !proxied(url);
     if (!set_headers(exchange, authorization))

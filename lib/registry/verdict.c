@@ -40,7 +40,7 @@ static bool retry(struct ocv_exchange *x, int64_t asked_s)
     if (x->range_from - x->mark >= PROGRESS_BYTES)
         x->attempts = 0;
     x->mark = x->range_from;
-    if (x->attempts >= x->registry->retries || asked_s > RETRY_AFTER_MAX_S)
+    if (x->once || x->attempts >= x->registry->retries || asked_s > RETRY_AFTER_MAX_S)
         return false;
     x->attempts++;
     int64_t wait = asked_s > 0 ? asked_s * 1000 + backoff(1) : backoff(x->attempts);
@@ -124,9 +124,9 @@ static void follow(struct ocv_exchange *x)
     bool guard = false;
     if (!target || !from)
         status = ocv_error_set(&x->error, OCV_ERR_DATA, "redirect without a usable Location");
-    else if (x->form)
-        status = ocv_error_set(&x->error, OCV_ERR_NETWORK,
-                               "a redirect is not followed with credentials in the body");
+    else if (x->form || x->upload)
+        status = ocv_error_set(&x->error, OCV_ERR_NETWORK, "a redirect is not followed with %s",
+                               x->form ? "credentials in the body" : "what is to be written");
     else if (++x->redirects > OCV_REDIRECTS_MAX)
         status =
             ocv_error_set(&x->error, OCV_ERR_NETWORK, "more than %d redirects", OCV_REDIRECTS_MAX);

@@ -5,6 +5,7 @@
 #include "registry_util.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <sys/socket.h>
@@ -236,6 +237,135 @@ START_TEST(blobs)
 }
 END_TEST
 
+/* Reference NAME of the running registry; freed by the caller. */
+static struct ocv_reference *ref_of(const char *name)
+{
+    char text[160];
+    struct ocv_reference *ref = NULL;
+    snprintf(text, sizeof(text), "localhost:%d/%s", daemon_port, name);
+    ck_assert_int_eq(ocv_reference_parse(text, &ref, &err), 0);
+    return ref;
+}
+
+static int64_t last_sent;
+
+static void on_sent(void *data, int64_t sent)
+{
+    (void)data;
+    last_sent = sent;
+}
+
+static struct ocv_push push_of(const void *bytes, size_t len)
+{
+    struct ocv_push push = {.bytes = bytes, .fd = -1, .progress = on_sent};
+    ck_assert_int_eq(ocv_digest_bytes(bytes, len, push.descriptor.digest, &err), 0);
+    push.descriptor.size = (int64_t)len;
+    return push;
+}
+
+/* Sent from memory and from a file, mounted elsewhere, found present. */
+START_TEST(push_blobs)
+{
+    size_t len = 3u * 1024 * 1024 + 7;
+    char *bytes = malloc(len), path[128];
+    enum ocv_pushed how;
+    start_daemon("", "");
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = (char)(i * 31 + i / 4096);
+    struct ocv_reference *a = ref_of("one/a"), *b = ref_of("two/b"), *app = ref_of("app");
+    struct ocv_push push = push_of(bytes, len);
+    last_sent = 0;
+    ck_assert_msg(ocv_registry_push(client, a, &push, &how, &err) == 0, "%s", err.message);
+    ck_assert_int_eq(how, OCV_PUSHED_SENT);
+    ck_assert_int_eq(last_sent, (int64_t)len);
+    ck_assert_int_eq(ocv_registry_push(client, a, &push, &how, &err), 0);
+    ck_assert_int_eq(how, OCV_PUSHED_PRESENT);
+    push.bytes = NULL; /* nothing to send: it must be mounted */
+    ck_assert_int_eq(ocv_registry_push(client, b, &push, &how, &err), OCV_ERR_NOT_FOUND);
+    push.from = "one/a";
+    ck_assert_msg(ocv_registry_push(client, b, &push, &how, &err) == 0, "%s", err.message);
+    ck_assert_int_eq(how, OCV_PUSHED_MOUNTED);
+    ck_assert_int_eq(ocv_registry_has_blob(client, b, push.descriptor.digest, (int64_t)len, &err),
+                     1);
+    ck_assert_int_eq(ocv_registry_has_blob(client, b, push.descriptor.digest, 5, &err),
+                     OCV_ERR_MISMATCH);
+    ck_assert_int_eq(ocv_registry_has_blob(client, app, push.descriptor.digest, -1, &err), 0);
+    write_file("file", 0600, "0123456789");
+    snprintf(path, sizeof(path), "%s/file", home);
+    push = push_of("0123456789", 10);
+    push.bytes = NULL;
+    push.fd = open(path, O_RDONLY);
+    ck_assert_msg(ocv_registry_push(client, app, &push, &how, &err) == 0, "%s", err.message);
+    ck_assert_int_eq(how, OCV_PUSHED_SENT);
+    close(push.fd);
+    write_file("file", 0600, "0123"); /* shorter than its descriptor says */
+    push = push_of("9876543210", 10);
+    push.bytes = NULL;
+    push.fd = open(path, O_RDONLY);
+    ck_assert_int_lt(ocv_registry_push(client, app, &push, &how, &err), 0);
+    close(push.fd);
+    push = push_of("abc", 3);
+    push.bytes = "abd"; /* other bytes than its digest: the registry refuses */
+    ck_assert_int_lt(ocv_registry_push(client, app, &push, &how, &err), 0);
+    ck_assert_int_eq(ocv_registry_has_blob(client, app, push.descriptor.digest, -1, &err), 0);
+    ocv_reference_free(a);
+    ocv_reference_free(b);
+    ocv_reference_free(app);
+    free(bytes);
+}
+END_TEST
+
+static int count_tag(void *data, const char *tag)
+{
+    size_t *n = data;
+    ck_assert(!strcmp(tag, "v1") || !strcmp(tag, "v2"));
+    return ++*n > 10 ? OCV_ERR_INVALID : OCV_OK;
+}
+
+START_TEST(put_and_list)
+{
+    struct ocv_descriptor d, again;
+    ocv_auto_buffer body;
+    size_t n = 0;
+    ocv_buffer_init(&body, 0);
+    start_daemon("", "");
+    struct ocv_reference *v1 = ref_of("app:v1"), *v2 = ref_of("app:v2"), *none = ref_of("none");
+    ck_assert_int_eq(ocv_registry_get(client, v1, NULL, &body, &d, &err), 0);
+    ck_assert_msg(
+        ocv_registry_put(client, v2, d.media_type, body.data, body.len, NULL, &again, &err) == 0,
+        "%s", err.message);
+    ck_assert_str_eq(again.digest, d.digest);
+    ck_assert_int_eq(ocv_registry_head(client, v2, &again, &err), 0);
+    ck_assert_str_eq(again.digest, d.digest);
+    ck_assert_int_eq(ocv_registry_tags(client, v1, count_tag, &n, &err), 0);
+    ck_assert_uint_eq(n, 2);
+    ck_assert_int_eq(ocv_registry_tags(client, none, count_tag, &n, &err), OCV_ERR_NOT_FOUND);
+    expect_error(ocv_registry_put(client, v2, d.media_type, "{}", 2, NULL, NULL, &err),
+                 OCV_ERR_NETWORK, "app:v2");
+    ocv_reference_free(v1);
+    ocv_reference_free(v2);
+    ocv_reference_free(none);
+}
+END_TEST
+
+START_TEST(push_with_password)
+{
+    char auth[256];
+    enum ocv_pushed how;
+    make_certificates();
+    snprintf(auth, sizeof(auth), "auth: {htpasswd: {realm: r, path: %s/htpasswd}}\n", home);
+    start_daemon("", auth);
+    struct ocv_reference *app = ref_of("new/app");
+    struct ocv_push push = push_of("secret", 6);
+    expect_error(ocv_registry_push(client, app, &push, &how, &err), OCV_ERR_DENIED, "HTTP 401");
+    new_client((struct ocv_registry_options){.username = "u", .password = "p"});
+    last_sent = 0;
+    ck_assert_msg(ocv_registry_push(client, app, &push, &how, &err) == 0, "%s", err.message);
+    ck_assert_int_eq(how, OCV_PUSHED_SENT);
+    ocv_reference_free(app);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     // NOLINTNEXTLINE(cert-env33-c)
@@ -253,6 +383,9 @@ int main(int argc, char **argv)
     tcase_add_test(c, tls_and_basic);
     tcase_add_test(c, client_certificate);
     tcase_add_test(c, blobs);
+    tcase_add_test(c, push_blobs);
+    tcase_add_test(c, put_and_list);
+    tcase_add_test(c, push_with_password);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }
