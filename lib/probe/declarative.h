@@ -93,7 +93,9 @@ void ocv_declarations_free(struct ocv_declarations *set);
 
 /** What plugins/providers/index.sh notes of a file. */
 struct ocv_known_file {
-    const char *digest, *ns, *name, *version;
+    const char *text; /**< the whole file */
+    size_t len;
+    const char *ns, *name, *version;
     const char *vendors; /**< of PCI, hexadecimal, separated by spaces */
     const char *classes; /**< of sysfs */
     bool devicetree;     /**< has a rule for platform devices */
