@@ -1,25 +1,62 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Digests (image-spec descriptor.md): grammar, and sha256/sha512 over bytes or a stream. */
+/* Digests (image-spec descriptor.md): grammar, and sha256/sha512 over bytes or a stream.
+ *
+ * The hash functions are called by themselves and not through EVP: the first EVP call of a process
+ * loads providers, names and openssl.cnf, which takes longer than a command's whole work. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "ocivariant.h"
 
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+union state {
+    SHA256_CTX sha256;
+    SHA512_CTX sha512;
+};
+
+/* As OpenSSL's functions: 1 for success. */
+static int init256(union state *s)
+{
+    return SHA256_Init(&s->sha256);
+}
+static int update256(union state *s, const void *data, size_t len)
+{
+    return SHA256_Update(&s->sha256, data, len);
+}
+static int final256(unsigned char *out, union state *s)
+{
+    return SHA256_Final(out, &s->sha256);
+}
+static int init512(union state *s)
+{
+    return SHA512_Init(&s->sha512);
+}
+static int update512(union state *s, const void *data, size_t len)
+{
+    return SHA512_Update(&s->sha512, data, len);
+}
+static int final512(unsigned char *out, union state *s)
+{
+    return SHA512_Final(out, &s->sha512);
+}
+
 struct algorithm {
     const char *name;
     size_t hex_length;
-    const EVP_MD *(*md)(void);
+    int (*init)(union state *s);
+    int (*update)(union state *s, const void *data, size_t len);
+    int (*final)(unsigned char *out, union state *s);
 };
 
 static const struct algorithm algorithms[] = {
-    {"sha256", 64, EVP_sha256},
-    {"sha512", 128, EVP_sha512},
+    {"sha256", 64, init256, update256, final256},
+    {"sha512", 128, init512, update512, final512},
 };
 
 struct ocv_hasher {
-    EVP_MD_CTX *context;
+    union state state;
     const struct algorithm *algorithm;
 };
 
@@ -98,8 +135,7 @@ int ocv_hasher_new(const char *digest, struct ocv_hasher **out, struct ocv_error
     if (!hasher)
         return ocv_error_nomem(err);
     hasher->algorithm = a;
-    hasher->context = EVP_MD_CTX_new();
-    if (!hasher->context || EVP_DigestInit_ex(hasher->context, a->md(), NULL) != 1) {
+    if (a->init(&hasher->state) != 1) {
         ocv_hasher_free(hasher);
         return ocv_error_nomem(err);
     }
@@ -110,7 +146,7 @@ int ocv_hasher_new(const char *digest, struct ocv_hasher **out, struct ocv_error
 int ocv_hasher_update(struct ocv_hasher *hasher, const void *data, size_t len,
                       struct ocv_error *err)
 {
-    if (EVP_DigestUpdate(hasher->context, data, len) != 1)
+    if (hasher->algorithm->update(&hasher->state, data, len) != 1)
         return ocv_error_set(err, OCV_ERR_NOMEM, "cannot compute a digest");
     return OCV_OK;
 }
@@ -118,12 +154,12 @@ int ocv_hasher_update(struct ocv_hasher *hasher, const void *data, size_t len,
 int ocv_hasher_final(struct ocv_hasher *hasher, char out[OCV_DIGEST_MAX], struct ocv_error *err)
 {
     static const char hex[] = "0123456789abcdef";
-    unsigned char raw[EVP_MAX_MD_SIZE];
-    unsigned int n = 0;
-    if (EVP_DigestFinal_ex(hasher->context, raw, &n) != 1 || n * 2 != hasher->algorithm->hex_length)
+    unsigned char raw[SHA512_DIGEST_LENGTH];
+    size_t n = hasher->algorithm->hex_length / 2;
+    if (hasher->algorithm->final(raw, &hasher->state) != 1)
         return ocv_error_set(err, OCV_ERR_NOMEM, "cannot compute a digest");
     size_t at = (size_t)snprintf(out, OCV_DIGEST_MAX, "%s:", hasher->algorithm->name);
-    for (unsigned int i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         out[at++] = hex[raw[i] >> 4];
         out[at++] = hex[raw[i] & 15];
     }
@@ -133,9 +169,6 @@ int ocv_hasher_final(struct ocv_hasher *hasher, char out[OCV_DIGEST_MAX], struct
 
 void ocv_hasher_free(struct ocv_hasher *hasher)
 {
-    if (!hasher)
-        return;
-    EVP_MD_CTX_free(hasher->context);
     free(hasher);
 }
 

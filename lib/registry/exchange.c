@@ -87,6 +87,8 @@ static void go(struct ocv_exchange *x)
     bool at_home = status == OCV_OK && !strcmp(origin, own);
     if (status == OCV_OK)
         status = ocv_exchange_hop_host(x, origin, at_home, &host);
+    if (status == OCV_OK && !strncmp(origin, "https:", 6))
+        status = ocv_tls_load(x->registry, host, &x->error);
     if (status == OCV_OK) {
         x->started = ocv_registry_now();
         status = ocv_transfer_start(x, url, host, at_home ? authorization(x) : NULL);

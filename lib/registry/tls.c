@@ -133,25 +133,45 @@ static int copy(char **out, const char *text, struct ocv_error *err)
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
-int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host,
-                 const struct ocv_registry_config *config, struct ocv_error *err)
+static int load(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err)
 {
-    const char *cert = config->cert ? config->cert : registry->cert_file;
-    const char *key = config->cert ? config->key : registry->key_file;
+    struct ocv_registry_config config = {0};
+    if (registry->config)
+        config = ocv_config_find_registry(registry->config, host->name);
+    const char *cert = config.cert ? config.cert : registry->cert_file;
+    const char *key = config.cert ? config.key : registry->key_file;
     int status = OCV_OK;
-    if (registry->anonymous)
-        cert = NULL;
     if (cert)
         status = copy(&host->cert, cert, err);
     if (status == OCV_OK && cert) /* one PEM file may hold both */
         status = copy(&host->key, key ? key : cert, err);
     if (status == OCV_OK && registry->ca_file)
         status = append_file(&host->ca, registry->ca_file, err);
-    if (status == OCV_OK && config->ca)
-        status = append_file(&host->ca, config->ca, err);
+    if (status == OCV_OK && config.ca)
+        status = append_file(&host->ca, config.ca, err);
     if (status == OCV_OK)
         status = read_all_certs_d(registry, host, err);
     if (status == OCV_OK && (host->ca.len || getenv("SSL_CERT_FILE")))
         status = append_system(&host->ca, err);
     return status;
+}
+
+int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err)
+{
+    if (host->tls_loaded)
+        return OCV_OK;
+    int status = load(registry, host, err);
+    host->tls_loaded = status == OCV_OK;
+    if (status < 0)
+        ocv_tls_unload(host);
+    return status;
+}
+
+void ocv_tls_unload(struct ocv_host *host)
+{
+    ocv_buffer_free(&host->ca);
+    free(host->cert);
+    free(host->key);
+    host->cert = host->key = NULL;
+    host->tls_loaded = false;
 }

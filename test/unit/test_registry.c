@@ -76,6 +76,21 @@ START_TEST(gzip_is_decoded)
 }
 END_TEST
 
+/* Reading a bundle of certificates takes longer than a plain answer. */
+START_TEST(certificates_are_read_for_tls_only)
+{
+    struct ocv_descriptor d;
+    char host[32];
+    snprintf(host, sizeof(host), "127.0.0.1:%d", port);
+    new_client((struct ocv_registry_options){.ca_file = "/nonexistent/ca.pem"});
+    ck_assert_msg(head("good:v1", &d) == 0, "%s", err.message);
+    new_client((struct ocv_registry_options){.ca_file = "/nonexistent/ca.pem",
+                                             .insecure = (const char *const[]){host},
+                                             .n_insecure = 1}); /* begins with TLS */
+    expect_error(try_get("good:v1"), OCV_ERR_CONFIG, "/nonexistent/ca.pem");
+}
+END_TEST
+
 static const struct {
     const char *repository;
     int status;
@@ -350,6 +365,7 @@ int main(int argc, char **argv)
     tcase_add_test(c, head_without_digest_gets);
     tcase_add_test(c, generic_type_is_read_from_the_body);
     tcase_add_test(c, gzip_is_decoded);
+    tcase_add_test(c, certificates_are_read_for_tls_only);
     tcase_add_loop_test(c, bad_days, 0, (int)(sizeof(statuses) / sizeof(*statuses)));
     tcase_add_test(c, retries);
     tcase_add_test(c, redirects);
