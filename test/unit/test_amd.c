@@ -749,6 +749,35 @@ START_TEST(no_permission)
 }
 END_TEST
 
+/* A text of another machine's PCI devices: KFD and ROCm of this one do not belong to it. */
+START_TEST(text_of_another_machine)
+{
+    struct ocv_error err = {0};
+    struct ocv_probe_host host;
+    struct ocv_result result = {.features = json_array(), .devices = json_array()};
+    char path[128];
+    add_card();
+    write_text("opt/rocm/.info/version", "7.0.0\n");
+    write_text("dump", "05:00.0 1200: 1002:74a1\n\tKernel driver in use: amdgpu\n"
+                       "00: 02 10 a1 74 00 00 00 00 00 00 00 12 00 00 00 00\n"
+                       "10: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n"
+                       "20: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n"
+                       "30: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n");
+    snprintf(path, sizeof(path), "%s", place("dump"));
+    struct ocv_probe_options options = {.sysroot = root, .pci_dump = path};
+    ck_assert_msg(ocv_host_open(&options, &host, &err) == OCV_OK, "%s", err.message);
+    host.live = true;
+    ck_assert_int_eq(ocv_provider_amd.probe(&host, &result, &err), OCV_OK);
+    ck_assert_int_eq(result.status, OCV_RESULT_OK);
+    ck_assert_uint_eq(json_array_size(result.devices), 1);
+    json_t *lists = features_of(&result);
+    ck_assert_str_eq(values_of(lists, "gfx_arch"), "gfx942 gfx9_4_generic");
+    ck_assert_str_eq(values_of(lists, "rocm_version"), "");
+    json_decref(lists);
+    ocv_host_close(&host);
+}
+END_TEST
+
 START_TEST(driver_of_the_kernel)
 {
     add_card();
@@ -813,6 +842,7 @@ static void add_details(TCase *c)
     tcase_add_test(c, rocm_path);
     tcase_add_test(c, device_nodes);
     tcase_add_test(c, no_permission);
+    tcase_add_test(c, text_of_another_machine);
     tcase_add_test(c, driver_of_the_kernel);
 }
 

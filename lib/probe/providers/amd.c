@@ -5,7 +5,6 @@
 #include "amd.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CAPABILITY_SRAMECC (1u << 26) /* HSA_CAP_SRAM_EDCSUPPORTED, uapi/linux/kfd_sysfs.h */
@@ -139,7 +138,7 @@ static void say_why(const struct ocv_amd_machine *m, char *out, size_t size)
         snprintf(
             out, size,
             "GPU %s%s (PCI id 1002:%04x) is too old for ROCm, or newer than this program knows",
-            gpu->address, more, gpu->pci ? gpu->pci->device : gpu->node->device);
+            gpu->address, more, gpu->device);
     else if (gpu->state == OCV_AMD_NO_DRIVER)
         snprintf(out, size, "GPU %s%s: the driver 'amdgpu' is not loaded for it", gpu->address,
                  more);
@@ -189,7 +188,7 @@ static void judge(const struct run *run)
                  m->kfd.hidden);
     else if (m->kfd.broken)
         snprintf(out, size, "%zu KFD nodes make no sense and are left out", m->kfd.broken);
-    else if (m->usable && !m->kfd.present)
+    else if (m->usable && !m->kfd.present && run->host->root >= 0)
         snprintf(out, size,
                  "the kernel shows no KFD (/sys/class/kfd): ROCm programs need it, what "
                  "the GPUs are is known all the same");
@@ -255,10 +254,11 @@ static int fill(struct run *run)
     return status;
 }
 
-static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
+static int probe(const struct ocv_probe_host *machine, struct ocv_result *result,
                  struct ocv_error *err)
 {
     struct ocv_amd_machine m;
+    const struct ocv_probe_host seen = ocv_gpu_host(machine), *host = &seen;
     struct run run = {.host = host, .m = &m, .result = result, .err = err};
     int status = ocv_amd_look(host, &m, err);
     if (status < 0)

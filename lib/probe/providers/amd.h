@@ -79,6 +79,7 @@ struct ocv_amd_gpu {
     char address[24];
     const struct ocv_pci_device *pci; /**< NULL: not on the PCI bus that is seen here */
     const struct ocv_kfd_node *node;  /**< first node, or NULL */
+    uint16_t device;                  /**< PCI id */
     unsigned nodes;                   /**< partitions, 1 if there are none */
     unsigned target;                  /**< 0 unknown */
     char name[16];                    /**< of the target, or empty */

@@ -42,7 +42,7 @@ static void attach(struct ocv_amd_machine *m, const struct ocv_kfd_node *node)
     }
     if (!gpu && m->n < OCV_AMD_GPUS_MAX) {
         gpu = &m->gpus[m->n++];
-        *gpu = (struct ocv_amd_gpu){0};
+        *gpu = (struct ocv_amd_gpu){.device = (uint16_t)node->device};
         memcpy(gpu->address, address, sizeof(address));
     }
     if (!gpu)
@@ -74,8 +74,7 @@ static void find_target(const struct ocv_probe_host *host, struct ocv_amd_gpu *g
     if (gpu->target == 0 && gpu->pci)
         gpu->target = discovered(host, gpu->address);
     if (gpu->target == 0)
-        gpu->target = ocv_amd_of_device(gpu->pci ? gpu->pci->device : (uint16_t)gpu->node->device,
-                                        &gpu->guess);
+        gpu->target = ocv_amd_of_device(gpu->device, &gpu->guess);
 }
 
 static enum ocv_amd_state state_of(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu)
@@ -162,7 +161,8 @@ int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
     for (size_t i = 0; i < host->pci.n && out->n < OCV_AMD_GPUS_MAX; i++)
         if (is_gpu(&host->pci.devices[i])) {
             struct ocv_amd_gpu *gpu = &out->gpus[out->n++];
-            *gpu = (struct ocv_amd_gpu){.pci = &host->pci.devices[i]};
+            *gpu = (struct ocv_amd_gpu){.pci = &host->pci.devices[i],
+                                        .device = host->pci.devices[i].device};
             memcpy(gpu->address, gpu->pci->address, sizeof(gpu->address));
         }
     for (size_t i = 0; i < out->kfd.n; i++)

@@ -92,7 +92,7 @@ struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host)
 {
     struct ocv_rocm_version found = {0};
     const char *own = ocv_host_variable(host, "ROCM_PATH");
-    if ((own && *own && read_tree(host, own, &found)) || read_tree(host, "opt/rocm", &found))
+    if ((own && read_tree(host, own, &found)) || read_tree(host, "opt/rocm", &found))
         return found;
     return newest_tree(host);
 }

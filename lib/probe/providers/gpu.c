@@ -2,7 +2,6 @@
 /* What the providers of GPUs share (see gpu.h). */
 #include "gpu.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +11,16 @@
 #include <unistd.h>
 
 #define NODES_MAX 64u /* entries of a device's folder of nodes */
+
+struct ocv_probe_host ocv_gpu_host(const struct ocv_probe_host *host)
+{
+    struct ocv_probe_host seen = *host;
+    if (host->live && host->pci_dump) {
+        seen.root = -1; /* nothing can be opened below it */
+        seen.live = false;
+    }
+    return seen;
+}
 
 bool ocv_gpu_is_class(uint32_t class_code)
 {

@@ -5,7 +5,6 @@
  * of its own features only. */
 #include "intel.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,13 +182,12 @@ static int add_device(const struct ocv_probe_host *host, const struct device *de
                       struct ocv_result *result, struct ocv_error *err)
 {
     const char *address = device->pci->address;
-    json_t *json = ocv_result_device(result, address,
-                                     device->gpu      ? device->gpu->name
-                                     : device->is_npu ? "NPU"
-                                                      : NULL);
+    json_t *json = ocv_result_device(result, address, NULL); /* names are for people: pci.ids */
     if (!json)
         return ocv_error_nomem(err);
     int status = ocv_gpu_mark(json, device->index, device->secondary, false, err);
+    if (status == OCV_OK && device->gpu)
+        status = ocv_device_attribute(json, "family", device->gpu->name, err);
     if (status == OCV_OK && !device->is_npu && device->driven)
         status = ocv_gpu_add_number(json, "memory", memory_of(host, address), err);
     if (status == OCV_OK)
@@ -288,9 +286,10 @@ static int read_force(const struct ocv_probe_host *host, const char **out, struc
     return OCV_OK;
 }
 
-static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
+static int probe(const struct ocv_probe_host *machine, struct ocv_result *result,
                  struct ocv_error *err)
 {
+    const struct ocv_probe_host seen = ocv_gpu_host(machine), *host = &seen;
     struct machine m;
     const char *force;
     int status = read_force(host, &force, err);

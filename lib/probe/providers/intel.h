@@ -6,10 +6,10 @@
 #include "gpu.h"
 
 struct ocv_intel_gpu {
-    uint16_t first, last; /**< PCI device ids */
     const char *name;     /**< of the product family */
     const char *ip;       /**< IP version of the production stepping */
     const char *base;     /**< IP version that it also runs code for, or NULL */
+    uint16_t first, last; /**< PCI device ids */
     bool integrated;
 };
 
