@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Install what building and testing needs, on Debian and its relatives.
 #
-#   contrib/install-deps.sh [--build-only] [--check]
+#   contrib/install-deps.sh [--build-only | --bench] [--check]
 #
 # Silent and quick when nothing is missing. --build-only: compiler and libraries only.
+# --bench: the peers that make bench measures beside ours as well.
 # --check: say what is missing (exit 1), install nothing.
 #
 # What counts as present is a command or a header, not a package: a Docker or LLVM from elsewhere is
@@ -59,6 +60,10 @@ libc6-dev-arm64-cross ../aarch64-linux-gnu/include/stdio.h
 libc6-dev-ppc64el-cross ../powerpc64le-linux-gnu/include/stdio.h
 libc6-dev-riscv64-cross ../riscv64-linux-gnu/include/stdio.h
 libc6-dev-s390x-cross ../s390x-linux-gnu/include/stdio.h
+'
+bench_needs='
+pciutils lspci
+hwloc-nox lstopo-no-graphics
 '
 
 # The commands of daemons live here, and a plain user's PATH often lacks them.
@@ -131,12 +136,14 @@ real_name()
 
 only_build=no
 only_check=no
+bench=no
 for argument; do
     case $argument in
     --build-only) only_build=yes ;;
+    --bench) bench=yes ;;
     --check) only_check=yes ;;
     *)
-        echo "usage: ${0##*/} [--build-only] [--check]" >&2
+        echo "usage: ${0##*/} [--build-only | --bench] [--check]" >&2
         exit 2
         ;;
     esac
@@ -144,6 +151,7 @@ done
 
 needs=$build_needs
 [ "$only_build" = yes ] || needs+=$test_needs
+[ "$bench" = no ] || needs+=$bench_needs
 mapfile -t missing < <(list_missing <<<"$needs")
 [ ${#missing[@]} -gt 0 ] || exit 0
 

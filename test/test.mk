@@ -18,7 +18,7 @@ FUZZ_SRC  := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(patsubst test/fuzz/%.c,$(BUILD)/test/fuzz/%,$(FUZZ_SRC))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
 BENCH_BIN := $(patsubst test/bench/%.c,$(BUILD)/test/bench/%,$(BENCH_SRC))
-ALL_A     := $(COMMON_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
+ALL_A     := $(SETUP_A) $(COMMON_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
 OUR_LIBS  := -lcurl -ldl $(CORE_LIBS)
 TEST_LIBS := -lcheck -lsubunit -lrt -lm $(OUR_LIBS)
 
@@ -69,7 +69,7 @@ $(BUILD)/test/header/%.cc.ok: test/unit/header_alone.cc lib/ocivariant.h lib/reg
 	$(CXX) -std=c++11 $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
 
 .SECONDARY:
-.PHONY: tests tools fuzzers benches headers deps check lint fuzz bench bench-quick demo ci print-cflags
+.PHONY: tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
 tests: $(UNIT_BIN) $(TOOL_BIN)
 tools: $(TOOL_BIN)
 fuzzers: $(FUZZ_BIN)
@@ -78,6 +78,9 @@ headers: $(HEADER_OK)
 
 deps:
 	@contrib/install-deps.sh
+
+bench-deps:
+	@contrib/install-deps.sh --bench
 
 # run.sh builds what each section needs, in a folder of its own
 check: deps
@@ -93,11 +96,11 @@ demo: deps
 	@$(MAKE) --no-print-directory all tools
 	@BUILD=$(BUILD) contrib/demo.sh
 
-bench: deps
+bench: bench-deps
 	@$(MAKE) --no-print-directory all tools benches
 	@OCV_BUILD=$(BUILD) test/bench/run.sh
 
-bench-quick: deps
+bench-quick: bench-deps
 	@$(MAKE) --no-print-directory all tools benches
 	@OCV_BUILD=$(BUILD) QUICK=1 test/bench/run.sh
 

@@ -3,6 +3,9 @@
 # make bench: ours and the peers at hand, alternating in one run (A B C A B C), one warm-up round,
 # medians. Quote ratios of one run, never times of two. QUICK=1: smaller layers, fewer rounds.
 #
+# OCV_BENCH_PROVIDERS="COMMAND": how the published Python providers are asked here, for instance
+# "/opt/venv/bin/variantlib plugins get-supported-configs"; without it they are not measured.
+#
 # CPU is user and system time of the command's process tree, RSS the peak of its largest process.
 # The table goes to standard output and to $OCV_BUILD/bench.md.
 set -euo pipefail
@@ -104,6 +107,86 @@ resolve()
     done
 }
 
+# 30 PCI devices, one of them a GPU: a recorded machine, or one made here
+machine_of_30()
+{
+    local recording=${OCV_FIXTURES:-../shared/fixtures}/pci/ghw-linux-amd64-accel-nvidia dir i file target
+    if [ -d "$recording" ]; then
+        cp -r "$recording" "$STATE/machine"
+        chmod -R u+w "$STATE/machine"
+        # links may have become files that hold their target
+        while IFS= read -r file; do
+            target=$(<"$file")
+            rm "$file"
+            ln -s "$target" "$file"
+        done < <(grep -rlE '^[.][.]/' --include=driver --include='*:*' "$STATE/machine/sys" || true)
+        return
+    fi
+    for ((i = 0; i < 30; i++)); do
+        dir=$STATE/machine/sys/bus/pci/devices/$(printf '0000:%02x:00.0' $i)
+        mkdir -p "$dir"
+        echo 0x8086 >"$dir/vendor"
+        echo 0x2030 >"$dir/device"
+        echo 0x088000 >"$dir/class"
+        echo 0x04 >"$dir/revision"
+        echo 0x8086 >"$dir/subsystem_vendor"
+        echo 0x0000 >"$dir/subsystem_device"
+    done
+    echo 0x10de >"$dir/vendor"
+    echo 0x2330 >"$dir/device"
+    echo 0x030200 >"$dir/class"
+    mkdir "$STATE/machine/proc"
+    cp /proc/cpuinfo "$STATE/machine/proc"
+}
+
+# Absent peers are named, so that nobody takes a short table for a whole one.
+peer() # NAME TOOL COMMAND
+{
+    if command -v "$2" >/dev/null; then
+        peers+=("$1" "$3")
+    else
+        absent+="${absent:+, }$1"
+    fi
+}
+
+probe()
+{
+    local -a peers=()
+    local absent='' devices
+    export OCV_DATADIR=$PWD/plugins # with all provider files, as installed
+    # a plain sysfs entry is what everything below reads
+    devices=$(find /sys/bus/pci/devices -mindepth 1 2>/dev/null | wc -l)
+    machine_of_30
+    peer lspci-n lspci "lspci -n"
+    peer lstopo lstopo-no-graphics "lstopo-no-graphics --of xml"
+    peer python-floor python3 "python3 -c pass"
+    if [ -n "${OCV_BENCH_PROVIDERS:-}" ]; then
+        peers+=(python-providers "$OCV_BENCH_PROVIDERS")
+    else
+        absent+="${absent:+, }python-providers (OCV_BENCH_PROVIDERS)"
+    fi
+    alternate "$rounds_small" nothing \
+        variantctl-probe "$VARIANTCTL probe --format json" \
+        variantctl-probe-table "$VARIANTCTL probe --format table" "${peers[@]}" \
+        true-probe /bin/true
+    echo "## variantctl probe, this machine ($devices PCI devices), whole process, warm"
+    echo
+    echo "The JSON form is the profile; the table looks up the names of devices as well. true is the floor."
+    [ -z "$absent" ] || echo "Not here, so not measured: $absent."
+    echo
+    rows variantctl-probe variantctl-probe-table lspci-n lstopo python-floor python-providers true-probe
+    echo
+    peers=()
+    peer lspci-n-30 lspci "lspci -n -A linux-sysfs -O sysfs.path=$STATE/machine/sys/bus/pci"
+    alternate "$rounds_small" nothing \
+        variantctl-probe-30 "$VARIANTCTL probe --format json --sysroot $STATE/machine" "${peers[@]}"
+    devices=$(find "$STATE/machine/sys/bus/pci/devices" -mindepth 1 -maxdepth 1 | wc -l)
+    echo "## variantctl probe --sysroot, $devices PCI devices and a GPU, whole process, warm"
+    echo
+    rows variantctl-probe-30 lspci-n-30
+    echo
+}
+
 # Eight builds of one image and their index, in the registry
 publish_index()
 {
@@ -190,6 +273,7 @@ start_registry
     echo
     selection
     resolve
+    probe
     print_ref
     pull
 } | tee "$result"
