@@ -99,8 +99,8 @@ static void judge_driver(const struct ocv_nvidia_machine *m, struct ocv_result *
     else if (m->cuda.major == 0)
         partial(result, "the driver's version is not shown: the CUDA version is unknown");
     else if (m->cuda.major < OCV_NVIDIA_CUDA_MIN)
-        partial(result, "driver %s supports CUDA %u.%u; programs need %u.0 or newer",
-                m->driver[0] ? m->driver : "of this release", m->cuda.major, m->cuda.minor,
+        partial(result, "the driver%s%s supports CUDA %u.%u; programs need %u.0 or newer",
+                m->driver[0] ? " " : "", m->driver, m->cuda.major, m->cuda.minor,
                 OCV_NVIDIA_CUDA_MIN);
     else if (m->cuda.major > OCV_NVIDIA_CUDA_MAX)
         partial(result, "CUDA %u.%u is newer than this program knows (up to %u.%u)", m->cuda.major,
