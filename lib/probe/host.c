@@ -39,8 +39,10 @@ static int read_cpuinfo(struct ocv_probe_host *host, struct ocv_error *err)
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_CPUINFO_MAX);
     int status = ocv_sysroot_read(host->root, "proc/cpuinfo", &text, err);
-    if (status == OCV_ERR_NOT_FOUND)
+    if (status == OCV_ERR_NOT_FOUND) {
+        *err = (struct ocv_error){0};
         return OCV_OK; /* a tree of devices only is worth looking at, too */
+    }
     if (status == OCV_OK)
         status = ocv_cpuinfo_parse(&text, &host->cpuinfo, err);
     if (status < 0)
@@ -64,8 +66,9 @@ static int open_sources(const struct ocv_probe_options *options, struct ocv_prob
                         struct ocv_error *err)
 {
     if (!options->cpuid) {
-        if (options->sysroot)
-            return read_cpuinfo(host, err);
+        if (options->sysroot) /* a failure costs the CPU provider only */
+            return read_cpuinfo(host, &host->cpuinfo_error) == OCV_ERR_NOMEM ? ocv_error_nomem(err)
+                                                                             : OCV_OK;
         ask_uname(host);
         return OCV_OK;
     }
@@ -118,6 +121,12 @@ void ocv_host_close(struct ocv_probe_host *host)
     ocv_cpuid_free(&host->cpuid);
     ocv_cpuinfo_free(&host->cpuinfo);
     host->root = -1;
+}
+
+bool ocv_host_cpu_unread(const struct ocv_probe_host *host, const char *ns)
+{
+    struct utsname name;
+    return host->cpuinfo_error.status < 0 && uname(&name) == 0 && strcmp(name.machine, ns) == 0;
 }
 
 bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char *path, size_t size)

@@ -45,7 +45,7 @@ static uint8_t revision_of(int dir)
     unsigned char config[64];
     if (attribute(dir, "revision", 0xff, &value)) /* Linux 4.10 and newer */
         return (uint8_t)value;
-    int fd = ocv_sysroot_openat(dir, "config", O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    int fd = ocv_sysroot_file(dir, "config");
     if (fd < 0)
         return 0;
     ssize_t n = read(fd, config, sizeof(config));

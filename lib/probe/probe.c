@@ -119,6 +119,8 @@ static int ask(const struct provider *provider, const struct ocv_probe_host *hos
     int status;
     if (!result.features || !result.devices)
         status = OCV_ERR_NOMEM;
+    else if (provider->cpu && ocv_host_cpu_unread(host, provider->ns))
+        status = (failure = host->cpuinfo_error).status;
     else if (provider->declaration)
         status = ocv_declaration_probe(provider->declaration, host, &result, &failure);
     else

@@ -23,6 +23,9 @@ int ocv_sysroot_open(const char *path, int *root, struct ocv_error *err) OCV_WAR
 int ocv_sysroot_openat(int root, const char *path, int flags);
 /** The same without openat2(2), for kernels and emulators that lack it. */
 int ocv_sysroot_walk(int root, const char *path, int flags);
+/** Open a regular file for reading; -1 with errno, EBADFD for any other kind. That is found out
+ *  before it is opened: opening some devices does things (watchdogs, tapes), and a FIFO waits. */
+int ocv_sysroot_file(int root, const char *path);
 /** Read a regular file of at most out->max bytes. Missing: OCV_ERR_NOT_FOUND; not a regular file,
  *  unreadable: OCV_ERR_IO; larger: OCV_ERR_DATA. */
 int ocv_sysroot_read(int root, const char *path, struct ocv_buffer *out,
@@ -83,7 +86,8 @@ struct ocv_probe_host {
     bool has_cpuinfo;     /**< /proc/cpuinfo was read: only with a sysroot */
     struct ocv_cpuid cpuid;
     struct ocv_cpuinfo cpuinfo;
-    const char *architecture;   /**< GOARCH, NULL where nothing says it */
+    struct ocv_error cpuinfo_error; /**< why it could not be read: its status is OCV_OK else */
+    const char *architecture;       /**< GOARCH, NULL where nothing says it */
     const char *variant;        /**< platform variant as far as it is known without a provider */
     struct ocv_pci_list pci;    /**< empty where it could not be read */
     struct ocv_error pci_error; /**< why it could not: its status is OCV_OK else */
@@ -101,6 +105,9 @@ bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char 
 const char *ocv_host_variable(const struct ocv_probe_host *host, const char *name);
 /** GOARCH and platform variant for uname's machine; NULL where there is no such port. */
 const char *ocv_host_architecture(const char *machine, const char **variant);
+/** True if nothing says which processor a sysroot's machine has, because what would say it cannot
+ * be read: that is told in the CPU namespace of this machine, the likeliest one. */
+bool ocv_host_cpu_unread(const struct ocv_probe_host *host, const char *ns);
 /** Host name and boot id of the machine, where known: buffers of `size` bytes, else empty. */
 void ocv_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,
                        size_t size);

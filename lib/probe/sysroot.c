@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -167,20 +168,58 @@ static int read_all(int fd, const char *path, struct ocv_buffer *out, struct ocv
     }
 }
 
-int ocv_sysroot_read(int root, const char *path, struct ocv_buffer *out, struct ocv_error *err)
+static bool is_regular(int fd)
 {
     struct stat st;
-    /* O_NONBLOCK: opening a FIFO must not wait for its writer */
-    int fd = ocv_sysroot_openat(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return true;
+    errno = EBADFD;
+    return false;
+}
+
+/* The file behind an O_PATH descriptor. EBADFD if it is not a regular one. */
+static int reopen(int handle, int root, const char *path)
+{
+    static const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    char link[32];
+    if (!is_regular(handle))
+        return -1;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
+    int fd = open(link, flags);
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    fd = ocv_sysroot_openat(root, path,
+                            flags); /* no /proc here: it is the same file all but surely */
+    if (fd >= 0 && !is_regular(fd)) {
+        close(fd);
+        errno = EBADFD;
+        return -1;
+    }
+    return fd;
+}
+
+int ocv_sysroot_file(int root, const char *path)
+{
+    int handle = ocv_sysroot_openat(root, path, O_PATH);
+    if (handle < 0)
+        return -1;
+    int fd = reopen(handle, root, path);
+    int saved = errno;
+    close(handle);
+    errno = saved;
+    return fd;
+}
+
+int ocv_sysroot_read(int root, const char *path, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int fd = ocv_sysroot_file(root, path);
+    if (fd < 0 && errno == EBADFD)
+        return ocv_error_set(err, OCV_ERR_IO, "/%s: not a regular file", path);
     if (fd < 0)
         return ocv_error_set(err,
                              errno == ENOENT || errno == ENOTDIR ? OCV_ERR_NOT_FOUND : OCV_ERR_IO,
                              "/%s: %s", path, strerror(errno));
-    int status;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        status = ocv_error_set(err, OCV_ERR_IO, "/%s: not a regular file", path);
-    else
-        status = read_all(fd, path, out, err);
+    int status = read_all(fd, path, out, err);
     close(fd);
     return status;
 }
