@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int read_text(const char *path, struct ocv_buffer *text, struct ocv_error *err)
@@ -59,6 +60,13 @@ static int is_provider(const struct dirent *entry)
     return entry->d_name[0] != '.' && dot && strcmp(dot, ".yaml") == 0;
 }
 
+/* Opening a FIFO would wait for its writer. */
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static int append(struct ocv_declarations *set, const char *path, const struct ocv_probe_host *host,
                   struct ocv_error *err)
 {
@@ -99,6 +107,8 @@ int ocv_declarations_load(struct ocv_declarations *set, const char *folder,
         char *path = NULL;
         if (status == OCV_OK && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
             status = ocv_error_nomem(err);
+        else if (status == OCV_OK && !is_file(path))
+            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: not a regular file", path);
         else if (status == OCV_OK)
             status = append(set, path, host, err);
         free(path);

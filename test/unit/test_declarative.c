@@ -94,6 +94,50 @@ static const struct {
     {RULE("{sysfs: {class: a, attributes: {/x: y}}}"), "f:6: '/x' must be a file of"},
     {RULE("{sysfs: {class: a/b, vendor: '1234'}}"), "f:6: 'class' must be one name"},
     {RULE("{devicetree: {compatible: []}}"), "f:6: 'compatible' must be a list"},
+    {RULE("{devicetree: {compatible: a, vendor: b}}"), "f:6: 'vendor' is an unknown key"},
+    {RULE("{devicetree: {compatible: a}, virtual_functions: skip}"),
+     "f:6: 'virtual_functions' belongs to 'pci'"},
+    {RULE("{pci: {vendor: '1234', device: ['0001', '0001']}}"), "f:6: '0001' is given twice"},
+    {RULE("{pci: {vendor: '1234', device: 0x01}}"), "f:6: 'device' must be 4 hexadecimal"},
+    {RULE("{pci: {vendor: '1234', device: {a: b}}}"), "f:6: 'device' must be a list"},
+    {RULE("{pci: {vendor: ['1234']}}"), "f:6: 'vendor' must be 4 hexadecimal"},
+    {RULE("{pci: {vendor: '1234', subsystem: '0001'}}"), "f:6: 'subsystem' is an unknown key"},
+    {RULE("{pci: {vendor: '1234', driver: ../x}}"), "f:6: 'driver' must be one name"},
+    {RULE("{pci: [], set: {arch: a}}"), "f:6: 'pci' must be a mapping"},
+    {RULE("pci"), "f:6: 'pci' must be a mapping"},
+    {RULE("{pci: {vendor: '1234'}, set: [a]}"), "f:6: 'set' must be a mapping of"},
+    {RULE("{pci: {vendor: '1234'}, set: {arch: [a]}}"), "f:6: 'arch' is not among"},
+    {RULE("{pci: {vendor: '1234'}, name: ''}"), "f:6: 'name' must be a text"},
+    {RULE("{pci: {vendor: '1234'}, name: \"a\\tb\"}"), "f:6: 'name' must have no control"},
+    {RULE("{pci: {vendor: '1234'}, memory: /a//b}"), "f:6: 'memory' must be a path"},
+    {RULE("{pci: {vendor: '1234'}, memory: {file: a, unit: MB}}"), "f:6: 'unit' must be B, KiB"},
+    {RULE("{pci: {vendor: '1234'}, memory: {unit: B}}"), "f:6: 'memory' lacks 'file'"},
+    {RULE("{pci: {vendor: '1234'}, memory: [a]}"), "f:6: 'memory' must be a mapping"},
+    {RULE("{pci: {vendor: '1234'}, memory: {file: a, unit: KiB}}"), NULL},
+    {RULE("{pci: {vendor: '1234'}, attributes: {memory: a}}"), "f:6: 'memory' is a key of"},
+    {RULE("{pci: {vendor: '1234'}, attributes: {a: {file: b, kay: c}}}"), "f:6: 'kay' is an"},
+    {RULE("{pci: {vendor: '1234'}, attributes: {a: []}}"), "f:6: 'a' must be a list"},
+    {RULE("{sysfs: {class: accel, vendor: '1234', pci_address: ../x}}"), "f:6: 'pci_address' must"},
+    {HEAD "features: {arch: [a]}\n" DEVICES, "f:3: 'features' must be a list"},
+    {HEAD "features:\n- {feature: arch, values: [a, a]}\n" DEVICES, "f:4: 'a' is given twice"},
+    {HEAD "features:\n- {feature: arch, values: [a], read: /b}\n" DEVICES, "f:4: 'item' needs eit"},
+    {HEAD "features:\n- {feature: ar-ch, values: [a]}\n" DEVICES, "f:4: 'feature' must be a name"},
+    {HEAD "features:\n- {values: [a]}\n" DEVICES, "f:4: 'item' lacks 'feature'"},
+    {HEAD "features:\n- {feature: f, values: [a, {b: c}]}\n" DEVICES, "f:4: 'item' must be a val"},
+    {HEAD "features:\n- {feature: f, values: [a], compat: [a]}\n" DEVICES, "f:4: 'compat' must"},
+    {HEAD FEATURES "devices: []\n", "f:5: 'devices' must be a list"},
+    {HEAD FEATURES "devices: {}\n", "f:5: 'devices' must be a list"},
+    /* YAML itself */
+    {GOOD "drivers: [&x chip]\n", NULL}, /* an anchor that nothing refers to does no harm */
+    {"a: &a [x, x]\nb: &b [*a, *a]\n", "f:2: aliases are not allowed"},
+    {"<<: {a: b}\n" GOOD, "f:1: '<<' is an unknown key"},
+    {GOOD "drivers: [chip\n", "f:8: "},
+    {GOOD "drivers: \"chip\n", "f:8: "},
+    {GOOD "name: \"a\\0b\"\n", "f:7: a NUL byte"},
+    {GOOD "name: \x01\n", "f:7: control characters"},
+    {GOOD "name: \xff\n", "f:7: invalid leading UTF-8"},
+    {GOOD "%YAML 3.0\n", "f:7: "},
+    {GOOD "meaning: !!binary x\n", NULL}, /* tags mean nothing */
 };
 
 START_TEST(reader_names_the_line)
@@ -142,6 +186,31 @@ START_TEST(reader_has_limits)
 }
 END_TEST
 
+START_TEST(reader_takes_no_bombs)
+{
+    static char text[1024 * 1024];
+    struct ocv_declaration d = {0};
+    struct ocv_error err = {0};
+    static const char nul[] = GOOD "name: a\0b\n";
+    ck_assert_int_eq(ocv_declaration_read("f", nul, sizeof(nul) - 1, &d, &err), OCV_ERR_CONFIG);
+    ck_assert_msg(strncmp(err.message, "f:7: ", 5) == 0, "%s", err.message);
+    memset(text, 'a', sizeof(text));
+    ck_assert_int_eq(ocv_declaration_read("f", text, sizeof(text), &d, &err), OCV_ERR_CONFIG);
+    ck_assert_str_eq(err.message, "f: larger than 65536 bytes");
+    memset(text, '[', OCV_DECLARATION_MAX);
+    ck_assert_int_eq(ocv_declaration_read("f", text, OCV_DECLARATION_MAX, &d, &err),
+                     OCV_ERR_CONFIG);
+    ck_assert_str_eq(err.message, "f:1: nested too deeply");
+    for (size_t i = 0; i < OCV_DECLARATION_MAX; i++)
+        text[i] = "-\n"[i % 2];
+    ck_assert_int_eq(ocv_declaration_read("f", text, OCV_DECLARATION_MAX, &d, &err),
+                     OCV_ERR_CONFIG);
+    ck_assert_msg(strcmp(err.message, "f:8193: too many values") == 0 ||
+                      strcmp(err.message, "f:8192: too many values") == 0,
+                  "%s", err.message);
+}
+END_TEST
+
 /* ---- which file answers ------------------------------------------------------------------------
  */
 
@@ -153,6 +222,27 @@ static int probe_with(const char *file, json_t **profile, struct ocv_error *err)
     struct ocv_probe_options options = {.providers = folder};
     return probe_status(&options, profile, err);
 }
+
+START_TEST(folders_hold_files)
+{
+    char folder[128], path[256];
+    struct ocv_error err = {0};
+    json_t *profile = NULL;
+    snprintf(folder, sizeof(folder), "%s/own", root);
+    snprintf(path, sizeof(path), "%s/pipe.yaml", folder);
+    struct ocv_probe_options options = {.providers = folder};
+    write_text("own/README", "not YAML: [");
+    write_text("own/.hidden.yaml", "not YAML: [");
+    ck_assert_msg(probe_status(&options, &profile, &err) == 0, "%s", err.message);
+    json_decref(profile);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(probe_status(&options, &profile, &err), OCV_ERR_CONFIG);
+    ck_assert_ptr_nonnull(strstr(err.message, "pipe.yaml: not a regular file"));
+    unlink(path);
+    ck_assert_int_eq(symlink("nothing", path), 0);
+    ck_assert_int_eq(probe_status(&options, &profile, &err), OCV_ERR_CONFIG);
+}
+END_TEST
 
 #define OWN(ns, replaces)                                                       \
     "schema: dev.ocivariant.provider/v1\nnamespace: " ns "\n" replaces FEATURES \
@@ -238,6 +328,138 @@ START_TEST(lists_and_order)
 END_TEST
 
 /* The class accel has devices of several vendors; a PCI device and its class entry are one. */
+/* ---- every way to match ---- */
+
+static const struct {
+    const char *rule, *devices; /* of the machine below */
+} ways[] = {
+    {"{pci: {vendor: '1234'}}", "01 02 03 04"},
+    {"{pci: {vendor: '1234', device: '0001'}}", "01 02"},
+    {"{pci: {vendor: '1234', device: ['0001', '0002']}}", "01 02 03"},
+    {"{pci: {vendor: '1234', subsystem_vendor: '1111'}}", "02"},
+    {"{pci: {vendor: '1234', subsystem_device: '0022'}}", "02"},
+    {"{pci: {vendor: '1234', subsystem_vendor: '1111', subsystem_device: ['0022', '0033']}}", "02"},
+    {"{pci: {vendor: '1234', class: '03'}}", "03 04"},
+    {"{pci: {vendor: '1234', class: ['0300', '0302']}}", "03"},
+    {"{pci: {vendor: '1234', class: '038000'}}", "04"},
+    {"{pci: {vendor: '1234', revision: '0a'}}", "03"},
+    {"{pci: {vendor: '1234', revision: ['00', '0b']}}", "01 02 04"},
+    {"{pci: {vendor: '1234', driver: chip}}", "01 03 04"},
+    {"{pci: {vendor: '1234', driver: [other, third]}}", "02"},
+    {"{sysfs: {class: accel, vendor: '1234'}, set: {arch: a}}", "03"},
+    {"{sysfs: {class: accel, attributes: {kind: Good}}, set: {arch: a}}", "03 05"},
+    {"{sysfs: {class: accel, vendor: '4321', attributes: {kind: [bad, good]}}, set: {arch: a}}",
+     "05"},
+    {"{sysfs: {class: accel, vendor: '1234', attributes: {kind: bad}}, set: {arch: a}}", ""},
+};
+
+static void ways_machine(void)
+{
+    static const char *const drivers[] = {"chip", "other", "chip", "chip", "chip"};
+    static const char *const revisions[] = {"00", "00", "0a", "0b", "00"};
+    static const char *const classes[] = {"120000", "120000", "030200", "038000", "120000"};
+    for (int i = 0; i < 5; i++) {
+        char address[16], path[128];
+        snprintf(address, sizeof(address), "0000:%02x:00.0", i + 1);
+        add_card(address, &(struct card){i == 4 ? "4321" : "1234", i < 2 ? "0001" : "0002",
+                                         i == 1 ? "0022" : NULL, revisions[i], drivers[i]});
+        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/class", address);
+        write_text(path, "0x%s\n", classes[i]);
+    }
+    write_text("sys/bus/pci/devices/0000:02:00.0/subsystem_vendor", "0x1111\n");
+    write_text("sys/bus/pci/devices/0000:04:00.0/device", "0x0003\n");
+    link_to("../../../bus/pci/devices/0000:03:00.0", "sys/class/accel/accel0/device");
+    link_to("../../../bus/pci/devices/0000:05:00.0", "sys/class/accel/accel1/device");
+    write_text("sys/class/accel/accel0/kind", "good");
+    write_text("sys/class/accel/accel1/kind", "GOOD\n");
+}
+
+START_TEST(every_way_to_match)
+{
+    ways_machine();
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        char text[1024], found[64] = "";
+        struct ocv_error err = {0};
+        json_t *profile = NULL, *device;
+        size_t k;
+        snprintf(text, sizeof(text), HEAD "drivers: [chip, other]\n" FEATURES "devices: [%s]\n",
+                 ways[i].rule);
+        ck_assert_msg(probe_with(text, &profile, &err) == 0, "%s: %s", ways[i].rule, err.message);
+        json_array_foreach(json_object_get(namespace_of(profile, "chip"), "devices"), k, device)
+        {
+            size_t at = strlen(found);
+            snprintf(found + at, sizeof(found) - at, "%s%.2s", k ? " " : "",
+                     string_at(device, "id") + 5);
+        }
+        ck_assert_msg(strcmp(found, ways[i].devices) == 0, "%s: %s", ways[i].rule, found);
+        json_decref(profile);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *text, *unit, *bytes; /* NULL: none */
+} sizes[] = {
+    {"85520809984\n", NULL, "85520809984"},
+    {"32768", ", unit: MiB", "34359738368"},
+    {"0x10", ", unit: KiB", "16384"},
+    {"16", ", unit: GiB", "17179869184"},
+    {"7", ", unit: B", "7"},
+    {"0", NULL, NULL},
+    {"-1", NULL, NULL},
+    {"16 GB", NULL, NULL},
+    {"99999999999999999999", NULL, NULL},
+    {"17179869184", ", unit: GiB", NULL},
+    {"", NULL, NULL},
+};
+
+START_TEST(memory_in_bytes)
+{
+    add_card("0000:01:00.0", &(struct card){"1234", "0001", NULL, NULL, "chip"});
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        char rule[256];
+        write_text("sys/bus/pci/devices/0000:01:00.0/mem", "%s", sizes[i].text);
+        snprintf(rule, sizeof(rule),
+                 HEAD FEATURES
+                 "devices:\n- {pci: {vendor: '1234'}, memory: {file: mem%s}, set: {arch: a}}\n",
+                 sizes[i].unit ? sizes[i].unit : "");
+        struct ocv_error err = {0};
+        json_t *profile = NULL;
+        ck_assert_msg(probe_with(rule, &profile, &err) == 0, "%s", err.message);
+        json_t *device = device_of(namespace_of(profile, "chip"), "0000:01:00.0");
+        ck_assert_str_eq(string_at(json_object_get(device, "attributes"), "memory"),
+                         sizes[i].bytes ? sizes[i].bytes : "");
+        json_decref(profile);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *text, *version; /* NULL: none */
+} versions[] = {
+    {"25.5.1", "25.5.1"},
+    {"8.3.RC1", "8.3.rc1"},
+    {"1.2.92-6d00b56", "1.2.92"},
+    {"1..2", "1"},
+    {"7.", "7"},
+    {"2_3", "2"},
+    {"v1.2", NULL},
+    {".5", NULL},
+    {"unknown", NULL},
+};
+
+START_TEST(versions_are_cut)
+{
+    for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "%s", versions[i].text);
+        ck_assert_int_eq(ocv_source_version(text), versions[i].version != NULL);
+        if (versions[i].version)
+            ck_assert_str_eq(text, versions[i].version);
+    }
+}
+END_TEST
+
 START_TEST(class_entries)
 {
     add_card("0000:01:00.0", &(struct card){"1234", "0001", NULL, NULL, "chip"});
@@ -380,9 +602,14 @@ int main(void)
     tcase_add_checked_fixture(tcase, make_root, remove_root);
     tcase_add_test(tcase, reader_names_the_line);
     tcase_add_test(tcase, reader_has_limits);
+    tcase_add_test(tcase, reader_takes_no_bombs);
+    tcase_add_test(tcase, folders_hold_files);
     tcase_add_test(tcase, one_provider_a_namespace);
     tcase_add_test(tcase, check_asks_one_file);
     tcase_add_test(tcase, lists_and_order);
+    tcase_add_test(tcase, every_way_to_match);
+    tcase_add_test(tcase, memory_in_bytes);
+    tcase_add_test(tcase, versions_are_cut);
     tcase_add_test(tcase, class_entries);
     tcase_add_test(tcase, device_tree);
     tcase_add_test(tcase, known_files_are_noted_as_they_are);
