@@ -251,22 +251,19 @@ static size_t device_count(const struct ocv_profile *profile, const char *ns)
     return json_array_size(json_object_get(recorded_object(profile, ns), "devices"));
 }
 
-/* "driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer". */
-static int hint_need(const struct ocv_decision *d, const struct ocv_rejection *r,
-                     struct ocv_property p, const char *best, struct ocv_buffer *out,
+/* "driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer". `all` speaks of
+ * the feature and may be NULL, `best` is what the host has and may be NULL. */
+static int hint_need(const char *driver, const struct hint_entry *all, const char *needs,
+                     const char *value, const char *best, struct ocv_buffer *out,
                      struct ocv_error *err)
 {
-    const struct hint_entry *all = hint_entry(p, "*"), *one = hint_entry(p, p.value);
     const char *what = all && all->what ? all->what : "";
-    const char *driver = recorded(d->profile, r->ns, "driver");
-    if (!one)
-        one = all;
     if (all && all->by && !strcmp(all->by, "driver") && driver && best)
         return ocv_buffer_printf(out, err,
                                  "driver %.40s supports %s up to %.100s; this needs %s: %s", driver,
-                                 what, best, p.value, one->needs);
-    return ocv_buffer_printf(out, err, "this needs %s%s%s: %s", what, *what ? " " : "", p.value,
-                             one->needs);
+                                 what, best, value, needs);
+    return ocv_buffer_printf(out, err, "this needs %s%s%s: %s", what, *what ? " " : "", value,
+                             needs);
 }
 
 /* From schema/hints.yaml. The entry's values are alternatives: the first one with a known need will
@@ -278,14 +275,15 @@ static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *
     const struct ocv_feature *have = ocv_rejection_have(r, slot);
     const char *best = have && have->n_values ? have->values[0] : NULL;
     const char *error = recorded(d->profile, r->ns, "error");
-    if (error && !best)
-        return ocv_buffer_printf(out, err, "%.200s", error);
-    for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
+    for (size_t i = 0; slot && (best || !error) && i < r->entry->n_properties; i++) {
         uint32_t id = r->entry->properties[i];
+        if (&d->host.slots[d->host.slot_of[id]] != slot)
+            continue;
         struct ocv_property p = ocv_index_property(d->index, id);
-        if (&d->host.slots[d->host.slot_of[id]] == slot &&
-            (hint_entry(p, p.value) || hint_entry(p, "*")))
-            return hint_need(d, r, p, best, out, err);
+        const struct hint_entry *all = hint_entry(p, "*"), *one = hint_entry(p, p.value);
+        if (one || all)
+            return hint_need(recorded(d->profile, r->ns, "driver"), all,
+                             one ? one->needs : all->needs, p.value, best, out, err);
     }
     return error ? ocv_buffer_printf(out, err, "%.200s", error) : OCV_OK;
 }

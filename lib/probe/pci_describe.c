@@ -75,11 +75,13 @@ static int describe_all(struct describer *d, const struct ocv_pci_list *list, js
     json_t *ns, *device, *others = json_array();
     int status = OCV_OK;
     json_array_foreach(json_object_get(profile, "namespaces"), i, ns)
-        json_array_foreach(json_object_get(ns, "devices"), k, device)
     {
-        const char *id = json_string_value(json_object_get(device, "id"));
-        const struct ocv_pci_device *pci = id ? ocv_pci_find(list, id) : NULL;
-        if (pci && status == OCV_OK) {
+        json_array_foreach(json_object_get(ns, "devices"), k, device)
+        {
+            const char *id = json_string_value(json_object_get(device, "id"));
+            const struct ocv_pci_device *pci = id ? ocv_pci_find(list, id) : NULL;
+            if (!pci || status < 0)
+                continue;
             claimed[pci - list->devices] = true;
             status = describe(d, pci, device, err);
         }
