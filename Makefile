@@ -32,6 +32,7 @@ CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c))
 REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
 PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c))
 COMMON_SRC   := $(sort $(wildcard cmd/common/*.c))
+SETUP_SRC    := $(sort $(wildcard cmd/variantctl/setup/*.c))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 LIBS  := core registry probe
@@ -39,6 +40,7 @@ CORE_A     := $(BUILD)/libocivariant.a
 REGISTRY_A := $(BUILD)/libocivariant-registry.a
 PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
+SETUP_A    := $(BUILD)/libsetup.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl
 HELPERS    := $(BUILD)/libexec/nvml-query
@@ -81,6 +83,7 @@ $(CORE_A): $(call obj,$(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
 $(COMMON_A): $(call obj,$(COMMON_SRC))
+$(SETUP_A): $(call obj,$(SETUP_SRC))
 %.a:
 	@rm -f $@
 	ar rcs $@ $^
@@ -117,6 +120,7 @@ $(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHA
 endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))
+$(BUILD)/variantctl: $(SETUP_A)
 $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 
 # ---- helpers: what opens a vendor's library, run by the probe in a process of its own -----------

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writing a plan. The order makes a cut at any point harmless: backups; files that go back to what
+ * they were, which the old state still describes; the new state; files that become ours. */
+#include "setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int fail_errno(struct ocv_error *err, const char *path, const char *what)
+{
+    return ocv_error_set(err, OCV_ERR_IO, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+int setup_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char chunk[16384];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), status = OCV_OK;
+    if (fd < 0)
+        return ocv_error_set(err,
+                             errno == ENOENT || errno == ENOTDIR ? OCV_ERR_NOT_FOUND : OCV_ERR_IO,
+                             "%s: %s", path, strerror(errno));
+    status = ocv_buffer_append(out, "", 0, err);
+    while (status == OCV_OK) {
+        ssize_t n = read(fd, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            status = fail_errno(err, path, "read");
+        if (n <= 0)
+            break;
+        status = ocv_buffer_append(out, chunk, (size_t)n, err);
+    }
+    close(fd);
+    return status;
+}
+
+static int sync_folder_of(const char *path, struct ocv_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash && slash > path ? strndup(path, (size_t)(slash - path)) : strdup("/");
+    if (!folder)
+        return ocv_error_nomem(err);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int status = fd < 0 || fsync(fd) < 0 ? fail_errno(err, folder, "sync") : OCV_OK;
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    return status;
+}
+
+int setup_make_folders(const char *path, mode_t mode, struct ocv_error *err)
+{
+    char *copy = strdup(path);
+    int status = copy ? OCV_OK : ocv_error_nomem(err);
+    for (size_t i = 1; status == OCV_OK && i <= strlen(path); i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        struct stat st;
+        mode_t its = path[i] ? 0755 : mode;
+        copy[i] = '\0';
+        if (stat(copy, &st) < 0) {
+            if (mkdir(copy, its) < 0 && errno != EEXIST)
+                status = fail_errno(err, copy, "make folder");
+            else if (chmod(copy, its) < 0) /* whatever the umask is */
+                status = fail_errno(err, copy, "make folder");
+            else
+                status = sync_folder_of(copy, err);
+        }
+        copy[i] = path[i];
+    }
+    free(copy);
+    return status;
+}
+
+static bool fill(int fd, const struct setup_content *content, bool restore)
+{
+    const char *at = content->text.data;
+    size_t left = content->text.len;
+    while (left) {
+        ssize_t n = write(fd, at, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        at += n;
+        left -= (size_t)n;
+    }
+    struct stat st;
+    const struct setup_meta *meta = &content->meta;
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, meta->mtime};
+    return fstat(fd, &st) == 0 &&
+           ((st.st_uid == meta->uid && st.st_gid == meta->gid) ||
+            fchown(fd, meta->uid, meta->gid) == 0) &&
+           fchmod(fd, meta->mode) == 0 && (!restore || futimens(fd, times) == 0) && fsync(fd) == 0;
+}
+
+int setup_write_file(const char *path, const struct setup_content *content, bool restore,
+                     struct ocv_error *err)
+{
+    char *temporary = NULL;
+    const char *slash = strrchr(path, '/');
+    int name = slash ? (int)(slash - path) + 1 : 0;
+    if (asprintf(&temporary, "%.*s.ocivariant-XXXXXX", name, path) < 0)
+        return ocv_error_nomem(err);
+    int fd = mkostemp(temporary, O_CLOEXEC), status = OCV_OK;
+    if (fd < 0) {
+        status = fail_errno(err, path, "write");
+    } else {
+        bool done = fill(fd, content, restore);
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        if (!done || rename(temporary, path) < 0) {
+            status = fail_errno(err, path, "write");
+            unlink(temporary);
+        }
+    }
+    free(temporary);
+    return status < 0 ? status : sync_folder_of(path, err);
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------
+ */
+
+bool setup_changes(const struct setup_file *file)
+{
+    const struct setup_meta *a = &file->want.meta, *b = &file->disk.meta;
+    if (!setup_content_equal(&file->want, &file->disk))
+        return true;
+    return file->want.there && (a->mode != b->mode || a->uid != b->uid || a->gid != b->gid);
+}
+
+static bool is_ours(const struct setup_file *file)
+{
+    return !setup_content_equal(&file->want, &file->base);
+}
+
+/* What we write is to be known again. */
+static int remember_written(struct setup_file *file, struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX] = "";
+    int status = ocv_digest_bytes(file->want.text.data, file->want.text.len, digest, err);
+    if (status < 0)
+        return status;
+    size_t at = 0;
+    while (at < file->n_written && strcmp(file->written[at], digest) != 0)
+        at++;
+    if (at == file->n_written && file->n_written < SETUP_WRITTEN_MAX)
+        file->n_written++;
+    else if (at == file->n_written)
+        at = SETUP_WRITTEN_MAX - 1;
+    memmove(file->written + 1, file->written, at * sizeof(*file->written));
+    memcpy(file->written[0], digest, sizeof(digest));
+    return OCV_OK;
+}
+
+static int add_folder(struct setup *setup, const char *path, size_t len, struct ocv_error *err)
+{
+    for (size_t i = 0; i < setup->n_folders; i++)
+        if (strlen(setup->folders[i]) == len && memcmp(setup->folders[i], path, len) == 0)
+            return OCV_OK;
+    if (setup->n_folders == SETUP_FILES_MAX)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "more than %u folders", SETUP_FILES_MAX);
+    char *copy = strndup(path, len);
+    if (!copy)
+        return ocv_error_nomem(err);
+    setup->folders[setup->n_folders++] = copy;
+    return OCV_OK;
+}
+
+/* Folders that are missing for the file, outermost first. */
+static int note_folders(struct setup *setup, const struct setup_file *file, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (const char *at = strchr(file->path + 1, '/'); at && status == OCV_OK;
+         at = strchr(at + 1, '/')) {
+        char *folder = strndup(file->path, (size_t)(at - file->path));
+        if (!folder)
+            return ocv_error_nomem(err);
+        if (!setup_exists(setup, folder, true))
+            status = add_folder(setup, folder, strlen(folder), err);
+        free(folder);
+    }
+    return status;
+}
+
+static int make_folder_of(const char *path, struct ocv_error *err)
+{
+    char *folder = strndup(path, (size_t)(strrchr(path, '/') - path));
+    if (!folder)
+        return ocv_error_nomem(err);
+    int status = *folder ? setup_make_folders(folder, 0755, err) : OCV_OK;
+    free(folder);
+    return status;
+}
+
+static int write_one(struct setup *setup, struct setup_file *file, struct ocv_error *err)
+{
+    char *path = setup_system_path(setup, file->path, err);
+    if (!path)
+        return OCV_ERR_NOMEM;
+    bool back = !is_ours(file);
+    int status = OCV_OK;
+    if (!file->want.there) {
+        status = unlink(path) < 0 && errno != ENOENT ? fail_errno(err, path, "remove")
+                                                     : sync_folder_of(path, err);
+    } else {
+        status = make_folder_of(path, err);
+        if (status == OCV_OK)
+            status = setup_write_file(path, &file->want, back && file->want.meta.mtime.tv_sec, err);
+    }
+    if (status == OCV_OK)
+        printf("%s %s\n",
+               !file->want.there  ? "removed"
+               : back             ? "put back"
+               : file->base.there ? "changed"
+                                  : "wrote",
+               path);
+    free(path);
+    return status;
+}
+
+/* Innermost first; a folder that holds something stays. */
+static void remove_folders(struct setup *setup)
+{
+    for (size_t i = setup->n_folders; i-- > 0;) {
+        char *path = setup_system_path(setup, setup->folders[i], NULL);
+        bool gone = path && (rmdir(path) == 0 || errno == ENOENT);
+        free(path);
+        if (!gone)
+            continue;
+        free(setup->folders[i]);
+        memmove(setup->folders + i, setup->folders + i + 1,
+                (setup->n_folders - i - 1) * sizeof(*setup->folders));
+        setup->n_folders--;
+    }
+}
+
+static int write_files(struct setup *setup, bool ours, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++)
+        if (is_ours(setup->files[i]) == ours && setup_changes(setup->files[i]))
+            status = write_one(setup, setup->files[i], err);
+    return status;
+}
+
+int setup_apply(struct setup *setup, struct ocv_error *err)
+{
+    size_t n = 0;
+    int status = OCV_OK;
+    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++) {
+        struct setup_file *file = setup->files[i];
+        if (!is_ours(file))
+            continue;
+        n++;
+        status = remember_written(file, err);
+        if (status == OCV_OK)
+            status = note_folders(setup, file, err);
+        if (status == OCV_OK && file->base.there)
+            status = setup_save_backup(setup, &file->base, err);
+    }
+    if (status == OCV_OK)
+        status = write_files(setup, false, err);
+    if (status == OCV_OK && n)
+        status = setup_save_state(setup, err);
+    if (status == OCV_OK)
+        status = write_files(setup, true, err);
+    if (status < 0)
+        return status;
+    remove_folders(setup);
+    if (n == 0)
+        return setup_drop_state(setup, err);
+    setup_sweep_backups(setup);
+    return setup_save_state(setup, err);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* JSON documents as objects: daemon.json and the state. */
+#include "document.h"
+
+#include <string.h>
+
+int setup_json_load(const char *source, const char *text, size_t len, json_t **out,
+                    struct ocv_error *err)
+{
+    json_error_t e;
+    if (len > SETUP_FILE_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", source, SETUP_FILE_MAX);
+    /* Go takes a name that stands twice; which of the two counts is not ours to say */
+    json_t *root = json_loadb(text ? text : "", text ? len : 0, JSON_REJECT_DUPLICATES, &e);
+    if (!root)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s:%d: %s", source, e.line, e.text);
+    if (!json_is_object(root)) {
+        json_decref(root);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not a JSON object", source);
+    }
+    *out = root;
+    return OCV_OK;
+}
+
+int setup_json_dump(const json_t *json, size_t flags, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char *text = json_dumps(json, flags);
+    if (!text)
+        return ocv_error_nomem(err);
+    int status = ocv_buffer_append(out, text, strlen(text), err);
+    free(text);
+    return status;
+}

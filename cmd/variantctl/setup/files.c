@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files of the machine, or of another tree under --root, as the plan sees them. Below a root every
+ * link is followed inside it. */
+#include "setup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int fail_errno(struct ocv_error *err, const char *path, const char *what)
+{
+    return ocv_error_set(err, errno == ENOMEM ? OCV_ERR_NOMEM : OCV_ERR_IO, "%s: cannot %s: %s",
+                         path, what, strerror(errno));
+}
+
+char *setup_system_path(const struct setup *setup, const char *path, struct ocv_error *err)
+{
+    char *out = NULL;
+    if (asprintf(&out, "%s%s", setup->root, path) >= 0)
+        return out;
+    ocv_error_nomem(err);
+    return NULL;
+}
+
+/* ---- links ------------------------------------------------------------------------------------
+ */
+
+/* Where an existing path below the root really is; NULL with errno. */
+static char *real_in_root(const struct setup *setup, const char *path)
+{
+    char proc[64], real[PATH_MAX];
+    if (!*setup->root)
+        return realpath(path, NULL);
+    int root = open(setup->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return NULL;
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+    int saved = errno;
+    close(root);
+    errno = saved;
+    if (fd < 0)
+        return NULL;
+    snprintf(proc, sizeof(proc), "/proc/self/fd/%ld", fd);
+    ssize_t n = readlink(proc, real, sizeof(real) - 1);
+    close((int)fd);
+    size_t skip = strlen(setup->root);
+    if (n < 0 || (size_t)n < skip || strncmp(real, setup->root, skip) != 0) {
+        errno = n < 0 ? errno : EXDEV;
+        return NULL;
+    }
+    real[n] = '\0';
+    return strdup(real[skip] ? real + skip : "/");
+}
+
+/* The same for a path whose last parts may be missing. */
+static int resolve(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
+{
+    char *head = strdup(path), *real = NULL;
+    if (!head)
+        return ocv_error_nomem(err);
+    size_t len = strlen(head);
+    for (;;) {
+        real = real_in_root(setup, len ? head : "/");
+        if (real || errno != ENOENT || len == 0)
+            break;
+        char *slash = strrchr(head, '/');
+        len = slash ? (size_t)(slash - head) : 0;
+        head[len] = '\0';
+    }
+    int status = OCV_OK;
+    if (!real)
+        status = fail_errno(err, path, "find");
+    else if (asprintf(out, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + len) < 0)
+        status = ocv_error_nomem(err);
+    free(real);
+    free(head);
+    return status;
+}
+
+bool setup_exists(const struct setup *setup, const char *path, bool folder)
+{
+    struct stat st;
+    char *real = real_in_root(setup, path);
+    char *system = real ? setup_system_path(setup, real, NULL) : NULL;
+    bool there = system && stat(system, &st) == 0 && (!folder || S_ISDIR(st.st_mode));
+    free(real);
+    free(system);
+    return there;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static int read_content(const char *path, int fd, struct setup_content *out, struct ocv_error *err)
+{
+    struct stat st;
+    char chunk[16384];
+    if (fstat(fd, &st) < 0)
+        return fail_errno(err, path, "read");
+    if (!S_ISREG(st.st_mode))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not a regular file", path);
+    out->there = true;
+    out->meta = (struct setup_meta){st.st_mode & 07777, st.st_uid, st.st_gid, st.st_mtim};
+    int status = ocv_buffer_append(&out->text, "", 0, err);
+    while (status == OCV_OK) {
+        ssize_t n = read(fd, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno(err, path, "read");
+        if (n == 0)
+            return OCV_OK;
+        status = ocv_buffer_append(&out->text, chunk, (size_t)n, err);
+    }
+    return status == OCV_ERR_NOMEM ? status : ocv_error_prefix(err, "%s", path);
+}
+
+static int load(const struct setup *setup, struct setup_file *file, struct ocv_error *err)
+{
+    char *path = setup_system_path(setup, file->path, err);
+    if (!path)
+        return OCV_ERR_NOMEM;
+    int status = OCV_OK, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0)
+        status = read_content(path, fd, &file->disk, err);
+    else if (errno == ELOOP) /* links were followed: this one leads nowhere */
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: a link to what is not there", path);
+    else if (errno != ENOENT)
+        status = fail_errno(err, path, "read");
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return status;
+}
+
+static void content_init(struct setup_content *content)
+{
+    *content = (struct setup_content){0};
+    ocv_buffer_init(&content->text, SETUP_FILE_MAX);
+}
+
+void setup_own_free(struct setup_own *own)
+{
+    free(own->table);
+    free(own->key);
+    free(own->value);
+    free(own->previous);
+}
+
+static void file_free(struct setup_file *file)
+{
+    for (size_t i = 0; i < file->n_own; i++)
+        setup_own_free(&file->own[i]);
+    free(file->own);
+    free(file->path);
+    ocv_buffer_free(&file->disk.text);
+    ocv_buffer_free(&file->base.text);
+    ocv_buffer_free(&file->want.text);
+    free(file);
+}
+
+int setup_open(struct setup *setup, const char *path, struct setup_file **out,
+               struct ocv_error *err)
+{
+    char *real = NULL;
+    int status = resolve(setup, path, &real, err);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < setup->n_files; i++)
+        if (strcmp(setup->files[i]->path, real) == 0) {
+            free(real);
+            *out = setup->files[i];
+            return OCV_OK;
+        }
+    struct setup_file *file = setup->n_files < SETUP_FILES_MAX ? calloc(1, sizeof(*file)) : NULL;
+    if (!file) {
+        free(real);
+        return setup->n_files < SETUP_FILES_MAX
+                   ? ocv_error_nomem(err)
+                   : ocv_error_set(err, OCV_ERR_UNSUPPORTED, "more than %u files", SETUP_FILES_MAX);
+    }
+    file->path = real;
+    content_init(&file->disk);
+    content_init(&file->base);
+    content_init(&file->want);
+    status = load(setup, file, err);
+    if (status == OCV_OK)
+        status = setup_content_copy(&file->base, &file->disk, err);
+    if (status == OCV_OK)
+        status = setup_content_copy(&file->want, &file->disk, err);
+    if (status < 0) {
+        file_free(file);
+        return status;
+    }
+    setup->files[setup->n_files++] = file;
+    *out = file;
+    return OCV_OK;
+}
+
+/* ---- contents ---------------------------------------------------------------------------------
+ */
+
+bool setup_content_equal(const struct setup_content *a, const struct setup_content *b)
+{
+    if (a->there != b->there)
+        return false;
+    return !a->there ||
+           (a->text.len == b->text.len &&
+            (a->text.len == 0 || memcmp(a->text.data, b->text.data, a->text.len) == 0));
+}
+
+int setup_content_copy(struct setup_content *to, const struct setup_content *from,
+                       struct ocv_error *err)
+{
+    ocv_buffer_free(&to->text);
+    to->there = from->there;
+    to->meta = from->meta;
+    return ocv_buffer_append(&to->text, from->text.data, from->text.len, err);
+}
+
+int setup_want(struct setup_file *file, const char *text, size_t len, struct ocv_error *err)
+{
+    struct ocv_buffer copy;
+    ocv_buffer_init(&copy, SETUP_FILE_MAX);
+    int status = ocv_buffer_append(&copy, text, len, err);
+    if (status < 0)
+        return status;
+    ocv_buffer_free(&file->want.text);
+    file->want.text = copy;
+    if (!file->want.there)
+        file->want.meta = (struct setup_meta){.mode = 0644, .uid = geteuid(), .gid = getegid()};
+    file->want.there = true;
+    return OCV_OK;
+}
+
+static char *copy_or_null(const char *text, bool *failed)
+{
+    char *copy = text ? strdup(text) : NULL;
+    *failed = *failed || (text && !copy);
+    return copy;
+}
+
+int setup_add_own(struct setup_file *file, enum setup_own_kind kind, const char *table,
+                  const char *key, const char *value, const char *previous, struct ocv_error *err)
+{
+    struct setup_own *grown = realloc(file->own, (file->n_own + 1) * sizeof(*grown));
+    if (!grown)
+        return ocv_error_nomem(err);
+    file->own = grown;
+    bool failed = false;
+    struct setup_own own = {kind, copy_or_null(table, &failed), copy_or_null(key, &failed),
+                            copy_or_null(value, &failed), copy_or_null(previous, &failed)};
+    if (failed) {
+        setup_own_free(&own);
+        return ocv_error_nomem(err);
+    }
+    grown[file->n_own++] = own;
+    return OCV_OK;
+}
+
+/* ---- folders ----------------------------------------------------------------------------------
+ */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void setup_names_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+static int read_names(DIR *dir, char ***names, size_t *n)
+{
+    const struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char **grown = *n < SETUP_FILES_MAX ? realloc(*names, (*n + 1) * sizeof(*grown)) : NULL;
+        if (!grown)
+            return -1;
+        *names = grown;
+        if (!(grown[*n] = strdup(entry->d_name)))
+            return -1;
+        ++*n;
+    }
+    return 0;
+}
+
+int setup_list(const struct setup *setup, const char *path, char ***names, size_t *n,
+               struct ocv_error *err)
+{
+    *names = NULL;
+    *n = 0;
+    char *real = real_in_root(setup, path);
+    if (!real)
+        return errno == ENOENT || errno == ENOTDIR ? OCV_OK : fail_errno(err, path, "list");
+    char *system = setup_system_path(setup, real, err);
+    free(real);
+    if (!system)
+        return OCV_ERR_NOMEM;
+    DIR *dir = opendir(system);
+    free(system);
+    if (!dir)
+        return errno == ENOTDIR ? OCV_OK : fail_errno(err, path, "list");
+    int bad = read_names(dir, names, n);
+    closedir(dir);
+    if (bad) {
+        setup_names_free(*names, *n);
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: cannot hold a list of its files", path);
+    }
+    if (*n)
+        qsort(*names, *n, sizeof(**names), by_name);
+    return OCV_OK;
+}
+
+void setup_free(struct setup *setup)
+{
+    for (size_t i = 0; i < setup->n_files; i++)
+        file_free(setup->files[i]);
+    for (size_t i = 0; i < setup->n_folders; i++)
+        free(setup->folders[i]);
+    for (size_t i = 0; i < setup->n_registries; i++)
+        free(setup->registries[i]);
+    free(setup->root);
+    free(setup->state_dir);
+    free(setup->listen);
+    ocv_buffer_free(&setup->notes);
+}
+
+int setup_note(struct setup *setup, struct ocv_error *err, const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    return ocv_buffer_printf(&setup->notes, err, "%s\n", line);
+}

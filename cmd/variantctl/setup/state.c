@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a set-up did: STATE/ENGINE.json, and each content that it replaced in STATE/ENGINE.d under
+ * its digest. The folder is root's alone: configuration files may hold passwords. */
+#include "document.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SCHEMA "dev.ocivariant.setup/v1"
+#define FOLDER_MODE 0700
+
+static char *state_path(const struct setup *setup, const char *tail, struct ocv_error *err)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s%s", setup->state_dir, setup->engine, tail) >= 0)
+        return path;
+    ocv_error_nomem(err);
+    return NULL;
+}
+
+void setup_state_free(struct setup_state *state)
+{
+    for (size_t i = 0; i < state->n_records; i++) {
+        for (size_t k = 0; k < state->records[i].n_own; k++)
+            setup_own_free(&state->records[i].own[k]);
+        free(state->records[i].own);
+        free(state->records[i].path);
+    }
+    free(state->records);
+    setup_names_free(state->folders, state->n_folders);
+    setup_names_free(state->registries, state->n_registries);
+    free(state->listen);
+    *state = (struct setup_state){0};
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static int broken(struct ocv_error *err)
+{
+    return ocv_error_set(err, OCV_ERR_DATA, "not what a set-up writes");
+}
+
+/* A string member into owned memory; absent or null: NULL. */
+static bool take_string(const json_t *object, const char *key, char **out)
+{
+    const json_t *value = json_object_get(object, key);
+    *out = NULL;
+    if (!value || json_is_null(value))
+        return true;
+    const char *text = json_string_value(value);
+    *out = text ? strdup(text) : NULL;
+    return *out != NULL;
+}
+
+static bool take_strings(const json_t *array, char ***out, size_t *n)
+{
+    size_t count = json_array_size(array);
+    *n = 0;
+    *out = calloc(count + 1, sizeof(**out));
+    for (size_t i = 0; *out && i < count; i++) {
+        const char *text = json_string_value(json_array_get(array, i));
+        if (!text || !((*out)[i] = strdup(text)))
+            return false;
+        ++*n;
+    }
+    return *out != NULL;
+}
+
+static bool take_digest(const json_t *value, char out[OCV_DIGEST_MAX])
+{
+    const char *text = json_string_value(value);
+    if (!text || !ocv_digest_known(text) || strlen(text) >= OCV_DIGEST_MAX)
+        return false;
+    memcpy(out, text, strlen(text) + 1);
+    return true;
+}
+
+static bool read_own(const json_t *array, struct setup_record *record)
+{
+    size_t n = json_array_size(array);
+    record->own = calloc(n + 1, sizeof(*record->own));
+    for (size_t i = 0; record->own && i < n; i++) {
+        const json_t *object = json_array_get(array, i);
+        struct setup_own *own = &record->own[record->n_own++];
+        own->kind = (enum setup_own_kind)json_integer_value(json_object_get(object, "kind"));
+        if (!take_string(object, "table", &own->table) || !take_string(object, "key", &own->key) ||
+            !take_string(object, "value", &own->value) ||
+            !take_string(object, "previous", &own->previous) || !own->key)
+            return false;
+        bool needs_value = own->kind != SETUP_OWN_TOML_HOST;
+        bool needs_table = own->kind == SETUP_OWN_TOML_KEY || own->kind == SETUP_OWN_TOML_TABLE ||
+                           own->kind == SETUP_OWN_TOML_ITEM;
+        if ((needs_value && !own->value) || (needs_table && !own->table))
+            return false;
+    }
+    return record->own != NULL;
+}
+
+static bool read_record(const json_t *object, struct setup_record *record)
+{
+    const json_t *before = json_object_get(object, "before");
+    const json_t *written = json_object_get(object, "written");
+    if (!take_string(object, "path", &record->path) || !record->path || record->path[0] != '/' ||
+        (json_is_string(before) && !take_digest(before, record->before)))
+        return false;
+    record->meta = (struct setup_meta){
+        .mode = (mode_t)json_integer_value(json_object_get(object, "mode")) & 07777,
+        .uid = (uid_t)json_integer_value(json_object_get(object, "uid")),
+        .gid = (gid_t)json_integer_value(json_object_get(object, "gid")),
+        .mtime = {json_integer_value(json_object_get(object, "mtime")),
+                  (long)json_integer_value(json_object_get(object, "mtime_nsec"))}};
+    if (record->meta.mtime.tv_nsec < 0 || record->meta.mtime.tv_nsec > 999999999)
+        return false;
+    for (size_t i = 0; i < json_array_size(written) && i < SETUP_WRITTEN_MAX; i++)
+        if (!take_digest(json_array_get(written, i), record->written[record->n_written++]))
+            return false;
+    return read_own(json_object_get(object, "own"), record);
+}
+
+static int read_state(const json_t *root, struct setup_state *out, struct ocv_error *err)
+{
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    const json_t *files = json_object_get(root, "files");
+    size_t n = json_array_size(files);
+    if (!schema || strcmp(schema, SCHEMA) != 0 || n > SETUP_FILES_MAX ||
+        !take_strings(json_object_get(root, "folders"), &out->folders, &out->n_folders) ||
+        !take_strings(json_object_get(root, "registries"), &out->registries, &out->n_registries) ||
+        !take_string(root, "listen", &out->listen))
+        return broken(err);
+    out->fail_closed = json_is_true(json_object_get(root, "fail_closed"));
+    out->records = calloc(n + 1, sizeof(*out->records));
+    if (!out->records)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        if (!read_record(json_array_get(files, i), &out->records[out->n_records++]))
+            return broken(err);
+    return OCV_OK;
+}
+
+int setup_load_state(const struct setup *setup, struct setup_state *out, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, SETUP_STATE_MAX);
+    json_t *root = NULL;
+    *out = (struct setup_state){0};
+    char *path = state_path(setup, ".json", err);
+    if (!path)
+        return OCV_ERR_NOMEM;
+    int status = setup_read_file(path, &text, err);
+    out->there = status == OCV_OK;
+    if (status == OCV_OK)
+        status = setup_json_load(path, text.data, text.len, &root, err);
+    else if (status == OCV_ERR_NOT_FOUND)
+        status = OCV_OK;
+    if (status == OCV_OK && root && (status = read_state(root, out, err)) < 0)
+        ocv_error_prefix(err, "%s", path);
+    json_decref(root);
+    free(path);
+    if (status < 0)
+        setup_state_free(out);
+    return status;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+static json_t *strings_json(char *const *list, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, json_string(list[i]));
+    return array;
+}
+
+static json_t *own_json(const struct setup_own *own)
+{
+    return json_pack("{s:i, s:s?, s:s?, s:s?, s:s?}", "kind", (int)own->kind, "table", own->table,
+                     "key", own->key, "value", own->value, "previous", own->previous);
+}
+
+static json_t *file_json(const struct setup_file *file)
+{
+    char before[OCV_DIGEST_MAX] = "";
+    if (file->base.there &&
+        ocv_digest_bytes(file->base.text.data, file->base.text.len, before, NULL) < 0)
+        return NULL;
+    json_t *own = json_array(), *written = json_array();
+    for (size_t i = 0; i < file->n_own; i++)
+        json_array_append_new(own, own_json(&file->own[i]));
+    for (size_t i = 0; i < file->n_written; i++)
+        json_array_append_new(written, json_string(file->written[i]));
+    const struct setup_meta *meta = &file->base.meta;
+    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "path", file->path, "before",
+                     *before ? before : NULL, "mode", (json_int_t)meta->mode, "uid",
+                     (json_int_t)meta->uid, "gid", (json_int_t)meta->gid, "mtime",
+                     (json_int_t)meta->mtime.tv_sec, "mtime_nsec", (json_int_t)meta->mtime.tv_nsec,
+                     "written", written, "own", own);
+}
+
+static json_t *state_json(const struct setup *setup)
+{
+    json_t *files = json_array();
+    for (size_t i = 0; i < setup->n_files; i++)
+        if (!setup_content_equal(&setup->files[i]->want, &setup->files[i]->base))
+            json_array_append_new(files, file_json(setup->files[i]));
+    return json_pack("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o}", "schema", SCHEMA, "engine",
+                     setup->engine, "listen", setup->listen, "fail_closed", setup->fail_closed,
+                     "registries", strings_json(setup->registries, setup->n_registries), "folders",
+                     strings_json(setup->folders, setup->n_folders), "files", files);
+}
+
+int setup_save_state(const struct setup *setup, struct ocv_error *err)
+{
+    struct setup_content content = {.there = true, .meta = {.mode = 0600}};
+    ocv_auto_buffer old;
+    ocv_buffer_init(&old, SETUP_STATE_MAX);
+    ocv_buffer_init(&content.text, SETUP_STATE_MAX);
+    setup_auto_json *root = state_json(setup);
+    char *path = root ? state_path(setup, ".json", err) : NULL;
+    int status =
+        root ? setup_json_dump(root, JSON_INDENT(2), &content.text, err) : ocv_error_nomem(err);
+    if (!path)
+        status = OCV_ERR_NOMEM;
+    if (status == OCV_OK)
+        status = setup_make_folders(setup->state_dir, FOLDER_MODE, err);
+    if (status == OCV_OK) {
+        bool same = setup_read_file(path, &old, NULL) == OCV_OK && old.len == content.text.len &&
+                    memcmp(old.data, content.text.data, old.len) == 0;
+        content.meta.uid = geteuid();
+        content.meta.gid = getegid();
+        if (!same)
+            status = setup_write_file(path, &content, false, err);
+    }
+    ocv_buffer_free(&content.text);
+    free(path);
+    return status;
+}
+
+/* ---- backups ----------------------------------------------------------------------------------
+ */
+
+/* STATE/ENGINE.d/HEX; the digest is sha256 of this program's own making or was checked. */
+static char *backup_path(const struct setup *setup, const char *digest, struct ocv_error *err)
+{
+    char tail[OCV_DIGEST_MAX + 8];
+    const char *colon = strchr(digest, ':');
+    snprintf(tail, sizeof(tail), ".d/%s", colon ? colon + 1 : digest);
+    return state_path(setup, tail, err);
+}
+
+int setup_read_backup(const struct setup *setup, const char *digest, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    char *path = backup_path(setup, digest, err);
+    if (!path)
+        return OCV_ERR_NOMEM;
+    int status = setup_read_file(path, out, err);
+    if (status == OCV_OK)
+        status = ocv_digest_check(digest, out->data, out->len, err);
+    if (status < 0)
+        ocv_error_prefix(err, "backup %s", path);
+    free(path);
+    return status;
+}
+
+int setup_save_backup(const struct setup *setup, const struct setup_content *content,
+                      struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX] = "";
+    ocv_auto_buffer old;
+    ocv_buffer_init(&old, SETUP_FILE_MAX);
+    struct setup_content copy = *content;
+    copy.meta = (struct setup_meta){.mode = 0600, .uid = geteuid(), .gid = getegid()};
+    int status = ocv_digest_bytes(content->text.data, content->text.len, digest, err);
+    if (status < 0 || setup_read_backup(setup, digest, &old, NULL) == OCV_OK)
+        return status;
+    char *path = backup_path(setup, digest, err), *folder = state_path(setup, ".d", err);
+    status = path && folder ? setup_make_folders(folder, FOLDER_MODE, err) : OCV_ERR_NOMEM;
+    if (status == OCV_OK)
+        status = setup_write_file(path, &copy, false, err);
+    free(path);
+    free(folder);
+    return status;
+}
+
+static bool needed(const struct setup *setup, const char *hex)
+{
+    for (size_t i = 0; i < setup->n_files; i++) {
+        const struct setup_file *file = setup->files[i];
+        char digest[OCV_DIGEST_MAX] = "";
+        if (!file->base.there || setup_content_equal(&file->base, &file->want))
+            continue;
+        if (ocv_digest_bytes(file->base.text.data, file->base.text.len, digest, NULL) < 0 ||
+            strcmp(strchr(digest, ':') + 1, hex) == 0)
+            return true;
+    }
+    return false;
+}
+
+void setup_sweep_backups(const struct setup *setup)
+{
+    char *path = state_path(setup, ".d", NULL);
+    DIR *dir = path ? opendir(path) : NULL;
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.' && !needed(setup, entry->d_name))
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    if (path)
+        rmdir(path); /* stays while it holds something */
+    free(path);
+}
+
+int setup_drop_state(const struct setup *setup, struct ocv_error *err)
+{
+    char *path = state_path(setup, ".json", err);
+    if (!path)
+        return OCV_ERR_NOMEM;
+    int status = OCV_OK;
+    if (unlink(path) < 0 && errno != ENOENT)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
+    free(path);
+    if (status < 0)
+        return status;
+    setup_sweep_backups(setup);
+    char *folder = strdup(setup->state_dir);
+    if (folder && rmdir(folder) == 0) { /* and the project's own above it, where that is empty */
+        char *slash = strrchr(folder, '/');
+        if (slash && slash > folder) {
+            *slash = '\0';
+            rmdir(folder);
+        }
+    }
+    free(folder);
+    return OCV_OK;
+}

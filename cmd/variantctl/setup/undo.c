@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What an earlier set-up wrote is undone in memory: byte for byte while a file is still what was
+ * written, else by taking out only what is ours. */
+#include "setup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Nothing but blanks, comments and an empty JSON object. */
+static bool says_nothing(const struct ocv_buffer *text)
+{
+    for (size_t i = 0; i < text->len; i++) {
+        char c = text->data[i];
+        if (c == '#')
+            while (i + 1 < text->len && text->data[i + 1] != '\n')
+                i++;
+        else if (!strchr(" \t\r\n{}", c) || c == '\0')
+            return false;
+    }
+    return true;
+}
+
+/* Others changed the file: take our part out of it. */
+static int take_out(struct setup *setup, struct setup_file *file, const struct setup_record *record,
+                    struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = record->n_own; i-- > 0 && status == OCV_OK;)
+        status = setup_own_remove(&record->own[i], file->path, &file->base.text, err);
+    if (status < 0) {
+        if (record->before[0])
+            ocv_error_hint(err, "what the file was before is kept in %s/%s.d/%s", setup->state_dir,
+                           setup->engine, strchr(record->before, ':') + 1);
+        return status;
+    }
+    file->base.meta.mtime.tv_sec = 0; /* what is written now is new */
+    if (!record->before[0] && says_nothing(&file->base.text))
+        file->base.there = false;
+    return setup_note(setup, err,
+                      "note: %s was changed by others since; only what the set-up put there counts "
+                      "as ours",
+                      file->path);
+}
+
+static int put_back(struct setup *setup, struct setup_file *file, const struct setup_record *record,
+                    struct ocv_error *err)
+{
+    struct ocv_buffer backup;
+    file->base.meta = record->meta;
+    file->base.there = record->before[0] != '\0';
+    if (!file->base.there)
+        return OCV_OK;
+    ocv_buffer_init(&backup, SETUP_FILE_MAX);
+    int status = setup_read_backup(setup, record->before, &backup, err);
+    if (status < 0) {
+        ocv_buffer_free(&backup);
+        return status;
+    }
+    ocv_buffer_free(&file->base.text);
+    file->base.text = backup;
+    return OCV_OK;
+}
+
+static int undo_file(struct setup *setup, const struct setup_record *record, struct ocv_error *err)
+{
+    struct setup_file *file;
+    char digest[OCV_DIGEST_MAX] = "";
+    int status = setup_open(setup, record->path, &file, err);
+    if (status < 0 || !file->disk.there)
+        return status; /* gone: nothing of ours is left, and nobody wants it back */
+    status = ocv_digest_bytes(file->disk.text.data, file->disk.text.len, digest, err);
+    bool ours = false;
+    for (size_t i = 0; i < record->n_written; i++)
+        ours = ours || strcmp(record->written[i], digest) == 0;
+    if (status == OCV_OK && ours)
+        status = put_back(setup, file, record, err);
+    else if (status == OCV_OK && strcmp(record->before, digest) != 0)
+        status = take_out(setup, file, record, err);
+    /* contents that led to this same base are still ours in the next state */
+    char base[OCV_DIGEST_MAX] = "";
+    if (status == OCV_OK && file->base.there)
+        status = ocv_digest_bytes(file->base.text.data, file->base.text.len, base, err);
+    if (status == OCV_OK && strcmp(base, record->before) == 0) {
+        memcpy(file->written, record->written, sizeof(file->written));
+        file->n_written = record->n_written;
+    }
+    return status < 0 ? status : setup_content_copy(&file->want, &file->base, err);
+}
+
+int setup_undo(struct setup *setup, struct ocv_error *err)
+{
+    struct setup_state state;
+    int status = setup_load_state(setup, &state, err);
+    setup->installed = status == OCV_OK && state.there;
+    for (size_t i = 0; i < state.n_folders && status == OCV_OK; i++) {
+        if (setup->n_folders == SETUP_FILES_MAX)
+            break;
+        char *copy = strdup(state.folders[i]);
+        if (!copy)
+            status = ocv_error_nomem(err);
+        else
+            setup->folders[setup->n_folders++] = copy;
+    }
+    for (size_t i = 0; i < state.n_records && status == OCV_OK; i++)
+        status = undo_file(setup, &state.records[i], err);
+    setup_state_free(&state);
+    return status;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which version of an engine is installed: what the program itself says. */
+#include "setup.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ANSWER_MAX 4096u         /* bytes of a program's answer */
+#define ANSWER_MILLISECONDS 5000 /* a program that is silent for so long is ended */
+
+extern char **environ;
+
+bool setup_parse_version(const char *text, struct setup_version *out)
+{
+    for (const char *at = text; *at; at++) {
+        bool start = at == text || at[-1] == ' ' || at[-1] == '\t' || at[-1] == '\n' ||
+                     (at[-1] == 'v' && (at - 1 == text || at[-2] == ' '));
+        if (!start || !isdigit((unsigned char)*at))
+            continue;
+        char *end;
+        unsigned long major = strtoul(at, &end, 10);
+        if (*end != '.' || !isdigit((unsigned char)end[1]))
+            continue;
+        unsigned long minor = strtoul(end + 1, &end, 10);
+        if (major > 10000 || minor > 10000)
+            return false;
+        out->major = (unsigned)major;
+        out->minor = (unsigned)minor;
+        out->known = true;
+        size_t n = strcspn(at, " ,\t\r\n");
+        snprintf(out->text, sizeof(out->text), "%.*s", (int)n, at);
+        return true;
+    }
+    return false;
+}
+
+bool setup_version_at_least(const struct setup_version *version, unsigned major, unsigned minor)
+{
+    return version->known &&
+           (version->major > major || (version->major == major && version->minor >= minor));
+}
+
+/* Read until the end, the limit or the time is reached. */
+static void read_answer(int fd, char *out, size_t size)
+{
+    size_t len = 0;
+    struct pollfd poller = {.fd = fd, .events = POLLIN};
+    while (len + 1 < size && poll(&poller, 1, ANSWER_MILLISECONDS) > 0) {
+        ssize_t n = read(fd, out + len, size - len - 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    out[len] = '\0';
+}
+
+bool setup_ask(const char *const *argv, char *out, size_t size)
+{
+    int ends[2];
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+    out[0] = '\0';
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return false;
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return false;
+    }
+    bool ready =
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO) == 0 &&
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0;
+    bool started =
+        ready && posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    int result = 0;
+    if (started) {
+        read_answer(ends[0], out, size);
+        kill(pid, SIGKILL); /* it has said what it had to say, or nothing in time */
+        while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    close(ends[0]);
+    return started && out[0];
+}
+
+void setup_find_version(const struct setup *setup, const char *program, struct setup_version *out)
+{
+    char answer[ANSWER_MAX];
+    const char *argv[] = {program, "--version", NULL};
+    *out = (struct setup_version){0};
+    if (setup->engine_version) {
+        setup_parse_version(setup->engine_version, out);
+        return;
+    }
+    /* a program of another tree may not run here, and this machine's says nothing about it */
+    if (!*setup->root && setup_ask(argv, answer, sizeof(answer)))
+        setup_parse_version(answer, out);
+}
