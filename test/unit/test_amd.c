@@ -410,7 +410,8 @@ START_TEST(targets_of_tables)
     } ids[] = {{0x67df, 80003, false},  {0x73bf, 100300, false}, {0x73f0, 110002, true},
                {0x73ff, 100302, false}, {0x744c, 110000, false}, {0x745e, 110000, true},
                {0x740f, 90010, false},  {0x74a1, 90402, false},  {0x75a3, 90500, false},
-               {0x6758, 0, false},      {0x0000, 0, false},      {0xffff, 0, false}};
+               {0x164e, 100306, true},  {0x9874, 80001, false},  {0x6758, 0, false},
+               {0x0000, 0, false},      {0xffff, 0, false}};
     bool guess;
     for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++)
         ck_assert_uint_eq(ocv_amd_of_ip(cores[i].ip[0], cores[i].ip[1], cores[i].ip[2]),
@@ -465,7 +466,8 @@ START_TEST(xnack)
     } all[] = {{90402, {"off", "on", "off"}},   {90010, {"off", "on", "off"}},
                {90002, {"on", "on", "off"}},    {90012, {"", "on", "off"}},
                {100100, {"off", "off", "off"}}, {100300, {"", "", ""}},
-               {110000, {"", "", ""}}};
+               {110000, {"", "", ""}},          {80001, {"on", "on", "on"}},
+               {120500, {"", "on", "off"}}};
     static const char *const noretry[] = {"-1\n", "0\n", "1\n"};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         for (size_t k = 0; k < 3; k++) {
@@ -478,6 +480,26 @@ START_TEST(xnack)
             ck_assert(!flag_of(ns, "guess"));
             json_decref(ns);
         }
+}
+END_TEST
+
+/* A program has one mode for all its GPUs, and those of RDNA never retry. */
+START_TEST(xnack_of_a_mixed_machine)
+{
+    static const struct {
+        unsigned beside;
+        const char *xnack;
+    } all[] = {{90010, "on"}, {80003, "on"}, {110000, "off"}, {130000, "off"}};
+    write_text("sys/module/amdgpu/parameters/noretry", "0\n");
+    add_node(1, (struct node){.target = 90402, .device = 0x74a1, .location = 0x300});
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        add_node(2, (struct node){.target = all[i].beside, .device = 1, .location = 0x400});
+        json_t *ns = amd();
+        ck_assert_msg(strcmp(values_of(ns, "xnack"), all[i].xnack) == 0, "%u: %s", all[i].beside,
+                      values_of(ns, "xnack"));
+        ck_assert_str_eq(values_of(nth_device(ns, 0), "xnack"), all[i].xnack);
+        json_decref(ns);
+    }
 }
 END_TEST
 
@@ -828,6 +850,7 @@ static void add_details(TCase *c)
     tcase_add_test(c, targets_of_tables);
     tcase_add_test(c, names_of_targets);
     tcase_add_test(c, xnack);
+    tcase_add_test(c, xnack_of_a_mixed_machine);
     tcase_add_test(c, xnack_without_the_parameter_is_a_guess);
     tcase_add_test(c, sramecc);
     tcase_add_test(c, broken_nodes_cost_themselves);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define CAPABILITY_SRAMECC (1u << 26) /* HSA_CAP_SRAM_EDCSUPPORTED, uapi/linux/kfd_sysfs.h */
+#define FIRST_WITH_RETRY 90000u       /* gfx900 */
 #define FORCED_MAX 64u                /* targets in the environment variable */
 
 struct run {
@@ -17,6 +18,7 @@ struct run {
     struct ocv_error *err;
     char noretry;      /* amdgpu's parameter: '0', '1', or '-' for the driver's own choice */
     bool assumed;      /* it could not be read */
+    const char *xnack; /* mode of a program's GPUs, or NULL */
     const char *force; /* targets from the environment, or NULL */
 };
 
@@ -26,18 +28,24 @@ enum value { EXACT, GENERIC, XNACK, SRAMECC, N_VALUES };
 
 static const char *const feature_of[N_VALUES] = {"gfx_arch", "gfx_arch", "xnack", "sramecc"};
 
-/* "on", "off", or NULL where it cannot be told or code cannot depend on it. */
-static const char *xnack_of(const struct run *run, unsigned traits)
+/* What a program that asks for nothing gets. It is one mode for all GPUs of the process: off as
+ * soon as one of them cannot retry (Linux, kfd_process_xnack_mode, which asks nobody before gfx9).
+ * NULL where it cannot be told. */
+static const char *xnack_mode(const struct run *run)
 {
-    if (!(traits & OCV_AMD_XNACK))
-        return NULL;
-    if ((traits & OCV_AMD_NO_RETRY) || run->noretry == '1')
-        return "off";
-    if (run->noretry == '0')
-        return "on";
-    if (traits & OCV_AMD_UNSETTLED)
-        return NULL;
-    return traits & OCV_AMD_RETRY ? "on" : "off";
+    bool unsettled = false;
+    for (size_t i = 0; i < run->m->usable; i++) {
+        unsigned target = run->m->gpus[i].target, traits = ocv_amd_traits(target);
+        if (target < FIRST_WITH_RETRY)
+            continue;
+        if (!(traits & OCV_AMD_XNACK) || (traits & OCV_AMD_NO_RETRY) || run->noretry == '1')
+            return "off";
+        if (run->noretry != '0' && (traits & OCV_AMD_UNSETTLED))
+            unsettled = true;
+        else if (run->noretry != '0' && !(traits & OCV_AMD_RETRY))
+            return "off";
+    }
+    return unsettled ? NULL : "on";
 }
 
 static const char *value_of(const struct run *run, const struct ocv_amd_gpu *gpu, enum value kind)
@@ -48,7 +56,7 @@ static const char *value_of(const struct run *run, const struct ocv_amd_gpu *gpu
     if (kind == GENERIC)
         return ocv_amd_generic(gpu->target);
     if (kind == XNACK)
-        return xnack_of(run, traits);
+        return traits & OCV_AMD_XNACK ? run->xnack : NULL;
     if (!gpu->node || !(traits & OCV_AMD_SRAMECC))
         return NULL;
     return gpu->node->capability & CAPABILITY_SRAMECC ? "on" : "off";
@@ -229,12 +237,13 @@ static int forced_rocm(const struct run *run, struct ocv_rocm_version *version)
     return OCV_OK;
 }
 
-static void read_noretry(struct run *run)
+static void read_xnack(struct run *run)
 {
     char line[16];
     run->assumed = !ocv_sysroot_line(run->host->root, "sys/module/amdgpu/parameters/noretry", line,
                                      sizeof(line));
     run->noretry = run->assumed ? '-' : line[0];
+    run->xnack = xnack_mode(run);
 }
 
 static int fill(struct run *run)
@@ -268,7 +277,7 @@ static int probe(const struct ocv_probe_host *machine, struct ocv_result *result
         run.force = NULL;
     if (m.n || m.kfd.hidden || m.kfd.broken || run.force) {
         result->source = run.force ? "environment" : m.kfd.n ? "kfd" : "sysfs";
-        read_noretry(&run);
+        read_xnack(&run);
         ocv_gpu_driver_version(host, "amdgpu", result->driver, sizeof(result->driver));
         judge(&run);
         status = fill(&run);
