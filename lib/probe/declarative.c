@@ -193,6 +193,44 @@ static int fill_devices(const struct filler *f, const struct ocv_declared_list *
 
 /* ---------------------------------------------------------------------------------------------- */
 
+/* True if the kernel has one of the drivers that the file names, whatever it is bound to. */
+static const char *loaded_driver(const struct filler *f)
+{
+    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
+    const struct ocv_yaml *d = drivers && !drivers->text ? drivers->first : drivers;
+    for (; d; d = drivers->text ? NULL : d->next) {
+        static const char *const buses[] = {"pci", "platform"};
+        for (size_t i = 0; i < 2; i++) {
+            char path[128];
+            snprintf(path, sizeof(path), "sys/bus/%s/drivers/%s", buses[i], d->text);
+            if (ocv_sysroot_folder(f->host->root, path))
+                return d->text;
+        }
+    }
+    return NULL;
+}
+
+/* Why a device serves nothing. */
+static void reason(const struct filler *f, const struct ocv_declared *device, char *out,
+                   size_t size)
+{
+    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
+    const char *driver = !drivers ? "*" : drivers->text ? drivers->text : drivers->first->text;
+    const char *loaded = loaded_driver(f);
+    if (device->driven)
+        snprintf(out, size, "recognised, but its generation is not known to this version");
+    else if (device->pci && device->pci->driver[0])
+        snprintf(out, size, "bound to driver '%s', which serves no builds here",
+                 device->pci->driver);
+    else if (loaded)
+        snprintf(out, size,
+                 "driver '%.48s' is loaded but did not take it; the kernel's log says why", loaded);
+    else if (strcmp(driver, "*") != 0)
+        snprintf(out, size, "driver '%.48s' is not loaded", driver);
+    else
+        snprintf(out, size, "no driver is loaded");
+}
+
 /* What an operator has to know of the first device that serves nothing. */
 static void note(const struct filler *f, const struct ocv_declared_list *devices)
 {
@@ -203,26 +241,13 @@ static void note(const struct filler *f, const struct ocv_declared_list *devices
             first = &devices->items[i];
     if (!first)
         return;
-    char more[48] = "";
+    char more[48] = "", why[128];
     const char *name = name_of(first) ? name_of(first) : f->declaration->ns;
-    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
-    const char *driver = !drivers ? "" : drivers->text ? drivers->text : drivers->first->text;
     if (n > 1)
         snprintf(more, sizeof(more), " (and %zu more)", n - 1);
-    char *out = f->result->note;
-    size_t size = sizeof(f->result->note);
-    if (first->driven)
-        snprintf(out, size,
-                 "%s %.48s%s: recognised, but its generation is not known to this version",
-                 first->id, name, more);
-    else if (first->pci && first->pci->driver[0])
-        snprintf(out, size, "%s %.48s%s: bound to driver '%s', which serves no builds here",
-                 first->id, name, more, first->pci->driver);
-    else if (*driver && strcmp(driver, "*") != 0)
-        snprintf(out, size, "%s %.48s%s: driver '%.48s' is not loaded", first->id, name, more,
-                 driver);
-    else
-        snprintf(out, size, "%s %.48s%s: no driver is loaded", first->id, name, more);
+    reason(f, first, why, sizeof(why));
+    snprintf(f->result->note, sizeof(f->result->note), "%s %.48s%s: %s", first->id, name, more,
+             why);
     f->result->status = OCV_RESULT_PARTIAL;
 }
 

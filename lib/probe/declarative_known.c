@@ -5,10 +5,8 @@
  * are tested; whatever an administrator adds or changes is parsed and checked like any other. */
 #include "providers.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const struct ocv_known_file *ocv_known_file(const char *text, size_t len)
 {
@@ -30,21 +28,13 @@ static bool has_vendor(const struct ocv_probe_host *host, const char *vendors)
     return false;
 }
 
-static bool has_folder(const struct ocv_probe_host *host, const char *path)
-{
-    int fd = ocv_sysroot_openat(host->root, path, O_PATH | O_DIRECTORY);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
 static bool has_class(const struct ocv_probe_host *host, const char *classes)
 {
     for (const char *at = classes; *at;) {
         char path[96];
         int len = (int)strcspn(at, " ");
         snprintf(path, sizeof(path), "sys/class/%.*s", len, at);
-        if (has_folder(host, path))
+        if (ocv_sysroot_folder(host->root, path))
             return true;
         at += len + (at[len] == ' ');
     }
@@ -54,8 +44,8 @@ static bool has_class(const struct ocv_probe_host *host, const char *classes)
 /* A running kernel with a device tree shows it; a recording may have no more than the devices. */
 static bool has_devicetree(const struct ocv_probe_host *host)
 {
-    return has_folder(host, "sys/bus/platform/devices") &&
-           (!host->live || has_folder(host, "sys/firmware/devicetree/base"));
+    return ocv_sysroot_folder(host->root, "sys/bus/platform/devices") &&
+           (!host->live || ocv_sysroot_folder(host->root, "sys/firmware/devicetree/base"));
 }
 
 bool ocv_known_file_concerns(const struct ocv_known_file *known, const struct ocv_probe_host *host)

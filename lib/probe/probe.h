@@ -34,6 +34,9 @@ int ocv_sysroot_read(int root, const char *path, struct ocv_buffer *out,
  *  or it is not printable ASCII. */
 bool ocv_sysroot_line(int root, const char *path, char *out, size_t size);
 
+/** True if there is such a folder. */
+bool ocv_sysroot_folder(int root, const char *path);
+
 /* ---- CPUID (cpuid.c) ------------------------------------------------------------------------- */
 
 #define OCV_CPUID_FILE_MAX (1024u * 1024) /**< bytes of a --cpuid file */

@@ -245,3 +245,11 @@ bool ocv_sysroot_line(int root, const char *path, char *out, size_t size)
     out[len] = '\0';
     return true;
 }
+
+bool ocv_sysroot_folder(int root, const char *path)
+{
+    int fd = ocv_sysroot_openat(root, path, O_PATH | O_DIRECTORY);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
