@@ -320,6 +320,39 @@ START_TEST(recorded_pci)
 }
 END_TEST
 
+/* The GPUs that the recordings are known to have, and what can be said without a driver's version.
+ */
+START_TEST(recorded_gpus)
+{
+    static const struct {
+        const char *name, *sm;
+        size_t n;
+    } known[] = {{"ghw-linux-amd64-accel-nvidia", "60_real", 1}, /* bound to the driver */
+                 {"hwloc-power9-nvidia-numa", "", 6},            /* only procfs names them */
+                 {"hwloc-dgx-gb10", NULL, 0}};                   /* no bus, and no Tegra */
+    char path[512];
+    snprintf(path, sizeof(path), "%s/pci", fixtures_dir());
+    if (access(path, R_OK) != 0) {
+        printf("skipped: no %s\n", path);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        restore(known[i].name);
+        snprintf(path, sizeof(path), "%s/%s", root, known[i].name);
+        json_t *ns = nvidia_of(path);
+        ck_assert_msg((ns != NULL) == (known[i].sm != NULL), "%s", known[i].name);
+        if (!ns)
+            continue;
+        ck_assert_uint_eq(json_array_size(json_object_get(ns, "devices")), known[i].n);
+        ck_assert_str_eq(nth(values(ns, "sm_arch"), 0), known[i].sm);
+        ck_assert_str_eq(text_of(ns, "status"), "partial");
+        ck_assert_str_eq(text_of(ns, "error"),
+                         "the driver's version is not shown: the CUDA version is unknown");
+        json_decref(ns);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("nvidia");
@@ -334,6 +367,7 @@ int main(void)
     tcase_add_test(c, published_lists);
     tcase_add_test(c, overrides);
     tcase_add_test(c, recorded_pci);
+    tcase_add_test(c, recorded_gpus);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -67,7 +67,7 @@ struct ocv_nvidia_machine {
     char taken_by[32];
     char taken_id[24];
     const char *source; /**< "sysfs", "device-tree", "nvml", "libcuda" */
-    char trouble[160];  /**< what NVIDIA's libraries could not tell, in an operator's words */
+    char trouble[240];  /**< what NVIDIA's libraries could not tell, in an operator's words */
 };
 
 /** Look at files. OCV_ERR_NOMEM only. */

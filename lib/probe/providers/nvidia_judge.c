@@ -107,24 +107,30 @@ static void judge_driver(const struct ocv_nvidia_machine *m, struct ocv_result *
                 m->cuda.minor, OCV_NVIDIA_CUDA_MAX, OCV_NVIDIA_MINOR_MAX);
 }
 
+/* A GPU without an address is called gpu0; "GPU 0" reads better. */
+static const char *short_id(const struct ocv_nvidia_gpu *gpu)
+{
+    return strncmp(gpu->id, "gpu", 3) == 0 ? gpu->id + 3 : gpu->id;
+}
+
 static void judge_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
                       struct ocv_result *result)
 {
     if (gpu->sm == 0 && gpu->pci)
-        partial(result, "GPU %s is of an unknown kind (PCI id 10de:%04x)", gpu->id,
+        partial(result, "GPU %s is of an unknown kind (PCI id 10de:%04x)", short_id(gpu),
                 gpu->pci->device);
     else if (gpu->sm == 0)
-        partial(result, "the kind of GPU %s is not shown", gpu->id);
+        partial(result, "the kind of GPU %s is not shown", short_id(gpu));
     else if (gpu->sm < OCV_NVIDIA_SM_MIN)
         partial(result, "GPU %s has compute capability %u.%u; programs need %u.%u or newer",
-                gpu->id, gpu->sm / 10, gpu->sm % 10, OCV_NVIDIA_SM_MIN / 10,
+                short_id(gpu), gpu->sm / 10, gpu->sm % 10, OCV_NVIDIA_SM_MIN / 10,
                 OCV_NVIDIA_SM_MIN % 10);
     else if (!ocv_nvidia_gpu_usable(m, gpu))
         partial(result, "driver %s runs no GPU as old as %s (compute capability %u.%u)", m->driver,
-                gpu->id, gpu->sm / 10, gpu->sm % 10);
+                short_id(gpu), gpu->sm / 10, gpu->sm % 10);
     else if (gpu->mig == 1 && gpu->mig_instances == 0)
         partial(result, "GPU %s is in MIG mode without an instance: programs see no GPU there",
-                gpu->id);
+                short_id(gpu));
 }
 
 void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *result)

@@ -63,10 +63,13 @@ static void correct_versions(struct ocv_nvidia_machine *m, const struct ocv_nvml
 
 static void tell_mismatch(struct ocv_nvidia_machine *m)
 {
+    char version[sizeof(m->driver) + 4] = "";
+    if (m->driver[0])
+        snprintf(version, sizeof(version), ", %s,", m->driver);
     snprintf(m->trouble, sizeof(m->trouble),
-             "the driver was upgraded and the old one%s%s is still loaded: reboot (NVML: "
+             "the driver was upgraded and the old one%s is still loaded: reboot (NVML: "
              "driver/library version mismatch)",
-             m->driver[0] ? ", " : "", m->driver[0] ? m->driver : "");
+             version);
 }
 
 static void tell_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_failure *failure)
