@@ -26,3 +26,36 @@ load harness
     OCV_DATADIR=$BATS_TEST_TMPDIR run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree" --format table
     [[ $output != *atom_max* ]]
 }
+
+@test "the example of the README is what it says" {
+    local card=$BATS_TEST_TMPDIR/tree/sys/bus/pci/devices/0000:3b:00.0
+    sed -n '/^```yaml$/,/^```$/p' "$OCV_TOP/plugins/providers/README.md" | grep -v '^```' >"$BATS_TEST_TMPDIR/mychip.yaml"
+    mkdir -p "$card" "$BATS_TEST_TMPDIR/tree/sys/module/mychip" "$BATS_TEST_TMPDIR/tree/sys/class/accel/accel0"
+    echo 0x1234 >"$card/vendor"
+    echo 0x0003 >"$card/device"
+    echo 0x120000 >"$card/class"
+    echo 65536 >"$card/mem_total"
+    ln -s ../../drivers/mychip "$card/driver"
+    echo 1.4.2 >"$BATS_TEST_TMPDIR/tree/sys/module/mychip/version"
+    ln -s ../../../bus/pci/devices/0000:3b:00.0 "$BATS_TEST_TMPDIR/tree/sys/class/accel/accel0/device"
+    echo 7.1 >"$BATS_TEST_TMPDIR/tree/sys/class/accel/accel0/fw_version"
+    "$VARIANTCTL" probe --check "$BATS_TEST_TMPDIR/mychip.yaml" --sysroot "$BATS_TEST_TMPDIR/tree" --format json >"$BATS_TEST_TMPDIR/profile.json"
+    run -0 jq -r '.namespaces[0] | [.status, .driver, .features[0].values[], .devices[0].id, .devices[0].name,
+        .devices[0].attributes.memory, .devices[0].attributes.firmware_version] | join("|")' "$BATS_TEST_TMPDIR/profile.json"
+    [ "$output" = "ok|1.4.2|two|one|0000:3b:00.0|MyChip Two|68719476736|7.1" ]
+}
+
+@test "--check says what a vendor has to know: no device here, its driver missing" {
+    local card=$BATS_TEST_TMPDIR/tree/sys/bus/pci/devices/0000:3b:00.0
+    mkdir -p "$card"
+    run -0 "$VARIANTCTL" probe --check "$OCV_TOP/plugins/providers/furiosa.yaml" --sysroot "$BATS_TEST_TMPDIR/tree" --format json
+    [[ $output == *'"status": "absent"'* ]]
+    echo 0x1ed2 >"$card/vendor"
+    echo 0x0001 >"$card/device"
+    echo 0x120000 >"$card/class"
+    run -0 "$VARIANTCTL" probe --check "$OCV_TOP/plugins/providers/qualcomm.yaml" --sysroot "$BATS_TEST_TMPDIR/tree" --format json
+    [[ $output == *'"status": "absent"'* ]]
+    sed '/^schema/a drivers: [rngd]' "$OCV_TOP/plugins/providers/furiosa.yaml" >"$BATS_TEST_TMPDIR/own.yaml"
+    run -0 "$VARIANTCTL" probe --check "$BATS_TEST_TMPDIR/own.yaml" --sysroot "$BATS_TEST_TMPDIR/tree" --format json
+    [[ $output == *"0000:3b:00.0 RNGD: driver 'rngd' is not loaded"* ]]
+}
