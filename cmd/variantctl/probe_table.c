@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define FLAGS_MIN 3    /* that stand together */
-#define VALUES_SHOWN 6 /* of a list; the last one is shown as well */
+#define VALUES_FULL 8  /* a list of so many is told in full */
+#define VALUES_SHOWN 4 /* of a longer one, and the last one */
 
 /* ---- features ---------------------------------------------------------------------------------
  */
@@ -30,7 +31,7 @@ static void put_values(struct table *table, const json_t *values)
 {
     size_t n = json_array_size(values), shown = n;
     char count[48];
-    if (!table->options->all && n > VALUES_SHOWN + 2)
+    if (!table->options->all && n > VALUES_FULL)
         shown = VALUES_SHOWN;
     for (size_t i = 0; i < shown; i++)
         table_word(table, json_string_value(json_array_get(values, i)));
@@ -113,7 +114,9 @@ static void put_attributes(struct table *table, bool *first, const json_t *devic
     json_object_foreach((json_t *)(uintptr_t)json_object_get(device, "attributes"), key, value)
     {
         const char *text = json_string_value(value);
-        if (!text || strcmp(key, "driver") == 0) /* the kernel's own word is better */
+        bool told = *text_of(device, "pci_id") && /* with the PCI id, from the kernel */
+                    (strcmp(key, "driver") == 0 || strcmp(key, "kernel_driver") == 0);
+        if (!text || told)
             continue;
         if (strcmp(key, "memory") == 0)
             text = memory_text(text, size, sizeof(size));

@@ -95,7 +95,7 @@ golden()
 @test "long lists are shortened, and shown in full with -v" {
     printf 'processor : 0\nBogoMIPS : 50\nFeatures : fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 sm4 asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm ssbs sb paca pacg dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm svebf16 i8mm bf16 dgh rng bti ecv wfxt\nCPU implementer : 0x41\nCPU architecture: 8\nCPU variant : 0x0\nCPU part : 0xd4f\nCPU revision : 0\n' >"$tree/proc/cpuinfo"
     run -0 table
-    [[ $output == *"version: 9.2a 9.1a 9.0a 8.7a 8.6a 8.5a ... 8a (11 in all)"* ]]
+    [[ $output == *"version: 9.2a 9.1a 9.0a 8.7a ... 8a (11 in all)"* ]]
     run -0 table -v
     [[ $output == *"version: 9.2a 9.1a 9.0a 8.7a 8.6a 8.5a 8.4a 8.3a 8.2a 8.1a 8a"* ]]
 }
