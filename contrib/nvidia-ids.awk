@@ -46,7 +46,7 @@ END {
     print "#include <stdint.h>"
     print ""
     print "/* clang-format off */"
-    print "static const struct {"
+    print "static const struct ocv_nvidia_id {"
     print "    uint16_t id;"
     print "    uint8_t sm;"
     print "} ocv_nvidia_ids[] = {"

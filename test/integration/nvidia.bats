@@ -58,6 +58,7 @@ gpu_case()
 CASE
 }
 
+# shellcheck disable=SC2016 # the variables are jq's
 # true if what is expected of a case ($c) is what the namespace ($ns) says
 COMPARE='
 def values(f): ([.features[]? | select(.name == f)][0].values) // [];

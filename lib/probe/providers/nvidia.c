@@ -71,7 +71,7 @@ static int add_attributes(const struct ocv_nvidia_gpu *gpu, json_t *device, stru
     const char *const attributes[][2] = {
         {"compute_capability", capability},
         {"memory", memory},
-        {"kernel_driver", gpu->pci ? gpu->pci->driver : ""},
+        {"driver", gpu->pci ? gpu->pci->driver : ""},
         {"mig", gpu->mig == 1 ? "enabled" : ""},
         {"mig_instances", instances},
         {"mig_uuids", gpu->mig_uuids},

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* clang-format off */
-static const struct {
+static const struct ocv_nvidia_id {
     uint16_t id;
     uint8_t sm;
 } ocv_nvidia_ids[] = {

@@ -37,17 +37,19 @@ static const struct {
 
 static int compare_ids(const void *key, const void *entry)
 {
-    const uint16_t *id = key, *known = entry; /* an entry begins with its id */
-    return (*id > *known) - (*id < *known);
+    const struct ocv_nvidia_id *wanted = key, *known = entry;
+    return (wanted->id > known->id) - (wanted->id < known->id);
 }
 
 unsigned ocv_nvidia_sm(uint16_t device, bool *guess)
 {
-    const size_t size = sizeof(*ocv_nvidia_ids), n = sizeof(ocv_nvidia_ids) / size;
-    const char *found = bsearch(&device, ocv_nvidia_ids, n, size, compare_ids);
+    const struct ocv_nvidia_id wanted = {.id = device};
+    const struct ocv_nvidia_id *found =
+        bsearch(&wanted, ocv_nvidia_ids, sizeof(ocv_nvidia_ids) / sizeof(*ocv_nvidia_ids),
+                sizeof(*ocv_nvidia_ids), compare_ids);
     *guess = !found;
     if (found)
-        return ocv_nvidia_ids[(size_t)(found - (const char *)ocv_nvidia_ids) / size].sm;
+        return found->sm;
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++)
         if (device >= blocks[i].first && device <= blocks[i].last)
             return blocks[i].sm;
