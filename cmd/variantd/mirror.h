@@ -15,6 +15,9 @@ struct mirror;
 /** `settings`, `node` and `metrics` are borrowed and outlive the mirror. */
 int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,
                struct mirror **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Wake every request that waits, answered 504, and let none wait any more: libmicrohttpd may not
+ * be stopped while a connection is suspended. Any thread. */
+void mirror_stop(struct mirror *mirror);
 /** No request may be running. */
 void mirror_free(struct mirror *mirror);
 /** libmicrohttpd's access handler and completion handler; `cls` is the mirror. Never block. */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From the bytes at a name to what this node gets. */
+#include "mirror_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool variants_of_images(const struct mirror *mirror, const struct ocv_reference *reference)
+{
+    /* annotations stand in indexes only; the rules of section 2 (2) would say more here */
+    (void)mirror;
+    (void)reference;
+    return false;
+}
+
+int variants_find(const struct mirror *mirror, const struct ocv_reference *reference,
+                  const struct document *document, struct ocv_index **index, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) found = NULL;
+    enum ocv_document_kind kind;
+    (void)mirror;
+    (void)reference;
+    *index = NULL;
+    if (!document)
+        return OCV_OK;
+    const struct ocv_buffer *body = &document->body;
+    const char *type = document->descriptor.media_type;
+    int status = ocv_document_kind(body->data, body->len, *type ? type : NULL, &kind, err);
+    if (status < 0 || kind != OCV_DOCUMENT_INDEX)
+        return status;
+    status = ocv_index_parse(body->data, body->len, *type ? type : NULL, &found, err);
+    if (status == OCV_OK && ocv_index_has_variants(found)) {
+        *index = found;
+        found = NULL;
+    }
+    return status;
+}
+
+static void free_choice(struct item *item)
+{
+    free(item);
+}
+
+static void take(struct choice *choice, const struct ocv_entry *entry)
+{
+    choice->outcome = OUTCOME_VARIANT;
+    choice->child.size = entry->size;
+    snprintf(choice->child.media_type, sizeof(choice->child.media_type), "%s", entry->media_type);
+    snprintf(choice->child.digest, sizeof(choice->child.digest), "%s", entry->digest);
+    snprintf(choice->label, sizeof(choice->label), "%s", entry->label ? entry->label : "");
+}
+
+static int decide(struct choice *choice, const struct mirror *mirror, const struct ocv_index *index,
+                  const struct snapshot *snapshot, struct ocv_error *err)
+{
+    struct ocv_resolve_options options = {.config = mirror->settings->config};
+    ocv_auto(ocv_decision) decision = NULL;
+    int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
+    if (status < 0)
+        return status;
+    const struct ocv_entry *entry = ocv_decision_selected(decision);
+    if (entry)
+        take(choice, entry);
+    else
+        choice->outcome = OUTCOME_NO_FIT;
+    return OCV_OK;
+}
+
+struct choice *choice_make(const struct mirror *mirror, const struct ocv_reference *reference,
+                           const struct document *document, const struct snapshot *snapshot)
+{
+    struct ocv_error err = {0};
+    ocv_auto(ocv_index) index = NULL;
+    struct choice *choice = calloc(1, sizeof(*choice));
+    if (!choice)
+        return NULL;
+    item_init(&choice->item, free_choice);
+    choice->outcome = OUTCOME_ORDINARY;
+    int status = variants_find(mirror, reference, document, &index, &err);
+    if (status == OCV_OK && index)
+        status = decide(choice, mirror, index, snapshot, &err);
+    if (status == OCV_ERR_NOMEM) {
+        item_put(choice);
+        return NULL;
+    }
+    if (status < 0) {
+        choice->outcome = OUTCOME_UPSTREAM;
+        snprintf(choice->message, sizeof(choice->message), "%.250s", err.message);
+        log_line(LOG_LEVEL_WARNING, "%s: %s", reference->name, err.message);
+    }
+    return choice;
+}
