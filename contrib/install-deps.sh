@@ -39,6 +39,7 @@ bats bats
 umockdev umockdev-run
 jq jq
 curl curl
+strace strace
 openssl openssl
 ca-certificates update-ca-certificates
 util-linux setpriv

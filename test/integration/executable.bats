@@ -242,6 +242,20 @@ AROUND
     [ "$(namespace args .driver)" = "--sysroot root " ]
 }
 
+@test "the program that the documentation shows works" {
+    require jq
+    rm "$PROVIDERS/good"
+    awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$OCV_TOP/plugins/providers/README.md" \
+        >"$PROVIDERS/mychip"
+    chmod 755 "$PROVIDERS/mychip"
+    mkdir -p "$BATS_TEST_TMPDIR/root/dev"
+    run -0 --separate-stderr "$VARIANTCTL" probe --format json --sysroot "$BATS_TEST_TMPDIR/root"
+    [ "$(namespace mychip .status)" = absent ]
+    touch "$BATS_TEST_TMPDIR/root/dev/mychip0"
+    run -0 --separate-stderr "$VARIANTCTL" probe --format json --sysroot "$BATS_TEST_TMPDIR/root"
+    [ "$(namespace mychip '"\(.status) \(.devices[0].features[0].values[0])"')" = "ok two" ]
+}
+
 @test "a vendor's library path reaches the programs" {
     require jq
     provider path <<<'echo "{\"namespace\": \"path\", \"driver\": \"${LD_LIBRARY_PATH-none}\"}"'
