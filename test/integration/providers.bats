@@ -29,6 +29,7 @@ load harness
 
 @test "the example of the README is what it says" {
     local card=$BATS_TEST_TMPDIR/tree/sys/bus/pci/devices/0000:3b:00.0
+    # shellcheck disable=SC2016 # Markdown's quotes
     sed -n '/^```yaml$/,/^```$/p' "$OCV_TOP/plugins/providers/README.md" | grep -v '^```' >"$BATS_TEST_TMPDIR/mychip.yaml"
     mkdir -p "$card" "$BATS_TEST_TMPDIR/tree/sys/module/mychip" "$BATS_TEST_TMPDIR/tree/sys/class/accel/accel0"
     echo 0x1234 >"$card/vendor"
