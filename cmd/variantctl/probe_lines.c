@@ -6,12 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
-void table_put(struct table *table, const char *text)
+static void append(struct table *table, const char *text, size_t len)
 {
     if (table->status == OCV_OK)
-        table->status = ocv_buffer_append(table->out, text, strlen(text), table->err);
-    for (const char *c = text; *c; c++)
-        table->column += ((unsigned char)*c & 0xc0) != 0x80; /* a character of UTF-8 */
+        table->status = ocv_buffer_append(table->out, text, len, table->err);
+}
+
+/* Names and reasons come from providers and vendors' libraries: no control character of theirs, of
+ * C0 or of C1 in UTF-8, reaches the terminal. */
+void table_put(struct table *table, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        bool control = *c < 0x20 || *c == 0x7f;
+        if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) {
+            control = true;
+            c++;
+        }
+        append(table, control ? "?" : (const char *)c, 1);
+        table->column += control || (*c & 0xc0) != 0x80; /* a character of UTF-8 */
+    }
 }
 
 void table_heading(struct table *table, const char *text, size_t indent)
@@ -25,7 +38,7 @@ void table_heading(struct table *table, const char *text, size_t indent)
 
 void table_end(struct table *table)
 {
-    table_put(table, "\n");
+    append(table, "\n", 1);
     table->column = 0;
 }
 

@@ -40,7 +40,7 @@ static void put_values(struct table *table, const json_t *values)
     table_word(table, "...");
     table_word(table, json_string_value(json_array_get(values, n - 1)));
     snprintf(count, sizeof(count), "(%zu in all)", n);
-    table_words(table, count);
+    table_word(table, count);
 }
 
 static void put_flags(struct table *table, const json_t *features, size_t indent)

@@ -67,6 +67,30 @@ golden()
     [[ $output != *$'\e'* ]]
 }
 
+@test "the table keeps to the width of the terminal" {
+    command -v script >/dev/null || skip "no script"
+    printf 'vendor_id : IBM/S390\nfeatures : esan3 zarch vx\n' >"$tree/proc/cpuinfo"
+    device 0000:d9:00.0 1e0e 0099 120000 testnpu
+    for columns in 50 120; do
+        script -qec "stty cols $columns; '$VARIANTCTL' probe --sysroot '$tree'" /dev/null </dev/null |
+            tr -d '\r' >"$BATS_TEST_TMPDIR/table"
+        [ "$(awk -v n=$columns 'length > n' "$BATS_TEST_TMPDIR/table")" = "" ]
+        grep -q "^testnpu  *needs attention" "$BATS_TEST_TMPDIR/table"
+        run ! grep -q $'\e' "$BATS_TEST_TMPDIR/table"
+    done
+    # what is broken at 50 columns stands on one line at 120
+    grep -q "Prototype of an accelerator with a name too long for one line of eighty$" "$BATS_TEST_TMPDIR/table"
+}
+
+@test "control characters of a provider do not reach the terminal" {
+    device 0000:01:00.0 1e0e 0002 120000 testnpu
+    mkdir -p "$BATS_TEST_TMPDIR/data/providers"
+    cp "$DATA/providers/testnpu.yaml" "$BATS_TEST_TMPDIR/data/providers"
+    printf '1e0e  Testing\n\t0002  \033[31mred\302\233bell\007\n' >"$BATS_TEST_TMPDIR/data/pci.ids"
+    OCV_DATADIR=$BATS_TEST_TMPDIR/data run -0 table
+    [[ $output == *"Testing ?[31mred?bell?"* ]]
+}
+
 @test "one broken device hides no other" {
     require jq
     device 0000:01:00.0 1e0e 0003 120000 testnpu
