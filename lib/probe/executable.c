@@ -56,6 +56,7 @@ static void collect(struct ocv_executables *set, const struct ocv_child *childre
 static void run(const struct ocv_probe_options *options, struct ocv_executables *set,
                 struct ocv_child *children, struct ocv_buffer *texts, const char *(*argv)[5])
 {
+    static const struct ocv_child none = {0};
     size_t n = 0;
     for (size_t i = 0; i < set->n; i++) {
         ocv_buffer_init(&texts[i], OCV_CHILD_OUTPUT_MAX);
@@ -68,8 +69,10 @@ static void run(const struct ocv_probe_options *options, struct ocv_executables 
         children[n++] = (struct ocv_child){.path = path, .argv = argv[i], .out = &texts[i]};
     }
     ocv_child_run_all(children, n);
-    for (size_t i = set->n; i-- > 0;) /* each to the place of its program */
-        children[i] = set->items[i].status < 0 ? (struct ocv_child){0} : children[--n];
+    for (size_t i = set->n; i-- > 0;) { /* each to the place of its program */
+        const bool ran = set->items[i].status == OCV_OK;
+        children[i] = ran ? children[--n] : none;
+    }
     collect(set, children);
     for (size_t i = 0; i < set->n; i++)
         ocv_buffer_free(&texts[i]);
