@@ -350,7 +350,12 @@ static int run(struct setup *setup, const struct engine *engine, enum action act
     if (status == OCV_OK)
         status = work(setup, engine, action, dry_run, err);
     if (fd >= 0) {
-        rmdir(setup->state_dir); /* stays while there is a state */
+        char *slash = strrchr(setup->state_dir, '/');
+        bool empty = rmdir(setup->state_dir) == 0; /* stays while there is a state */
+        *slash = '\0';
+        if (empty)
+            rmdir(setup->state_dir); /* the project's, where nothing else is in it */
+        *slash = '/';
         close(fd);
     }
     return status;

@@ -198,7 +198,7 @@ static int mirror_location(const struct setup *setup, const char *host, struct o
                            struct ocv_error *err)
 {
     if (strchr(host, '['))
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+        return ocv_error_set(err, OCV_ERR_CONFIG,
                              "%s: a mirror's path cannot hold an IPv6 address", host);
     int status = ocv_buffer_printf(out, err, "%s/", setup->listen);
     for (; *host && status == OCV_OK; host++)

@@ -156,8 +156,11 @@ int setup_load_state(const struct setup *setup, struct setup_state *out, struct 
     out->there = status == OCV_OK;
     if (status == OCV_OK)
         status = setup_json_load(path, text.data, text.len, &root, err);
-    else if (status == OCV_ERR_NOT_FOUND)
+    else if (status == OCV_ERR_NOT_FOUND) {
         status = OCV_OK;
+        if (err)
+            *err = (struct ocv_error){0};
+    }
     if (status == OCV_OK && root && (status = read_state(root, out, err)) < 0)
         ocv_error_prefix(err, "%s", path);
     json_decref(root);
@@ -330,14 +333,5 @@ int setup_drop_state(const struct setup *setup, struct ocv_error *err)
     if (status < 0)
         return status;
     setup_sweep_backups(setup);
-    char *folder = strdup(setup->state_dir);
-    if (folder && rmdir(folder) == 0) { /* and the project's own above it, where that is empty */
-        char *slash = strrchr(folder, '/');
-        if (slash && slash > folder) {
-            *slash = '\0';
-            rmdir(folder);
-        }
-    }
-    free(folder);
     return OCV_OK;
 }

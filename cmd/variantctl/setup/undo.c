@@ -84,6 +84,8 @@ static int undo_file(struct setup *setup, const struct setup_record *record, str
         memcpy(file->written, record->written, sizeof(file->written));
         file->n_written = record->n_written;
     }
+    if (!file->base.there)
+        ocv_buffer_free(&file->base.text);
     return status < 0 ? status : setup_content_copy(&file->want, &file->base, err);
 }
 

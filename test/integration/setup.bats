@@ -1,0 +1,517 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl setup: what it writes is read by the real engines, which then ask the mirror; taking it
+# away leaves every file as it was. The mirror is a registry with other images under the same names.
+
+load harness
+
+setup_file()
+{
+    state_start
+    require docker-registry skopeo
+    mkimage "$STATE/layout" plain --label from=upstream
+    mkimage "$STATE/layout" chosen --label from=mirror
+    start_registry upstream
+    UPSTREAM=$REGISTRY
+    start_registry mirror
+    MIRROR=$REGISTRY
+    export UPSTREAM MIRROR
+    push_layout "$STATE/layout:plain" "$UPSTREAM/demo/app:1"
+    push_layout "$STATE/layout:chosen" "$MIRROR/demo/app:1"
+    push_layout "$STATE/layout:chosen" "$MIRROR/${UPSTREAM/:/--}/demo/app:1"
+    push_layout "$STATE/layout:chosen" "$MIRROR/library/demo:1"
+    CHOSEN=$(skopeo inspect --raw "oci:$STATE/layout:chosen" | sha256sum | cut -d' ' -f1)
+    PLAIN=$(skopeo inspect --raw "oci:$STATE/layout:plain" | sha256sum | cut -d' ' -f1)
+    export CHOSEN PLAIN
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+setup()
+{
+    TREE=$(mktemp -d "$STATE/tree.XXXXXX")
+    mkdir -p "$TREE"/etc/{containerd,docker,containers/registries.conf.d,buildkit} "$TREE/var/lib"
+}
+
+# Every file below $TREE with all that a person would call its state.
+picture()
+{
+    (cd "$TREE" && find . -type f -printf '%p %m %U:%G %T@ ' -exec sha256sum {} \; | sort &&
+        find . -type l -printf '%p -> %l\n' | sort && find . -type d -printf '%p %m\n' | sort)
+}
+
+in_tree() # ENGINE OPTION...
+{
+    "$VARIANTCTL" setup "$1" --root "$TREE" --listen "$MIRROR" "${@:2}"
+}
+
+# The whole life of a set-up: the diff is what is written, a second run changes nothing, --uninstall
+# leaves every file as it was.
+life() # ENGINE OPTION...
+{
+    local before written
+    before=$(picture)
+    run -0 --separate-stderr in_tree "$@" --dry-run
+    [ "$(picture)" = "$before" ]
+    cp -a "$TREE" "$TREE.patched"
+    (cd "$TREE.patched" && git apply --unsafe-paths -p1 <<<"$output")
+    run -0 in_tree "$@"
+    written=$(picture)
+    diff -r -x ocivariant "$TREE" "$TREE.patched"
+    rm -rf "$TREE.patched"
+    run -0 in_tree "$@"
+    [[ $output == *"nothing to change"* ]]
+    [ "$(picture)" = "$written" ]
+    run -0 "$VARIANTCTL" setup "$1" --status --root "$TREE"
+    [[ $output == *"as written"* ]]
+    cp -a "$TREE" "$TREE.set"
+    run -0 in_tree "$1" --uninstall
+    diff <(printf '%s\n' "$before") <(picture)
+    run -5 "$VARIANTCTL" setup "$1" --status --root "$TREE"
+    # what the engines read below
+    rm -rf "$TREE" && mv "$TREE.set" "$TREE"
+}
+
+containerd_reads() # PATTERN: in what containerd makes of the tree's configuration
+{
+    run -0 containerd --config "$TREE/etc/containerd/config.toml" config dump
+    [[ $output == *"$1"* ]]
+}
+
+# ---- containerd ----------------------------------------------------------------------------------
+
+@test "containerd: config_path is set in every notation, all else stays" {
+    require containerd git
+    local tried=0 text
+    for text in \
+        "$(containerd config default)" \
+        $'version = 2\n[plugins."io.containerd.grpc.v1.cri".registry.configs."x".auth]\n  username = "u"' \
+        $'version = 2\nplugins."io.containerd.grpc.v1.cri".registry.headers = { a = ["b"] }\n' \
+        $'version = 2\n[plugins]\n"io.containerd.grpc.v1.cri" = { sandbox_image = "x" }\n' \
+        $'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\nregistry = {}' \
+        $'# nothing\n' \
+        $'root = "/x"\r\n[plugins.cri.registry]\r\n' \
+        $'root = "/x"\n[plugins]\n\t[plugins.cri]\n\t\tsandbox_image = "a"\n\t[plugins.linux]\n' \
+        $'\xef\xbb\xbfversion = 2\r\n[plugins."io.containerd.grpc.v1.cri".registry] # c\r\n   config_path = "" # d\r\n'; do
+        printf '%s' "$text" >"$TREE/etc/containerd/config.toml"
+        chmod 600 "$TREE/etc/containerd/config.toml"
+        life containerd --engine-version 1.6.20
+        containerd_reads 'config_path = "/etc/containerd/certs.d"'
+        in_tree containerd --uninstall >/dev/null
+        tried=$((tried + 1))
+    done
+    [ "$tried" = 9 ]
+}
+
+@test "containerd: no configuration at all is one with our key alone" {
+    require containerd git
+    life containerd --engine-version 1.6.20
+    containerd_reads 'config_path = "/etc/containerd/certs.d"'
+    [ "$(head -n 1 "$TREE/etc/containerd/config.toml")" = "version = 2" ]
+    in_tree containerd --uninstall >/dev/null
+    life containerd --engine-version 2.1.9
+    grep -q "io.containerd.cri.v1.images" "$TREE/etc/containerd/config.toml"
+    grep -q dial_timeout "$TREE/etc/containerd/certs.d/_default/hosts.toml"
+}
+
+@test "containerd: a list of folders becomes one from 2.1 on, and stays before" {
+    local config=$TREE/etc/containerd/config.toml
+    printf 'version = 2\n[plugins."io.containerd.grpc.v1.cri".registry]\nconfig_path = "/a:/b"\n' >"$config"
+    cp "$config" "$STATE/list.toml"
+    run -0 in_tree containerd --engine-version 1.6.20
+    cmp "$config" "$STATE/list.toml"
+    [[ $output != *"systemctl restart"* ]]
+    [ -e "$TREE/a/_default/hosts.toml" ]
+    in_tree containerd --uninstall >/dev/null
+    [ ! -e "$TREE/a" ]
+    life containerd --engine-version 2.2.0
+    grep -qx 'config_path = "/a"' "$config"
+    in_tree containerd --uninstall >/dev/null
+    run -0 in_tree containerd
+    [[ $output == *"takes for one folder"*"systemctl restart containerd"* ]]
+}
+
+@test "containerd: refused beside registry.mirrors and TLS in registry.configs, wherever they stand" {
+    local before
+    printf 'version = 2\nimports = ["conf.d/*.toml"]\n' >"$TREE/etc/containerd/config.toml"
+    mkdir "$TREE/etc/containerd/conf.d"
+    printf '[plugins."io.containerd.grpc.v1.cri".registry.mirrors."x"]\nendpoint = ["http://a"]\n' \
+        >"$TREE/etc/containerd/conf.d/a.toml"
+    before=$(picture)
+    run -2 in_tree containerd --engine-version 1.6.20
+    [[ $output == *"conf.d/a.toml: uses registry.mirrors"* ]]
+    printf '[plugins."io.containerd.grpc.v1.cri".registry.configs."x".tls]\nca_file = "a"\n' \
+        >"$TREE/etc/containerd/conf.d/a.toml"
+    run -2 in_tree containerd --engine-version 1.6.20
+    [[ $output == *"registry.configs with tls"* ]]
+    printf '[plugins."io.containerd.grpc.v1.cri"]\nsandbox_image = "x"\n' \
+        >"$TREE/etc/containerd/conf.d/a.toml"
+    life containerd --engine-version 1.6.20
+    grep -q config_path "$TREE/etc/containerd/conf.d/a.toml"
+    [ -n "$before" ]
+}
+
+@test "containerd: hosts files of others keep their say, certificates beside them are named" {
+    require git
+    local certs=$TREE/etc/containerd/certs.d
+    mkdir -p "$certs/a.example_5000_" "$certs/b.example" "$certs/_backup"
+    printf '# mine\nserver = "https://a.example:5000"\n\n# first\n[host."https://cache"]\n  capabilities = ["pull"]\n' \
+        >"$certs/a.example_5000_/hosts.toml"
+    touch "$certs/b.example"/{ca.crt,client.cert,client.key}
+    life containerd --engine-version 1.6.20
+    [ "$(grep -m 1 '^\[host' "$certs/a.example_5000_/hosts.toml")" = "[host.\"http://$MIRROR\"]" ]
+    grep -qx 'ca = \["ca.crt"\]' "$certs/b.example/hosts.toml"
+    grep -qx 'client = \[\["client.cert", "client.key"\]\]' "$certs/b.example/hosts.toml"
+    [ -e "$certs/_default/hosts.toml" ] && [ ! -e "$certs/_backup/hosts.toml" ]
+    in_tree containerd --uninstall >/dev/null
+    life containerd --engine-version 1.6.20 --registry a.example:5000 --registry c.example
+    [ ! -e "$certs/_default" ] && [ -e "$certs/c.example/hosts.toml" ]
+    in_tree containerd --uninstall >/dev/null
+    run -2 in_tree containerd --fail-closed --registry a.example:5000
+    [[ $output == *"way round"* ]]
+    printf 'server = \n' >"$certs/a.example_5000_/hosts.toml"
+    run -4 in_tree containerd
+    [[ $output == *"hosts.toml:1: "* ]]
+}
+
+@test "another set of registries replaces the first; what is not wanted any more goes" {
+    local before certs=$TREE/etc/containerd/certs.d
+    before=$(picture)
+    in_tree containerd --registry a.example --registry b.example >/dev/null
+    run -0 in_tree containerd --registry b.example --registry c.example:5000
+    [ ! -e "$certs/a.example" ] && [ -e "$certs/b.example/hosts.toml" ] && [ -e "$certs/c.example:5000/hosts.toml" ]
+    in_tree containerd >/dev/null
+    [ "$(ls "$certs")" = _default ]
+    in_tree containerd --uninstall >/dev/null
+    diff <(printf '%s\n' "$before") <(picture)
+}
+
+@test "ctr and CRI get the mirror's image by tag, upstream's without the mirror" {
+    require containerd ctr curl git
+    start_cri
+    "$VARIANTCTL" setup containerd --config-dir "$STATE/certs.d" --engine-config "$STATE/cri.toml" \
+        --listen "$MIRROR" >/dev/null
+    restart_cri
+    run -0 ctr -a "$STATE/cri.sock" plugins ls
+    [[ $output =~ "io.containerd.grpc.v1 "+cri.*" ok" ]]
+    run -0 cri_pull "$UPSTREAM/demo/app:1"
+    run -0 ctr -a "$STATE/cri.sock" -n k8s.io images ls -q "name==$UPSTREAM/demo/app@sha256:$CHOSEN"
+    [ -n "$output" ]
+    run -0 ctr -a "$STATE/cri.sock" images pull --hosts-dir "$STATE/certs.d" --plain-http "$UPSTREAM/demo/app:1"
+    run -0 ctr -a "$STATE/cri.sock" images ls "name==$UPSTREAM/demo/app:1"
+    [[ $output == *"$CHOSEN"* ]]
+    # the registry that has no such tag falls back
+    push_layout "$STATE/layout:plain" "$UPSTREAM/demo/other:1"
+    run -0 cri_pull "$UPSTREAM/demo/other:1"
+    # taken away: CRI goes to the registry again
+    "$VARIANTCTL" setup containerd --uninstall >/dev/null
+    cmp "$STATE/cri.toml" "$STATE/cri.toml.orig"
+    restart_cri
+    push_layout "$STATE/layout:plain" "$UPSTREAM/demo/again:1"
+    push_layout "$STATE/layout:chosen" "$MIRROR/demo/again:1"
+    run -0 cri_pull "$UPSTREAM/demo/again:1"
+    run -0 ctr -a "$STATE/cri.sock" -n k8s.io images ls "name==$UPSTREAM/demo/again:1"
+    [[ $output == *"$PLAIN"* ]]
+    stop_daemon cri
+}
+
+@test "fail-closed containerd never goes past the mirror" {
+    require containerd ctr
+    start_cri
+    # the set-up writes /proxy, which a plain registry does not have: everything fails, nothing passes
+    "$VARIANTCTL" setup containerd --config-dir "$STATE/certs.d" --engine-config "$STATE/cri.toml" \
+        --listen "$MIRROR" --fail-closed >/dev/null
+    restart_cri
+    before=$(grep -c '"GET\|"HEAD' "$STATE/log/upstream")
+    run ! cri_pull "$UPSTREAM/demo/app:1"
+    run ! ctr -a "$STATE/cri.sock" images pull --hosts-dir "$STATE/certs.d" "$UPSTREAM/demo/app:1"
+    [ "$(grep -c '"GET\|"HEAD' "$STATE/log/upstream")" = "$before" ]
+    grep -q '/proxy/v2/demo/app/manifests/1?ns=' "$STATE/log/mirror"
+    "$VARIANTCTL" setup containerd --uninstall >/dev/null
+    stop_daemon cri
+}
+
+start_cri()
+{
+    cat >"$STATE/cri.toml" <<TOML
+version = 2
+root = "$STATE/cri"
+state = "$STATE/cri-run"
+[grpc]
+  address = "$STATE/cri.sock"
+[debug]
+  address = "$STATE/cri-debug.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "$STATE/cri-opt"
+[plugins."io.containerd.grpc.v1.cri"] # the kubelet's
+  restrict_oom_score_adj = true
+TOML
+    cp "$STATE/cri.toml" "$STATE/cri.toml.orig"
+    restart_cri
+}
+
+restart_cri()
+{
+    stop_daemon cri
+    start_daemon cri containerd --config "$STATE/cri.toml"
+    await cri ctr --address "$STATE/cri.sock" version
+}
+
+# PullImageRequest{image: {image: REF}} as one gRPC message; the answer names the image.
+cri_pull()
+{
+    local ref=$1 n=${#1} status
+    {
+        printf '\0\0\0\0'
+        # shellcheck disable=SC2059 # bytes
+        printf "$(printf '\\%03o\\012\\%03o\\012\\%03o' $((n + 4)) $((n + 2)) "$n")"
+        printf '%s' "$ref"
+    } >"$STATE/pull.grpc"
+    curl -s --http2-prior-knowledge --unix-socket "$STATE/cri.sock" -H 'Content-Type: application/grpc' \
+        -H 'TE: trailers' --data-binary "@$STATE/pull.grpc" -D "$STATE/pull.headers" -o "$STATE/pull.answer" \
+        http://localhost/runtime.v1.ImageService/PullImage
+    cat "$STATE/pull.headers"
+    status=$(tr -d '\r' <"$STATE/pull.headers" | sed -n 's/^grpc-status: //p')
+    [ "$status" = 0 ]
+}
+
+# ---- Docker --------------------------------------------------------------------------------------
+
+@test "docker: daemon.json keeps unknown keys, order and formatting" {
+    require git
+    local tried=0 text
+    for text in '{}' '' $'{ }\n' '{"a":1}' $'{\n\t"log-driver": "journald",\n\t"x": {"y": [1, 2]}\n}' \
+        $'{\r\n  "registry-mirrors": [],\r\n  "b": "registry-mirrors"\r\n}\r\n' \
+        $'{\n  "registry-mirrors": [\n    "http://other"\n  ]\n}\n' '{"registry-mirrors": ["http://other/"], "z": null}'; do
+        printf '%s' "$text" >"$TREE/etc/docker/daemon.json"
+        life docker --registry docker.io --engine-version 20.10.24
+        [ "$(jq -r '."registry-mirrors"[0]' "$TREE/etc/docker/daemon.json")" = "http://$MIRROR" ]
+        [ "$(jq -S 'del(."registry-mirrors")' <<<"${text:-{\}}")" = \
+            "$(jq -S 'del(."registry-mirrors")' "$TREE/etc/docker/daemon.json")" ]
+        in_tree docker --uninstall >/dev/null
+        tried=$((tried + 1))
+    done
+    [ "$tried" = 8 ]
+    rm "$TREE/etc/docker/daemon.json"
+    life docker --registry index.docker.io --engine-version 20.10.24
+}
+
+@test "docker: refusals" {
+    run -2 in_tree docker
+    [[ $output == *"--registry"* ]]
+    run -2 in_tree docker --registry quay.io --engine-version 20.10.24
+    [[ $output == *"docker.io alone"* ]]
+    run -2 in_tree docker --registry docker.io --engine-version 20.10.24 --fail-closed
+    mkdir -p "$TREE/etc/systemd/system/docker.service.d"
+    printf '[Service]\n# --registry-mirror\nExecStart=/usr/sbin/dockerd --registry-mirror=http://x\n' \
+        >"$TREE/etc/systemd/system/docker.service.d/x.conf"
+    run -2 in_tree docker --registry docker.io --engine-version 20.10.24
+    [[ $output == *"x.conf: dockerd gets --registry-mirror"* ]]
+    rm -r "$TREE/etc/systemd"
+    printf '{"registry-mirrors": "x"}' >"$TREE/etc/docker/daemon.json"
+    run -4 in_tree docker --registry docker.io --engine-version 20.10.24
+    printf '{"a": 1, "a": 2}' >"$TREE/etc/docker/daemon.json"
+    run -4 in_tree docker --registry docker.io --engine-version 20.10.24
+    rm "$TREE/etc/docker/daemon.json"
+    run -2 in_tree docker --registry docker.io --engine-version 29.0.1
+    [[ $output == *"--store"* ]]
+    [ -z "$(find "$TREE" -type f)" ]
+}
+
+@test "docker: the containerd store of 28 and later reads hosts.toml for any registry" {
+    require git
+    printf '{"features": {"containerd-snapshotter": true}}\n' >"$TREE/etc/docker/daemon.json"
+    mkdir -p "$TREE/etc/docker/certs.d/reg.example:5000"
+    touch "$TREE/etc/docker/certs.d/reg.example:5000/ca.crt"
+    life docker --registry docker.io --registry reg.example:5000 --engine-version 28.5.2
+    grep -q "$MIRROR" "$TREE/etc/docker/certs.d/docker.io/hosts.toml"
+    grep -qx 'ca = \["ca.crt"\]' "$TREE/etc/docker/certs.d/reg.example:5000/hosts.toml"
+    in_tree docker --uninstall >/dev/null
+    life docker --registry docker.io --engine-version 26.1.5
+    grep -q registry-mirrors "$TREE/etc/docker/daemon.json"
+}
+
+@test "dockerd starts with the merged file and pulls from the mirror" {
+    require dockerd docker
+    start_dockerd
+    printf '{\n  "log-level": "info"\n}\n' >"$STATE/daemon.json"
+    cp "$STATE/daemon.json" "$STATE/daemon.json.orig"
+    "$VARIANTCTL" setup docker --registry docker.io --engine-config "$STATE/daemon.json" \
+        --store classic --listen "$MIRROR" >/dev/null
+    kill -HUP "$(<"$STATE/pids/dockerd")" # what systemctl reload does
+    for _ in {1..100}; do
+        docker info 2>/dev/null | grep -q "http://$MIRROR/" && break
+        sleep 0.1
+    done
+    run -0 docker pull demo:1
+    run -0 docker image inspect --format '{{.Config.Labels.from}} {{.RepoDigests}}' demo:1
+    [[ $output == "mirror "*"$CHOSEN"* ]]
+    "$VARIANTCTL" setup docker --uninstall >/dev/null
+    cmp "$STATE/daemon.json" "$STATE/daemon.json.orig"
+    stop_daemon dockerd
+}
+
+# ---- podman and CRI-O ----------------------------------------------------------------------------
+
+@test "podman: a drop-in that repeats what an earlier file says of the registry" {
+    require git
+    cat >"$TREE/etc/containers/registries.conf" <<TOML
+unqualified-search-registries = ["docker.io"]
+[[registry]]
+location = "a.example:5000" # plain
+insecure = true
+  [[registry.mirror]]
+  location = "cache.example/a"
+[[registry]]
+prefix = "docker.io/team"
+location = "team.example"
+TOML
+    life podman --registry docker.io --registry a.example:5000
+    run -0 cat "$TREE/etc/containers/registries.conf.d/50-ocivariant.conf"
+    [[ $output == *"location = \"$MIRROR/a.example--5000\""*'location = "cache.example/a"'* ]]
+    [[ $output == *'insecure = true'*"$MIRROR/a.example--5000"* ]]
+    run -0 in_tree crio --registry docker.io
+    [[ $output == *"keeps its own way for docker.io/team"*"systemctl reload crio"* ]]
+    in_tree podman --uninstall >/dev/null
+    [ -e "$TREE/etc/containers/registries.conf.d/50-ocivariant-crio.conf" ]
+    in_tree crio --uninstall >/dev/null
+    [ -z "$(ls "$TREE/etc/containers/registries.conf.d")" ]
+}
+
+@test "podman: refusals" {
+    local dir=$TREE/etc/containers
+    run -2 in_tree podman
+    [[ $output == *"--registry"* ]]
+    printf '[[registry]]\nlocation = "docker.io"\n' >"$dir/registries.conf.d/99-late.conf"
+    run -2 in_tree podman --registry docker.io
+    [[ $output == *"99-late.conf: "*"read after ours"* ]]
+    rm "$dir/registries.conf.d/99-late.conf"
+    printf '[registries.search]\nregistries = ["docker.io"]\n' >"$dir/registries.conf"
+    run -2 in_tree podman --registry docker.io
+    [[ $output == *"first format"* ]]
+    printf '[[registry]]\nprefix = "*.example"\n' >"$dir/registries.conf"
+    run -2 in_tree podman --registry a.example
+    [[ $output == *"covers a.example"* ]]
+    run -2 in_tree podman --registry '[::1]:5000'
+    run -2 in_tree podman --registry 'a/../b'
+    [ ! -e "$dir/registries.conf.d/50-ocivariant.conf" ]
+}
+
+@test "podman, skopeo and buildah ask the mirror; fail-closed they ask nobody else" {
+    require podman skopeo
+    local dir=$HOME/.config/containers
+    start_podman
+    unset CONTAINERS_REGISTRIES_CONF
+    mkdir -p "$dir"
+    printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$UPSTREAM" >"$dir/registries.conf"
+    cp "$dir/registries.conf" "$STATE/registries.before"
+    "$VARIANTCTL" setup podman --config-dir "$dir" --registry "$UPSTREAM" --listen "$MIRROR" >/dev/null
+    run -0 podman pull -q "$UPSTREAM/demo/app:1"
+    run -0 podman image inspect --format '{{.Labels.from}} {{.Digest}}' "$UPSTREAM/demo/app:1"
+    [ "$output" = "mirror sha256:$CHOSEN" ]
+    run -0 skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    [ "$output" = mirror ]
+    push_layout "$STATE/layout:plain" "$UPSTREAM/demo/only:1"
+    run -0 skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/only:1"
+    [ "$output" = upstream ]
+    "$VARIANTCTL" setup podman --config-dir "$dir" --registry "$UPSTREAM" --listen "$MIRROR" --fail-closed >/dev/null
+    run ! skopeo inspect "docker://$UPSTREAM/demo/only:1"
+    run -0 skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    [ "$output" = mirror ]
+    "$VARIANTCTL" setup podman --uninstall >/dev/null
+    [ "$(ls "$dir")" = registries.conf ]
+    cmp "$dir/registries.conf" "$STATE/registries.before"
+    run -0 skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    [ "$output" = upstream ]
+}
+
+# ---- BuildKit ------------------------------------------------------------------------------------
+
+@test "buildkit: only by name, with a warning about builds" {
+    require git
+    cat >"$TREE/etc/buildkit/buildkitd.toml" <<TOML
+debug = true # yes
+[registry."docker.io"]
+  mirrors = [
+    "cache.example", # near
+  ]
+[worker.oci]
+  enabled = true
+TOML
+    life buildkit --registry docker.io --registry ghcr.io
+    run -0 in_tree buildkit --registry docker.io
+    [[ $output == *"warning: builds"* ]]
+    run -2 in_tree buildkit
+    run -2 in_tree buildkit --registry docker.io --fail-closed
+}
+
+# ---- undoing what others have changed -------------------------------------------------------------
+
+@test "uninstall takes only what is ours out of files that were changed since" {
+    cp /etc/containerd/config.toml "$TREE/etc/containerd/config.toml" 2>/dev/null ||
+        printf 'version = 2\n' >"$TREE/etc/containerd/config.toml"
+    printf '{\n  "a": 1\n}\n' >"$TREE/etc/docker/daemon.json"
+    cp "$TREE/etc/containerd/config.toml" "$STATE/config.before"
+    in_tree containerd >/dev/null
+    in_tree docker --registry docker.io --store classic >/dev/null
+    in_tree podman --registry docker.io >/dev/null
+    # others append, reformat, add a host
+    printf '\n[debug]\n  level = "debug"\n' >>"$TREE/etc/containerd/config.toml"
+    jq -c '. + {"b": 2}' "$TREE/etc/docker/daemon.json" >"$STATE/daemon.new"
+    cp "$STATE/daemon.new" "$TREE/etc/docker/daemon.json"
+    printf '\n[host."https://late"]\n  capabilities = ["pull"]\n' >>"$TREE/etc/containerd/certs.d/_default/hosts.toml"
+    printf '\n[[registry]]\nlocation = "late.example"\n' >>"$TREE/etc/containers/registries.conf.d/50-ocivariant.conf"
+    run -5 "$VARIANTCTL" setup --status --root "$TREE"
+    [[ $output == *"daemon.json: changed since by others"* ]]
+    run -0 in_tree containerd --uninstall
+    [[ $output == *"was changed by others since"* ]]
+    in_tree docker --uninstall >/dev/null
+    in_tree podman --uninstall >/dev/null
+    diff <(cat "$STATE/config.before" && printf '\n[debug]\n  level = "debug"\n') "$TREE/etc/containerd/config.toml"
+    [ "$(cat "$TREE/etc/docker/daemon.json")" = '{"a":1,"b":2}' ]
+    run -0 cat "$TREE/etc/containerd/certs.d/_default/hosts.toml"
+    [ "$output" = $'[host."https://late"]\n  capabilities = ["pull"]' ]
+    run -0 grep -v '^#\|^$' "$TREE/etc/containers/registries.conf.d/50-ocivariant.conf"
+    [ "$output" = $'[[registry]]\nlocation = "late.example"' ]
+}
+
+@test "a file that somebody removed stays away; a link stays a link" {
+    local before
+    mkdir -p "$TREE/srv"
+    printf '{"a": 1}\n' >"$TREE/srv/daemon.json"
+    ln -s /srv/daemon.json "$TREE/etc/docker/daemon.json"
+    before=$(picture)
+    in_tree docker --registry docker.io --store classic >/dev/null
+    [ -L "$TREE/etc/docker/daemon.json" ]
+    grep -q registry-mirrors "$TREE/srv/daemon.json"
+    in_tree docker --uninstall >/dev/null
+    diff <(printf '%s\n' "$before") <(picture)
+    in_tree containerd >/dev/null
+    rm "$TREE/etc/containerd/config.toml"
+    in_tree containerd --uninstall >/dev/null
+    [ ! -e "$TREE/etc/containerd/config.toml" ]
+}
+
+@test "wrong usage is told" {
+    run -2 "$VARIANTCTL" setup
+    run -2 "$VARIANTCTL" setup rkt
+    run -2 "$VARIANTCTL" setup containerd docker
+    run -2 in_tree containerd --registry 'a b'
+    run -2 "$VARIANTCTL" setup containerd --root "$TREE" --listen nowhere
+    run -2 in_tree containerd --store other
+    run -2 in_tree containerd --config-dir relative
+    run -2 "$VARIANTCTL" setup containerd --root "$TREE/missing"
+    run -0 "$VARIANTCTL" setup --help
+    [[ $output == *"--platform"*"cannot be seen"*"/raw/"* ]]
+    [ -z "$(find "$TREE" -type f)" ]
+}
+
+@test "where variantd listens is read from the configuration of the tree" {
+    mkdir -p "$TREE/etc/ocivariant"
+    printf 'listen: 0.0.0.0:6060\n' >"$TREE/etc/ocivariant/config.yaml"
+    run -0 "$VARIANTCTL" setup podman --root "$TREE" --registry quay.io
+    grep -qx 'location = "127.0.0.1:6060/quay.io"' "$TREE/etc/containers/registries.conf.d/50-ocivariant.conf"
+}
