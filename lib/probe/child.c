@@ -60,6 +60,7 @@ static void begin(struct running *r, struct ocv_child *child)
     r->limits.output_max = asked && asked->output_max ? asked->output_max : OCV_CHILD_OUTPUT_MAX;
     r->limits.memory_max =
         asked && asked->memory_max ? asked->memory_max : (size_t)OCV_CHILD_MEMORY_MAX;
+    r->limits.wide = asked && asked->wide;
     child->error = (struct ocv_error){0};
     r->deadline = now_ms() + r->limits.timeout_ms;
     child->status =

@@ -18,7 +18,7 @@
 
 #define OCV_CHILD_TIMEOUT_MS 2000u                   /**< default time limit */
 #define OCV_CHILD_OUTPUT_MAX (1024u * 1024)          /**< bytes a provider may print */
-#define OCV_CHILD_MEMORY_MAX (4096ull * 1024 * 1024) /**< address space; NVML maps a lot */
+#define OCV_CHILD_MEMORY_MAX (4096ull * 1024 * 1024) /**< memory and address space */
 #define OCV_CHILD_FILE_MAX (1024u * 1024)            /**< bytes of a file it writes */
 #define OCV_CHILD_FILES_MAX 256u                     /**< descriptors it may have open */
 
@@ -26,6 +26,8 @@ struct ocv_child_limits {
     unsigned timeout_ms; /**< 0: the default */
     size_t output_max;   /**< 0: the default */
     size_t memory_max;   /**< 0: the default */
+    bool wide; /**< limit memory only, not addresses: CUDA reserves as many as the machine has
+                  memory */
 };
 
 /** Run `path` with arguments `argv` (argv[0] included, NULL at the end) without shell, stdin from

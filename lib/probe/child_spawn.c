@@ -49,7 +49,7 @@ struct plan {
     struct {
         int resource;
         struct rlimit64 limit; /* the kernel's form, on 32 bits, too */
-    } limits[5];
+    } limits[6];
     size_t n_limits;
     rlim64_t open_files; /* the caller's limit on descriptors */
 };
@@ -156,7 +156,9 @@ static void plan_limits(struct plan *plan, const struct ocv_child_limits *limits
     struct rlimit64 files;
     plan->open_files = getrlimit64(RLIMIT_NOFILE, &files) < 0 ? OLD_KERNEL_FDS : files.rlim_cur;
 #ifndef OCV_SANITIZED /* their shadow memory alone takes terabytes of addresses */
-    add_limit(plan, RLIMIT_AS, limits->memory_max);
+    add_limit(plan, RLIMIT_DATA, limits->memory_max); /* all private memory, since Linux 4.7 */
+    if (!limits->wide)
+        add_limit(plan, RLIMIT_AS, limits->memory_max);
 #endif
     /* a second more than the deadline, which has the better message */
     add_limit(plan, RLIMIT_CPU, limits->timeout_ms / 1000 + 2);

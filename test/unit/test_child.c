@@ -367,6 +367,18 @@ START_TEST(limits_bite)
             &(struct ocv_child_limits){.timeout_ms = 60000});
     ck_assert_str_eq(a.out.data, "64000001\n");
     ocv_buffer_free(&a.out);
+    /* memory is limited as well where addresses are not */
+    a = run(program("p", "head -c 64000000 /dev/zero | tr '\\0' x | sort | wc -c"),
+            &(struct ocv_child_limits){.timeout_ms = 30000, .memory_max = 32u << 20, .wide = true});
+    ck_assert_str_ne(a.out.data, "64000001\n");
+    ocv_buffer_free(&a.out);
+    a = run(program("p", "ulimit -v; ulimit -d"),
+            &(struct ocv_child_limits){.memory_max = 64u << 20, .wide = true});
+    ck_assert_str_eq(a.out.data, "unlimited\n65536\n");
+    ocv_buffer_free(&a.out);
+    a = run(program("p", "ulimit -v; ulimit -d"), NULL);
+    ck_assert_str_eq(a.out.data, "4194304\n4194304\n");
+    ocv_buffer_free(&a.out);
 #endif
 }
 END_TEST

@@ -180,7 +180,7 @@ int ocv_nvml_ask(const struct ocv_probe_host *host, struct ocv_nvml_answer *out,
     snprintf(time, sizeof(time), "%u", OCV_NVML_TIMEOUT_MS);
     if (!ocv_host_libexec(host, PROGRAM, path, sizeof(path)))
         return ocv_error_set(err, OCV_ERR_INVALID, "the folder of " PROGRAM " is too long");
-    const struct ocv_child_limits limits = {.output_max = OCV_NVML_OUTPUT_MAX};
+    const struct ocv_child_limits limits = {.output_max = OCV_NVML_OUTPUT_MAX, .wide = true};
     int status = ocv_child_run(path, argv, &limits, &text, err);
     if (status == OCV_OK)
         status = ocv_nvml_parse(text.data, text.len, out, err);
