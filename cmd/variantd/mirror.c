@@ -186,8 +186,11 @@ static enum MHD_Result judge(struct request *r)
     if (v->outcome == OUTCOME_VARIANT && resolver)
         return answer_error(r, 404, OUTCOME_ORDINARY, "MANIFEST_UNKNOWN",
                             "the client does not accept the chosen image's type");
-    if (!resolver && (v->pass_on || v->outcome == OUTCOME_VARIANT))
-        return pass_on(r);
+    if (!resolver && (v->pass_on || v->outcome == OUTCOME_VARIANT)) {
+        bool known = *v->top.digest && *v->top.media_type && v->top.size >= 0;
+        return r->head && known && accepts(r->connection, v->top.media_type) ? answer_top(r, v)
+                                                                             : pass_on(r);
+    }
     return answer_nothing(r, v);
 }
 

@@ -302,6 +302,18 @@ enum MHD_Result answer_child(struct request *r, const struct verdict *v)
     return result;
 }
 
+enum MHD_Result answer_top(struct request *r, const struct verdict *v)
+{
+    struct MHD_Response *response = answer_head(v->top.size);
+    if (!response)
+        return MHD_NO;
+    if (answer_common(response, r) && add(response, "Content-Type", v->top.media_type) &&
+        add(response, "Docker-Content-Digest", v->top.digest))
+        return answer(r, response, MHD_HTTP_OK, OUTCOME_PASSED, 0);
+    MHD_destroy_response(response);
+    return MHD_NO;
+}
+
 enum MHD_Result answer_nothing(struct request *r, const struct verdict *v)
 {
     struct MHD_Response *response = error_response(r, v->code, v->message);

@@ -107,6 +107,7 @@ struct verdict {
     struct ocv_descriptor child;
     char label[LABEL_BYTES];
     struct document *document; /* the child's bytes, where they were asked for */
+    struct ocv_descriptor top; /* what upstream has at the tag; digest empty while not known */
     uint64_t generation;
     int64_t validated_ms;
 };
@@ -201,6 +202,8 @@ enum MHD_Result answer_error(struct request *request, unsigned status, enum outc
 enum MHD_Result answer_base(struct request *request);
 /** The chosen child of a tag, and whether it may be remembered as ready. */
 enum MHD_Result answer_child(struct request *request, const struct verdict *verdict);
+/** A proxy's answer to the HEAD of a tag that is passed on as it is. */
+enum MHD_Result answer_top(struct request *request, const struct verdict *verdict);
 /** A resolver's 404 for a tag that has no variant for this node. */
 enum MHD_Result answer_nothing(struct request *request, const struct verdict *verdict);
 /** The answer to a HEAD: a Content-Length without a body. -1: not known. NULL: no memory. */

@@ -412,8 +412,10 @@ static struct verdict *look_up(struct lookup *l, const atomic_bool *want_body)
     if (status == OCV_OK)
         status = find_choice(l, &tag, &choice, &err);
     v = status < 0 ? failed(l, &err) : judge(l, choice, atomic_load(want_body));
-    if (v && tag)
+    if (v && tag) {
         v->validated_ms = atomic_load(&tag->validated_ms);
+        v->top = tag->head.descriptor;
+    }
     if (v)
         v->generation = l->snapshot->generation;
     item_put(choice);

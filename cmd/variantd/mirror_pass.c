@@ -472,7 +472,7 @@ enum MHD_Result pass_answer(struct request *r)
 {
     struct pass *p = r->pass;
     pthread_mutex_lock(&r->mirror->lock);
-    bool arrived = p->arrived;
+    bool arrived = p->arrived && !r->mirror->stopping;
     pthread_mutex_unlock(&r->mirror->lock);
     if (!arrived)
         return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");

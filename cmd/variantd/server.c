@@ -356,6 +356,9 @@ void server_free(struct server *server)
 {
     if (!server)
         return;
+    mirror_stop(server->current->mirror);
+    for (struct instance *instance = server->retired; instance; instance = instance->next)
+        mirror_stop(instance->mirror);
     if (server->mirror)
         MHD_stop_daemon(server->mirror);
     if (server->api)

@@ -241,6 +241,12 @@ static void judge_success(struct ocv_exchange *x)
         ocv_exchange_finish_named(x, status);
 }
 
+/* A refusal stands, whatever became of the rest of its text. */
+static bool refused(const struct ocv_response *r)
+{
+    return r->status >= 400 && r->status <= 499 && r->status != 408 && r->status != 429;
+}
+
 void ocv_exchange_judge(struct ocv_exchange *x)
 {
     struct ocv_transfer *t = &x->transfer;
@@ -264,7 +270,7 @@ void ocv_exchange_judge(struct ocv_exchange *x)
             ocv_exchange_finish_named(x, ocv_error_set(&x->error, OCV_ERR_NETWORK,
                                                        "%s does not answer ranges properly",
                                                        host->authority));
-    } else if (t->result != CURLE_OK && t->abort_status == 0) {
+    } else if (t->result != CURLE_OK && t->abort_status == 0 && !refused(&t->response)) {
         if (!t->response.status && !host->decided && scheme_trouble(x) && swap_scheme(x))
             return;
         if (t->response.status)
