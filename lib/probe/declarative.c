@@ -15,6 +15,7 @@ struct filler {
     const struct ocv_probe_host *host;
     struct ocv_result *result;
     struct ocv_error *err;
+    const char *driver_version; /* of all devices, or empty */
 };
 
 /* ---- features -------------------------------------------------------------------------------- */
@@ -146,6 +147,9 @@ static int fill_device(const struct filler *f, const struct ocv_declared *device
         status = fill_known(f, device->class_rule, device->class_dir, json);
     if (status == OCV_OK && device->pci && device->pci->driver[0])
         status = ocv_device_attribute(json, "driver", device->pci->driver, f->err);
+    if (status == OCV_OK && device->driven &&
+        !json_object_get(json_object_get(json, "attributes"), "driver_version"))
+        status = ocv_device_attribute(json, "driver_version", f->driver_version, f->err);
     const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
     for (; feature && status == OCV_OK; feature = feature->next)
         if (ocv_yaml_get(feature, "values")) /* what is read from a file is of the machine */
@@ -255,7 +259,8 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
                           const struct ocv_probe_host *host, struct ocv_result *result,
                           struct ocv_error *err)
 {
-    const struct filler f = {declaration, host, result, err};
+    char text[LINE_LEN] = "";
+    const struct filler f = {declaration, host, result, err, text};
     struct ocv_declared_list devices = {0};
     int status = ocv_declaration_match(declaration, host, &devices, err);
     if (status < 0 || devices.n == 0)
@@ -265,10 +270,11 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
         serves = serves || usable(&devices.items[i]);
     result->status = OCV_RESULT_OK;
     result->source = "sysfs";
-    char text[LINE_LEN];
     if (ocv_source_read(host, ocv_yaml_get(declaration->tree, "driver_version"), "", text,
                         sizeof(text)))
         snprintf(result->driver, sizeof(result->driver), "%.63s", text);
+    else
+        text[0] = '\0';
     if (serves)
         status = fill_features(&f, &devices);
     if (status == OCV_OK)

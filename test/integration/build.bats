@@ -57,6 +57,9 @@ setup()
     [[ $output == *"$version"* ]]
     run -0 "$installed/bin/variantctl" probe --format json
     [ "$(jq -r .schema <<<"$output")" = dev.ocivariant.profile/v1 ]
+    for file in "$OCV_TOP"/plugins/providers/*.yaml; do
+        cmp "$file" "$installed/share/ocivariant/providers/${file##*/}"
+    done
 }
 
 @test "the installed registry client is found" {

@@ -7,7 +7,8 @@
 # it. The probe opens files by openat2(2) below a descriptor of its root, so that a recorded tree
 # cannot lead it out; it calls the kernel itself for that, and no wrapped library function sees the
 # path. So the tree is given as what it is, a root: --sysroot "$UMOCKDEV_DIR". That the wrapped
-# programs see the same devices is checked beside it.
+# programs see the same devices is checked beside it; and where a mount namespace may be had, the tree
+# is mounted over /sys for a probe that knows nothing of it.
 
 load harness
 
@@ -96,4 +97,19 @@ YAML
     probe_mock
     run -0 field '.namespaces[] | select(.namespace == "qualcomm") | .status + "|" + .error'
     [ "$output" = "partial|0000:00:05.0 Cloud AI 100: driver 'qaic' is not loaded" ]
+}
+
+@test "mounted over /sys, the devices are this machine's" {
+    require umockdev-run jq unshare
+    unshare -rm true 2>/dev/null || skip "no mount namespace may be had here"
+    # shellcheck disable=SC2016
+    mock 'unset LD_PRELOAD
+        unshare -rm sh -c "mount --bind \"$UMOCKDEV_DIR/sys\" /sys && \"$VARIANTCTL\" probe --format json"' \
+        >"$BATS_TEST_TMPDIR/profile.json"
+    run -0 field '[.namespaces[] | select(.devices) | .namespace] | sort | join(" ")'
+    [ "$output" = "furiosa habana nvidia qualcomm rebellions" ]
+    run -0 field '.namespaces[] | select(.namespace == "habana") | .devices[0].attributes.firmware_version'
+    [ "$output" = hl-gaudi2-1.20.0 ]
+    run -0 field '.platform.architecture'
+    [ "$output" != null ] # the processor is the real one
 }

@@ -218,6 +218,39 @@ START_TEST(everything_is_emitted_or_documented)
 }
 END_TEST
 
+/* What the specification's section 5 fixes by name. */
+static const char *const fixed[][2] = {
+    {"rebellions", "atom atom_plus atom_max rebel"},
+    {"furiosa", "warboy renegade renegade_s renegade_max"},
+    {"habana", "gaudi gaudi2 gaudi3"},
+    {"tpu", "v2 v3 v4 v5e v5p v6e v7x"},
+    {"neuron", "inf1 inf2 trn1 trn2 trn3"},
+    {"tenstorrent", "grayskull wormhole blackhole"},
+};
+
+START_TEST(fixed_names_are_emitted)
+{
+    for (size_t i = 0; i < n_machines; i++) {
+        json_t *profile = probe_machine(&machines[i]);
+        check_profile(machines[i].name, profile);
+        json_decref(profile);
+    }
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
+        char values[128], *rest = values;
+        snprintf(values, sizeof(values), "%s", fixed[i][1]);
+        for (const char *value; (value = next_word(&rest));) {
+            size_t at = find_entry(fixed[i][0], "arch", value);
+            ck_assert_msg(at < n_entries && entries[at].emitted, "%s: %s", fixed[i][0], value);
+        }
+    }
+    static const char *const ascend[] = {"npu_type", "driver_version", "cann_version"};
+    for (size_t i = 0; i < 3; i++) {
+        size_t at = find_entry("ascend", ascend[i], i ? "8.5.0" : "910b");
+        ck_assert_msg(at < n_entries && entries[at].emitted, "%s", ascend[i]);
+    }
+}
+END_TEST
+
 START_TEST(recorded_machines_keep_to_it)
 {
     static const char *const families[] = {"cpuid", "cpuinfo", "kfd", "npu", "pci"};
@@ -241,6 +274,7 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_checked_fixture(tcase, read_vocabulary, forget_vocabulary);
     tcase_add_test(tcase, everything_is_emitted_or_documented);
+    tcase_add_test(tcase, fixed_names_are_emitted);
     tcase_add_test(tcase, recorded_machines_keep_to_it);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
