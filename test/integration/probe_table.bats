@@ -158,6 +158,15 @@ as_nobody()
     [[ $stderr == *"no device in it; wanted is the output of 'lspci -kx'"* ]]
 }
 
+@test "libpci is loaded for a dump, and not for a machine with sysfs" {
+    device 0000:01:00.0 1e0e 0003 120000 testnpu
+    run -0 env LD_DEBUG=files "$VARIANTCTL" probe --sysroot "$tree"
+    [[ $output == *libjansson* ]]
+    [[ $output != *libpci* ]]
+    run -0 env LD_DEBUG=files "$VARIANTCTL" probe --pci-dump "$OCV_TOP/test/data/pci/gpu-server.lspci"
+    [[ $output == *libpci.so.3* ]]
+}
+
 @test "a broken device in a dump hides no other" {
     require jq
     sed '/^00: a3 1d/s/a3/zz/; /^00: 86 80/d' "$OCV_TOP/test/data/pci/gpu-server.lspci" >"$BATS_TEST_TMPDIR/dump"
