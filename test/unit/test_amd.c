@@ -691,6 +691,20 @@ START_TEST(published_variables)
 }
 END_TEST
 
+START_TEST(published_variable_without_driver)
+{
+    struct ocv_error err = {0};
+    struct ocv_result result;
+    add_pci("0000:03:00.0", "1002:744c", "030000", NULL);
+    setenv("AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH", "gfx942", 1);
+    ck_assert_int_eq(ask_live(&ocv_provider_amd, &result, &err), OCV_OK);
+    ck_assert_uint_eq(json_array_size(result.devices), 0);
+    json_t *lists = features_of(&result);
+    ck_assert_str_eq(values_of(lists, "gfx_arch"), "gfx942");
+    json_decref(lists);
+}
+END_TEST
+
 START_TEST(wrong_variables)
 {
     static const char *const bad[] = {"gfx90A", "sm_90", "gfx942:xnack-", "gfx9-4-generic"};
@@ -861,6 +875,7 @@ static void add_details(TCase *c)
     tcase_add_test(c, rocm_links_stay_inside);
     tcase_add_test(c, rocm_versions);
     tcase_add_test(c, published_variables);
+    tcase_add_test(c, published_variable_without_driver);
     tcase_add_test(c, wrong_variables);
     tcase_add_test(c, rocm_path);
     tcase_add_test(c, device_nodes);

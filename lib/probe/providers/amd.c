@@ -231,7 +231,7 @@ static int add_forced(const struct run *run)
 static int forced_rocm(const struct run *run, struct ocv_rocm_version *version)
 {
     const char *text = ocv_host_variable(run->host, "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION");
-    if (text && *text && !ocv_rocm_parse(text, version))
+    if (text && !ocv_rocm_parse(text, version))
         return ocv_error_set(run->err, OCV_ERR_CONFIG,
                              "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION=%.200s: not a version", text);
     return OCV_OK;
@@ -258,7 +258,9 @@ static int fill(struct run *run)
         status = forced_rocm(run, &rocm);
     if (status == OCV_OK)
         status = ocv_rocm_add(run->result, rocm, run->err);
-    for (size_t i = 0; i < run->m->n && status == OCV_OK; i++)
+    /* a forced target counts for the machine, also where no GPU of it can */
+    bool devices = run->m->usable || !run->force;
+    for (size_t i = 0; i < run->m->n && status == OCV_OK && devices; i++)
         status = add_gpu(run, &run->m->gpus[i]);
     return status;
 }
@@ -273,8 +275,6 @@ static int probe(const struct ocv_probe_host *machine, struct ocv_result *result
     if (status < 0)
         return status;
     run.force = ocv_host_variable(host, "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH");
-    if (run.force && !*run.force)
-        run.force = NULL;
     if (m.n || m.kfd.hidden || m.kfd.broken || run.force) {
         result->source = run.force ? "environment" : m.kfd.n ? "kfd" : "sysfs";
         read_xnack(&run);

@@ -304,7 +304,9 @@ static int probe(const struct ocv_probe_host *machine, struct ocv_result *result
         result->status = OCV_RESULT_OK;
     read_driver(host, &m, result);
     status = add_union(&m, force, result, err);
-    for (size_t i = 0; i < m.n && status == OCV_OK; i++)
+    /* a forced version counts for the machine, also where no GPU of it can */
+    bool devices = m.usable || !force;
+    for (size_t i = 0; i < m.n && status == OCV_OK && devices; i++)
         status = add_device(host, &m.devices[i], force != NULL, result, err);
     return status;
 }
