@@ -261,3 +261,25 @@ CASE
         "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/empty" --format json
     [[ $output != *sm_arch* ]]
 }
+
+@test "the configuration overrides what was probed, for every device" {
+    cat >"$BATS_TEST_TMPDIR/config.yaml" <<'CONFIG'
+override:
+  nvidia:
+    cuda_version_lower_bound: ["12.8", "12.0"]
+    sm_arch: [90_real]
+CONFIG
+    cat >"$BATS_TEST_TMPDIR/index.json" <<'INDEX'
+{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+ "annotations": {"dev.ocivariant.schema": "1", "dev.ocivariant.namespaces": "nvidia"},
+ "manifests": [
+  {"mediaType": "application/vnd.oci.image.manifest.v1+json", "size": 1001,
+   "digest": "sha256:0000000000000000000000000000000000000000000000000000000000000002",
+   "annotations": {"dev.ocivariant.label": "cu128", "dev.ocivariant.properties":
+       "nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 90_real"}}]}
+INDEX
+    run -3 "$VARIANTCTL" resolve --index "$BATS_TEST_TMPDIR/index.json" --format json
+    run -0 --separate-stderr "$VARIANTCTL" --config "$BATS_TEST_TMPDIR/config.yaml" resolve \
+        --index "$BATS_TEST_TMPDIR/index.json" --format json
+    [ "$(jq -r .selected.label <<<"$output")" = cu128 ]
+}

@@ -247,6 +247,21 @@ START_TEST(overrides)
 }
 END_TEST
 
+START_TEST(environment_speaks_of_this_machine_only)
+{
+    struct ocv_probe_host host = {.live = true};
+    ck_assert_int_eq(setenv("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", "9.0", 1), 0);
+    ck_assert_str_eq(ocv_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"), "9.0");
+    host.no_environment = true;
+    ck_assert_ptr_null(ocv_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"));
+    host = (struct ocv_probe_host){.live = false};
+    ck_assert_ptr_null(ocv_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"));
+    ck_assert_int_eq(setenv("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", "", 1), 0);
+    host.live = true;
+    ck_assert_ptr_null(ocv_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"));
+}
+END_TEST
+
 /* Copy a recording to `root`/NAME. Its links may have become files that hold their target. */
 static void restore(const char *name)
 {
@@ -366,6 +381,7 @@ int main(void)
     tcase_add_test(c, nothing_there);
     tcase_add_test(c, published_lists);
     tcase_add_test(c, overrides);
+    tcase_add_test(c, environment_speaks_of_this_machine_only);
     tcase_add_test(c, recorded_pci);
     tcase_add_test(c, recorded_gpus);
     suite_add_tcase(suite, c);

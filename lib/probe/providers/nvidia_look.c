@@ -108,6 +108,9 @@ static bool read_details(const struct ocv_probe_host *host, struct ocv_nvidia_gp
         value_of(text.data, "Model:", gpu->name, sizeof(gpu->name));
         if (value_of(text.data, "GPU UUID:", value, sizeof(value)) && !strchr(value, '?'))
             memcpy(gpu->uuid, value, sizeof(gpu->uuid)); /* "GPU-????": nobody asked it yet */
+        if (value_of(text.data, "Device Minor:", value, sizeof(value)) && strlen(value) <= 4 &&
+            strspn(value, "0123456789") == strlen(value))
+            ocv_nvidia_look_mig(host, (unsigned)strtoul(value, NULL, 10), gpu);
         if (value_of(text.data, "GPU Excluded:", value, sizeof(value)) && strcmp(value, "Yes") == 0)
             return false;
     }

@@ -37,6 +37,8 @@ static void correct(struct ocv_nvidia_gpu *gpu, const struct ocv_nvidia_gpu *tol
     if (strcmp(told->virtualization, "none") != 0)
         memcpy(gpu->virtualization, told->virtualization, sizeof(gpu->virtualization));
     gpu->integrated = gpu->integrated || told->integrated;
+    if (told->mig < 0)
+        return; /* what procfs shows stands */
     gpu->mig = told->mig;
     gpu->mig_instances = told->mig_instances;
     memcpy(gpu->mig_uuids, told->mig_uuids, sizeof(gpu->mig_uuids));
