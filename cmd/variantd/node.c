@@ -96,7 +96,8 @@ static int look(const struct node *node, struct snapshot *out, struct ocv_error 
 {
     ocv_auto(ocv_profile) plain = NULL;
     ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
-    const struct ocv_probe_options options = {.datadir = node->datadir, .deep = true};
+    const struct ocv_probe_options options = {
+        .datadir = node->datadir, .deep = true, .no_environment = true};
     int status = node->profile_file ? read_file(node->profile_file, &out->json, err)
                                     : ocv_probe(&options, &out->json, err);
     if (status == OCV_OK)
