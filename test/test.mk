@@ -55,7 +55,7 @@ $(BUILD)/test/bench/runone: test/bench/runone.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 $(WARN) $(WERROR) -D_GNU_SOURCE -static -o $@ $<
 
-$(BUILD)/test/%.o: CFLAGS_ALL += -Itest/unit -Icmd/variantd -Wno-missing-prototypes
+$(BUILD)/test/%.o: CFLAGS_ALL += -Itest/unit -Icmd/variantctl -Icmd/variantd -Wno-missing-prototypes
 
 # ---- public headers: each compiled alone, as strict C11 and as C++ -------------------------------
 PUBLIC_HEADERS := $(notdir $(wildcard lib/ocivariant.h lib/*/ocivariant-*.h))
