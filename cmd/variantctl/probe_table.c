@@ -106,7 +106,8 @@ static const char *memory_text(const char *bytes, char *out, size_t size)
     return out;
 }
 
-static void put_attributes(struct table *table, bool *first, const json_t *device)
+static void put_attributes(struct table *table, bool *first, const json_t *device,
+                           const char *version)
 {
     const char *key;
     char size[32];
@@ -116,7 +117,7 @@ static void put_attributes(struct table *table, bool *first, const json_t *devic
         const char *text = json_string_value(value);
         bool told = *text_of(device, "pci_id") && /* with the PCI id, from the kernel */
                     (strcmp(key, "driver") == 0 || strcmp(key, "kernel_driver") == 0);
-        if (!text || told)
+        if (!text || told || (strcmp(key, "driver_version") == 0 && !strcmp(text, version)))
             continue;
         if (strcmp(key, "memory") == 0)
             text = memory_text(text, size, sizeof(size));
@@ -128,8 +129,9 @@ static void put_attributes(struct table *table, bool *first, const json_t *devic
     }
 }
 
-/* Ids, driver and attributes, then what is out of the ordinary. */
-static void put_details(struct table *table, const json_t *device, bool alone)
+/* Ids, driver and attributes, then what is out of the ordinary. `version` is the driver's, which
+ * the namespace told already. */
+static void put_details(struct table *table, const json_t *device, const char *version, bool alone)
 {
     bool first = true;
     size_t before = table->out->len;
@@ -140,7 +142,7 @@ static void put_details(struct table *table, const json_t *device, bool alone)
         detail(table, &first, "driver", driver);
     else if (table->options->drivers && *text_of(device, "pci_id"))
         detail(table, &first, "", "no driver is bound to it");
-    put_attributes(table, &first, device);
+    put_attributes(table, &first, device, version);
     if (alone)
         detail(table, &first, "uuid", text_of(device, "uuid"));
     if (json_is_true(json_object_get(device, "guess")))
@@ -189,7 +191,7 @@ static void put_own(struct table *table, const json_t *own, const json_t *featur
 }
 
 /* Devices that stand one after another and are alike are told once. */
-static void put_devices(struct table *table, const json_t *devices, const json_t *features)
+static void put_devices(struct table *table, const json_t *devices, const json_t *ns)
 {
     size_t n = json_array_size(devices);
     for (size_t i = 0, next; i < n; i = next) {
@@ -212,8 +214,8 @@ static void put_devices(struct table *table, const json_t *devices, const json_t
                 table_word(table, text_of(json_array_get(devices, k), "id"));
             table_end(table);
         }
-        put_details(table, device, next - i == 1);
-        put_own(table, json_object_get(device, "features"), features);
+        put_details(table, device, text_of(ns, "driver"), next - i == 1);
+        put_own(table, json_object_get(device, "features"), json_object_get(ns, "features"));
     }
 }
 
@@ -266,7 +268,7 @@ static void put_namespace(struct table *table, const json_t *ns)
     if (json_is_true(json_object_get(ns, "guess")))
         table_line(table, "", "some of this is inferred and not read from the machine");
     put_features(table, features, TABLE_INDENT);
-    put_devices(table, devices, features);
+    put_devices(table, devices, ns);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------
@@ -284,6 +286,17 @@ static void put_head(struct table *table, const json_t *profile)
     snprintf(text, sizeof(text), "%s/%s%s%s", text_of(platform, "os"),
              text_of(platform, "architecture"), *variant ? "/" : "", variant);
     table_line(table, "platform", platform ? text : "unknown: no processor is recorded");
+}
+
+/* Whether a provider named the device node of this sentence already. */
+static bool mentioned(const struct table *table, const char *sentence)
+{
+    char node[64];
+    const char *start = strchr(sentence, '/');
+    if (!start || !table->out->data)
+        return false;
+    snprintf(node, sizeof(node), "%.*s", (int)strcspn(start, " :"), start);
+    return strstr(table->out->data, node) != NULL;
 }
 
 /* What no provider speaks of. */
@@ -305,7 +318,7 @@ static void put_rest(struct table *table, const json_t *profile)
     if (*text_of(profile, "pci_error"))
         table_line(table, "unreadable", text_of(profile, "pci_error"));
     for (size_t i = 0; probe_access(table->options->sysroot, i, text, sizeof(text)); i++)
-        if (*text)
+        if (*text && !mentioned(table, text))
             table_line(table, denied++ ? "" : "access", text);
 }
 

@@ -124,6 +124,31 @@ golden()
     [[ $output == *"version: 9.2a 9.1a 9.0a 8.7a 8.6a 8.5a 8.4a 8.3a 8.2a 8.1a 8a"* ]]
 }
 
+# one line per namespace, for texts that the table wraps
+unwrapped()
+{
+    awk '/^[^ ]/ { if (line) print line; line = $0; next } { sub(/^ +/, " "); line = line $0 } END { print line }' \
+        <<<"$output"
+}
+
+@test "what is missing and why: driver not loaded, upgraded without a reboot, taken by another" {
+    export OCV_DATADIR=$OCV_TOP/plugins
+    device 0000:18:00.0 10de 2330 030200
+    run -0 table
+    [[ $(unwrapped) == *"nvidia        needs attention: the NVIDIA driver is not loaded"* ]]
+    [[ $output == *"no driver is bound to it"* ]]
+    ln -s ../../drivers/nvidia "$tree/sys/bus/pci/devices/0000:18:00.0/driver"
+    mkdir -p "$tree/sys/module/nvidia" "$tree/usr/lib/x86_64-linux-gnu"
+    echo 535.161.08 >"$tree/sys/module/nvidia/version"
+    run -0 table
+    [[ $(unwrapped) == *"nvidia        ready (driver 535.161.08, from sysfs)"* ]]
+    touch "$tree/usr/lib/x86_64-linux-gnu/libcuda.so.570.124.06"
+    ln -s libcuda.so.570.124.06 "$tree/usr/lib/x86_64-linux-gnu/libcuda.so.1"
+    run -0 table
+    [[ $(unwrapped) == *"needs attention: the driver was upgraded to 570.124.06 without a reboot"* ]]
+    [[ $(unwrapped) == *"driver/library version mismatch until the machine reboots"* ]]
+}
+
 as_nobody()
 {
     HOME=/nonexistent XDG_CONFIG_HOME='' setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
