@@ -221,7 +221,9 @@ static void reason(const struct filler *f, const struct ocv_declared *device, ch
     const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
     const char *driver = !drivers ? "*" : drivers->text ? drivers->text : drivers->first->text;
     const char *loaded = loaded_driver(f);
-    if (device->driven)
+    if (device->split)
+        snprintf(out, size, "split into virtual functions, and none of them is left for this host");
+    else if (device->driven)
         snprintf(out, size, "recognised, but its generation is not known to this version");
     else if (device->pci && device->pci->driver[0])
         snprintf(out, size, "bound to driver '%s', which serves no builds here",

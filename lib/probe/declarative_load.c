@@ -194,7 +194,7 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
     } else {
         status = ocv_declarations_load(&set, shipped, host, err);
         if (status == OCV_OK)
-            status = ocv_declarations_load(&set, own, host, err);
+            status = ocv_declarations_load(&set, own, NULL, err);
         if (status == OCV_OK)
             status = ocv_declarations_settle(&set, builtin, n_builtin, err);
         free(shipped);

@@ -103,21 +103,33 @@ const struct ocv_yaml *ocv_match_pci_rule(const struct ocv_matcher *m,
     return rule;
 }
 
-static int match_pci(const struct ocv_matcher *m, const struct ocv_pci_device *device)
+static int add_pci(const struct ocv_matcher *m, const struct ocv_yaml *rule,
+                   const struct ocv_pci_device *device, bool split)
 {
     int status;
-    const struct ocv_yaml *rule = ocv_match_pci_rule(m, device);
-    if (!rule || !shares_count(m, rule, device))
-        return OCV_OK;
     struct ocv_declared *found = ocv_match_append(m, &status);
     if (!found)
         return status;
     found->rule = rule;
     found->pci = device;
-    found->driven = ocv_match_driver(m, device->driver);
+    found->driven = !split && ocv_match_driver(m, device->driver);
+    found->split = split;
     snprintf(found->id, sizeof(found->id), "%s", device->address);
     snprintf(found->dir, sizeof(found->dir), "sys/bus/pci/devices/%s", device->address);
     return OCV_OK;
+}
+
+/* Devices that count; or, once it is known that none does, those that were split. */
+static int match_pci(const struct ocv_matcher *m, bool split)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < m->host->pci.n; i++) {
+        const struct ocv_pci_device *device = &m->host->pci.devices[i];
+        const struct ocv_yaml *rule = ocv_match_pci_rule(m, device);
+        if (rule && (split ? !device->virtual_function : shares_count(m, rule, device)))
+            status = add_pci(m, rule, device, split);
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -127,13 +139,13 @@ int ocv_declaration_match(const struct ocv_declaration *declaration,
                           struct ocv_error *err)
 {
     const struct ocv_matcher m = {declaration, host, out, err};
-    int status = OCV_OK;
     *out = (struct ocv_declared_list){0};
-    for (size_t i = 0; status == OCV_OK && i < host->pci.n; i++)
-        status = match_pci(&m, &host->pci.devices[i]);
+    int status = match_pci(&m, false);
     const struct ocv_yaml *rule = ocv_yaml_get(declaration->tree, "devices")->first;
     for (; status == OCV_OK && rule; rule = rule->next)
         status = ocv_match_folders(&m, rule);
+    if (status == OCV_OK && out->n == 0)
+        status = match_pci(&m, true);
     if (status < 0) {
         free(out->items);
         *out = (struct ocv_declared_list){0};

@@ -4,6 +4,12 @@
 
 load harness
 
+readme_example()
+{
+    # shellcheck disable=SC2016 # Markdown's quotes
+    sed -n '/^```yaml$/,/^```$/p' "$OCV_TOP/plugins/providers/README.md" | grep -v '^```'
+}
+
 @test "a provider file is checked: fine, wrong with file and line, missing" {
     run -0 "$VARIANTCTL" probe --check "$OCV_TOP/plugins/providers/rebellions.yaml" --format json
     [[ $output == *'"namespace": "rebellions"'* ]]
@@ -29,8 +35,7 @@ load harness
 
 @test "the example of the README is what it says" {
     local card=$BATS_TEST_TMPDIR/tree/sys/bus/pci/devices/0000:3b:00.0
-    # shellcheck disable=SC2016 # Markdown's quotes
-    sed -n '/^```yaml$/,/^```$/p' "$OCV_TOP/plugins/providers/README.md" | grep -v '^```' >"$BATS_TEST_TMPDIR/mychip.yaml"
+    readme_example >"$BATS_TEST_TMPDIR/mychip.yaml"
     mkdir -p "$card" "$BATS_TEST_TMPDIR/tree/sys/module/mychip" "$BATS_TEST_TMPDIR/tree/sys/class/accel/accel0"
     echo 0x1234 >"$card/vendor"
     echo 0x0003 >"$card/device"
@@ -59,4 +64,55 @@ load harness
     sed '/^schema/a drivers: [rngd]' "$OCV_TOP/plugins/providers/furiosa.yaml" >"$BATS_TEST_TMPDIR/own.yaml"
     run -0 "$VARIANTCTL" probe --check "$BATS_TEST_TMPDIR/own.yaml" --sysroot "$BATS_TEST_TMPDIR/tree" --format json
     [[ $output == *"0000:3b:00.0 RNGD: driver 'rngd' is not loaded"* ]]
+}
+
+# valid FILE: by schema/provider.schema.json, as an independent validator sees it
+valid()
+{
+    python3 - "$OCV_TOP/schema/provider.schema.json" "$1" <<'PYTHON'
+import json, sys, yaml
+from jsonschema import Draft202012Validator
+schema = json.load(open(sys.argv[1]))
+Draft202012Validator.check_schema(schema)
+Draft202012Validator(schema).validate(yaml.safe_load(open(sys.argv[2])))
+PYTHON
+}
+
+@test "the schema and the reader agree on files that are right and wrong" {
+    local file change
+    python3 -c 'import jsonschema, yaml' 2>/dev/null || skip "python3-jsonschema or python3-yaml is not installed"
+    readme_example >"$BATS_TEST_TMPDIR/right.yaml"
+    for file in "$OCV_TOP"/plugins/providers/*.yaml "$BATS_TEST_TMPDIR/right.yaml"; do
+        run -0 valid "$file"
+        run -0 "$VARIANTCTL" probe --check "$file" --sysroot "$BATS_TEST_TMPDIR"
+    done
+    while read -r change; do
+        sed -E "$change" "$BATS_TEST_TMPDIR/right.yaml" >"$BATS_TEST_TMPDIR/wrong.yaml"
+        run ! cmp "$BATS_TEST_TMPDIR/right.yaml" "$BATS_TEST_TMPDIR/wrong.yaml"
+        run ! valid "$BATS_TEST_TMPDIR/wrong.yaml"
+        run -2 "$VARIANTCTL" probe --check "$BATS_TEST_TMPDIR/wrong.yaml" --sysroot "$BATS_TEST_TMPDIR"
+        [[ $output == *wrong.yaml:*": '"* ]]
+    done <<'CHANGES'
+s/provider\/v1/provider\/v2/
+s/^namespace: mychip/namespace: MyChip/
+/^namespace/d
+/^features/,/compat/d
+s/^drivers:/driver:/
+s/^drivers: .*/drivers: a\/b/
+s/^driver_version: .*/driver_version: ..\/x/
+s/values: \[two, one\]/values: []/
+s/values: \[two, one\]/values: [two, two]/
+s/values: \[two, one\]/values: [t-wo]/
+s/"0001"/"01"/
+s/"0001"/"000G"/
+s/revision: "01"/revision: "1"/
+s/revision: "01"/class: "123"/
+s/unit: MiB/unit: MB/
+s/memory: .*/memory: {unit: MiB}/
+s/firmware_version: /memory: /
+s/firmware_version: /Firmware: /
+s/class: accel, vendor: "1234"/class: accel/
+s/class: accel/class: a\/b/
+s/^( *)name: MyChip One/\1virtual_functions: maybe/
+CHANGES
 }
