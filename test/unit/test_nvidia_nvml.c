@@ -275,6 +275,28 @@ START_TEST(tegra_is_the_integrated_one)
 }
 END_TEST
 
+/* In a container, where the bus shows nothing: a card and a GPU of the processor's chip. */
+START_TEST(integrated_beside_a_card)
+{
+    merge("{" SCHEMA ", \"library\": \"nvml\", \"driver\": \"580.95.05\", \"cuda\": 13000,"
+          " \"count\": 3, \"devices\": [{\"capability\": [12, 1], \"name\": \"NVIDIA GB10\"},"
+          " {\"capability\": [8, 9], \"name\": \"NVIDIA L40S\"},"
+          " {\"capability\": [9, 0], \"name\": \"Future (nvgpu)\"}]}");
+    ck_assert_int_eq(judge().status, OCV_RESULT_OK);
+    ck_assert(by_id("gpu0")->secondary && by_id("gpu2")->secondary);
+    ck_assert_str_eq(machine.gpus[0].id, "gpu1");
+    ck_assert(!machine.gpus[0].secondary);
+}
+END_TEST
+
+START_TEST(wsl_without_libraries)
+{
+    machine.wsl = true;
+    merge("{" SCHEMA "}");
+    ck_assert_ptr_nonnull(strstr(judge().note, "libraries are not installed"));
+}
+END_TEST
+
 START_TEST(libraries_missing)
 {
     use_driver("570.124.06", 12, 8);
@@ -344,6 +366,8 @@ int main(void)
     tcase_add_test(c, lost_gpu_hides_nothing);
     tcase_add_test(c, hang_hides_nothing);
     tcase_add_test(c, tegra_is_the_integrated_one);
+    tcase_add_test(c, integrated_beside_a_card);
+    tcase_add_test(c, wsl_without_libraries);
     tcase_add_test(c, libraries_missing);
     tcase_add_test(c, driver_newer_than_known);
     tcase_add_test(c, capabilities_by_id);

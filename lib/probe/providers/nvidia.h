@@ -25,8 +25,8 @@ struct ocv_cuda_version {
 /** Compute capability of a PCI device as 10 * major + minor, 0 if unknown. `*guess`: by the block
  *  of ids that a chip was given, not by its own. */
 unsigned ocv_nvidia_sm(uint16_t device, bool *guess);
-/** True for a GPU on the chip of the processor that nevertheless stands on the PCI bus. */
-bool ocv_nvidia_integrated(uint16_t device);
+/** True for a capability that only GPUs on the chip of a processor have. */
+bool ocv_nvidia_integrated(unsigned sm);
 /** The CUDA version that a driver for desktops and servers supports. `*newer`: the driver is newer
  *  than the table, whose newest entry is given. */
 struct ocv_cuda_version ocv_nvidia_cuda(unsigned driver_major, bool *newer);

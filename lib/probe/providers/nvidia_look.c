@@ -155,7 +155,7 @@ static void look_at_bus(const struct ocv_probe_host *host, struct ocv_nvidia_mac
             continue;
         gpu->pci = pci;
         gpu->sm = ocv_nvidia_sm(pci->device, &gpu->guess);
-        gpu->integrated = ocv_nvidia_integrated(pci->device);
+        gpu->integrated = ocv_nvidia_integrated(gpu->sm);
         if (!read_details(host, gpu)) {
             m->n--;
             take(m, pci->address, "");

@@ -99,7 +99,7 @@ static void tell(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *ans
         snprintf(m->trouble, sizeof(m->trouble),
                  "%s did not answer within %.1f s (is persistence mode off?)", answer->hung,
                  OCV_NVML_TIMEOUT_MS / 1000.0);
-    else if (answer->none && m->n)
+    else if (answer->none && (m->n || m->wsl))
         snprintf(m->trouble, sizeof(m->trouble),
                  "NVIDIA's libraries are not installed (libnvidia-ml.so.1, libcuda.so.1)");
     for (size_t i = 0; i < answer->n && !m->trouble[0]; i++)

@@ -16,6 +16,8 @@
 #define SCHEMA "dev.ocivariant.nvml-query/v1"
 #define CAPABILITY_MAX 99 /* major of a compute capability */
 #define CUDA_NUMBER_MAX 99999
+/* CUDA reserves addresses for the memory of all GPUs; where size_t is small, the default holds */
+#define MEMORY_MAX ((size_t)(1024ull * 1024 * 1024 * 1024 & SIZE_MAX))
 #define ERRORS_MAX 64u /* failed calls that are looked at */
 
 /* A member that is plain ASCII and fits; false and empty otherwise. */
@@ -102,7 +104,8 @@ static void read_device(const json_t *object, struct ocv_nvml_device *out)
     if (major > 0 && major <= CAPABILITY_MAX && minor >= 0 && minor <= 9)
         gpu->sm = (unsigned)(major * 10 + minor);
     gpu->memory = memory > 0 ? (uint64_t)memory : 0;
-    gpu->integrated = json_is_true(json_object_get(object, "integrated"));
+    gpu->integrated = json_is_true(json_object_get(object, "integrated")) ||
+                      strstr(gpu->name, "(nvgpu)") || ocv_nvidia_integrated(gpu->sm);
     gpu->mig = json_is_boolean(mig) ? json_is_true(mig) : -1;
     read_instances(json_object_get(object, "mig_devices"), gpu);
     read_failure(json_object_get(object, "errors"), true, &out->failure);

@@ -57,11 +57,13 @@ unsigned ocv_nvidia_sm(uint16_t device, bool *guess)
     return 0;
 }
 
-bool ocv_nvidia_integrated(uint16_t device)
+bool ocv_nvidia_integrated(unsigned sm)
 {
-    bool guess;
-    unsigned sm = ocv_nvidia_sm(device, &guess);
-    return sm == 110 || sm == 121; /* Thor, GB10 and its successors */
+    static const unsigned chips[] = {32, 53, 62, 72, 87, 110, 121}; /* Tegras, GB10 */
+    for (size_t i = 0; i < sizeof(chips) / sizeof(*chips); i++)
+        if (sm == chips[i])
+            return true;
+    return false;
 }
 
 struct ocv_cuda_version ocv_nvidia_cuda(unsigned driver_major, bool *newer)
