@@ -28,4 +28,15 @@ void table_words(struct table *table, const char *text);
 /** A whole line. */
 void table_line(struct table *table, const char *head, const char *text);
 
+/* ---- probe_devices.c ------------------------------------------------------------------------- */
+
+/** Text of a member; empty where there is none. */
+const char *table_text(const json_t *object, const char *key);
+/** Whether a list of features offers anything. */
+bool table_has_values(const json_t *features);
+/** Features with their values, a line each. */
+void table_features(struct table *table, const json_t *features, size_t indent);
+/** Devices; what the namespace `ns` (or NULL) says of all of them is not said again. */
+void table_devices(struct table *table, const json_t *devices, const json_t *ns);
+
 #endif
