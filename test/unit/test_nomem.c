@@ -4,6 +4,7 @@
  * same result as undisturbed. The allocator is this program's own, so that allocations of the
  * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
 #include "core_util.h"
+#include "declarative.h"
 
 #include <errno.h>
 
@@ -106,7 +107,7 @@ static const char config_text[] =
     "namespace_priority: [p, n]\ndisable: [zz, 'a::b', 'n::f::9']\ndevice_policy: {n: all}\n"
     "devices: {n: ['0', d1]}\noverride: {n: {h: ['1', '2'], g: ['1']}, m: {q: []}}\n"
     "registries:\n  'r.example:5000': {url: 'https://r', ca: /ca, insecure: true}\nto: docker\n"
-    "mode: auto\nallow: ['*']\ncredentials: [x]\n";
+    "mode: auto\nallow: ['*']\ncredentials: x\n";
 
 static int call_index(struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -219,6 +220,40 @@ static int call_digest(struct ocv_buffer *out, struct ocv_error *err)
     return status < 0 ? status : ocv_buffer_append(out, digest, strlen(digest), err);
 }
 
+static const char declaration_text[] =
+    "schema: dev.ocivariant.provider/v1\nnamespace: chip\ndrivers: [chip]\n"
+    "features: [{feature: arch, values: [b, a], compat: {b: [a]}}]\n"
+    "devices:\n- {pci: {vendor: '1234', device: ['0001', '0002']}, name: B, set: {arch: b}}\n"
+    "- {pci: {vendor: '1234'}, name: C, attributes: {firmware: fw}}\n";
+
+/* A machine without files: what cannot be read is not there, whatever the reason. */
+static int call_declaration(struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct ocv_pci_device cards[] = {
+        {.address = "0000:01:00.0", .vendor = 0x1234, .device = 3, .driver = "chip"},
+        {.address = "0000:02:00.0", .vendor = 0x1234, .device = 2, .driver = "chip"},
+    };
+    struct ocv_probe_host host = {.root = -1, .pci = {.devices = cards, .n = 2}};
+    struct ocv_declaration d = {0};
+    struct ocv_result result = {.features = json_array(), .devices = json_array()};
+    int status = result.features && result.devices ? OCV_OK : ocv_error_nomem(err);
+    if (status == OCV_OK)
+        status = ocv_declaration_read("chip.yaml", declaration_text, sizeof(declaration_text) - 1,
+                                      &d, err);
+    if (status == OCV_OK)
+        status = ocv_declaration_probe(&d, &host, &result, err);
+    if (status == OCV_OK)
+        status = ocv_pretty_append(result.features, 0, out, err);
+    if (status == OCV_OK)
+        status = ocv_pretty_append(result.devices, 0, out, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "%s", result.note);
+    ocv_declaration_free(&d);
+    json_decref(result.features);
+    json_decref(result.devices);
+    return status;
+}
+
 typedef int (*call)(struct ocv_buffer *, struct ocv_error *);
 static const struct {
     const char *name;
@@ -229,7 +264,7 @@ static const struct {
     {"profile", call_profile, 0},       {"configuration", call_config, 2},
     {"resolve", call_resolve, 2},       {"reference", call_reference, 0},
     {"properties", call_properties, 0}, {"platform", call_platform, 0},
-    {"digest", call_digest, 2},
+    {"digest", call_digest, 2},         {"declaration", call_declaration, 2},
 };
 
 #define ATTEMPTS_MAX 20000
