@@ -71,7 +71,7 @@ static enum MHD_Result look(void *cls, enum MHD_ValueKind kind, const char *name
 {
     struct wanted *w = cls;
     (void)kind;
-    if (!value || strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) != 0)
+    if (!value || !*value || strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) != 0)
         return MHD_YES;
     w->any = true;
     w->found = in_list(value, w->type);

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
+# The daemon in tests, loaded after harness and images.
+#
+#   start_variantd [NAME] [OPTION...]   sets VARIANTD=HOST:PORT and VARIANTD_SOCKET
+#   ask METHOD PATH [CURL OPTION...]    status in $code, head in $head (lower-case names), body in
+#                                       the file $body
+#   header NAME                         its value in the last answer
+#   outcome NAME                        how many requests ended so (variantd_requests_total)
+
+export VARIANTD_BIN=$OCV_BUILD/variantd
+export ACCEPT_ALL='Accept: application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, */*'
+
+variantd_port()
+{
+    sed -n 's/.*mirror on [^ ]*:\([0-9][0-9]*\) .*/\1/p' "$STATE/log/$1" | grep .
+}
+
+start_variantd()
+{
+    local name=variantd
+    if [ $# -gt 0 ] && [[ $1 != -* ]]; then
+        name=$1
+        shift
+    fi
+    start_daemon "$name" "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/$name.sock" "$@"
+    await "$name" variantd_port "$name" || return 1
+    VARIANTD=127.0.0.1:$(variantd_port "$name")
+    VARIANTD_SOCKET=$STATE/$name.sock
+    VARIANTD_NAME=$name
+    export VARIANTD VARIANTD_SOCKET VARIANTD_NAME
+}
+
+ask()
+{
+    local method=$1 path=$2
+    shift 2
+    body=$BATS_TEST_TMPDIR/body
+    local request=(--request "$method")
+    [ "$method" != HEAD ] || request=(--head)
+    : >"$body"
+    # shellcheck disable=SC2034 # for the test
+    code=$(curl --silent --show-error --max-time 20 "${request[@]}" --dump-header "$body.head" \
+        --output "$body" --write-out '%{http_code}' --header "${ACCEPT:-$ACCEPT_ALL}" "$@" \
+        "http://$VARIANTD$path") || true
+    head=$(tr -d '\r' <"$body.head" | sed 's/^\([^:]*\):/\L\1:/')
+}
+
+header()
+{
+    sed -n "s/^$1: //p" <<<"$head"
+}
+
+metric()
+{
+    curl --silent --unix-socket "$VARIANTD_SOCKET" http://localhost/metrics |
+        awk -v name="$1" '$1 == name { print $2; found = 1 } END { if (!found) print 0 }'
+}
+
+outcome()
+{
+    metric "variantd_requests_total{outcome=\"$1\"}"
+}
+
+# upstream_gets PATTERN: requests in docker-registry's log
+upstream_count()
+{
+    grep -c -- "$1" "$STATE/log/$REGISTRY_NAME" || true
+}

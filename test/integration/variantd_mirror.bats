@@ -1,0 +1,327 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The resolving mirror's table (section 8 of the specification), a test for each of its cells, over
+# docker-registry.
+
+load harness
+load images
+load variantd
+
+setup_file()
+{
+    state_start
+    require docker-registry skopeo curl jq
+    start_registry
+    make_variants "$STATE/layout"
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/app:1"
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/app:same"
+    push_layout "$STATE/layout:cpu" "$REGISTRY/demo/plain:1"
+    mkimage "$STATE/layout" big --layer 20M
+    push_layout "$STATE/layout:big" "$REGISTRY/demo/big:1"
+    # nothing fits: one variant for other hardware, no default
+    mkimage "$STATE/layout" odd --file etc/build=odd
+    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:nofit" \
+        "rocm=oci:$STATE/layout:odd,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
+    push_layout "$STATE/layout:nofit" "$REGISTRY/demo/nofit:1"
+    start_variantd --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/h100.json"
+    export SEGMENT=${REGISTRY/:/--} NS="ns=$REGISTRY"
+    CUDA=$(digest_of cuda12.8)
+    export CUDA
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+# What an answer about the chosen child must say.
+expect_child()
+{
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    [ "$(header content-type)" = application/vnd.oci.image.manifest.v1+json ]
+    [ "$(header content-length)" = 549 ]
+    [ "$(header warning)" = "299 - \"variantd: chose cuda12.8 of $REGISTRY/demo/app:1\"" ]
+}
+
+sha256_of()
+{
+    sha256sum <"$1" | awk '{ print "sha256:" $1 }'
+}
+
+@test "a tag with variants: resolver HEAD and GET give the chosen child" {
+    ask HEAD "/v2/demo/app/manifests/1?$NS"
+    expect_child
+    [ "$(header oci-namespace)" = "$REGISTRY" ]
+    ask GET "/v2/demo/app/manifests/1?$NS"
+    expect_child
+    [ "$(sha256_of "$body")" = "$CUDA" ]
+}
+
+@test "a tag with variants: proxy HEAD and GET give the chosen child" {
+    ask HEAD "/v2/$SEGMENT/demo/app/manifests/1"
+    expect_child
+    [ -z "$(header oci-namespace)" ]
+    ask GET "/v2/$SEGMENT/demo/app/manifests/1"
+    expect_child
+    [ "$(sha256_of "$body")" = "$CUDA" ]
+    ask GET "/v2/demo/app/manifests/1" # the only registry is the default one
+    expect_child
+}
+
+@test "an ordinary image: resolver 404, proxy the same bytes" {
+    ask HEAD "/v2/demo/plain/manifests/1?$NS"
+    [ "$code" = 404 ]
+    ask GET "/v2/demo/plain/manifests/1?$NS"
+    [ "$code" = 404 ]
+    [ "$(jq -r '.errors[0].code' "$body")" = MANIFEST_UNKNOWN ]
+    curl -sf -H "$ACCEPT_ALL" -o "$BATS_TEST_TMPDIR/direct" "http://$REGISTRY/v2/demo/plain/manifests/1"
+    ask GET "/v2/$SEGMENT/demo/plain/manifests/1"
+    [ "$code" = 200 ]
+    cmp "$body" "$BATS_TEST_TMPDIR/direct"
+    [ "$(header docker-content-digest)" = "$(sha256_of "$body")" ]
+    [ -z "$(header warning)" ]
+    ask HEAD "/v2/$SEGMENT/demo/plain/manifests/1"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$(sha256_of "$BATS_TEST_TMPDIR/direct")" ]
+    [ "$(header content-length)" = "$(stat -c %s "$BATS_TEST_TMPDIR/direct")" ]
+}
+
+@test "nothing fits: resolver 404, proxy the index itself" {
+    ask HEAD "/v2/demo/nofit/manifests/1?$NS"
+    [ "$code" = 404 ]
+    ask GET "/v2/$SEGMENT/demo/nofit/manifests/1"
+    [ "$code" = 200 ]
+    [ "$(header content-type)" = application/vnd.oci.image.index.v1+json ]
+    [ "$(outcome no_fit)" -ge 1 ]
+}
+
+@test "a digest: resolver 404, proxy streams it" {
+    ask GET "/v2/demo/app/manifests/$CUDA?$NS"
+    [ "$code" = 404 ]
+    ask GET "/v2/$SEGMENT/demo/app/manifests/$CUDA"
+    [ "$code" = 200 ]
+    [ "$(sha256_of "$body")" = "$CUDA" ]
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    ask HEAD "/v2/$SEGMENT/demo/app/manifests/$CUDA"
+    [ "$code" = 200 ]
+    [ "$(header content-length)" = 549 ]
+}
+
+@test "a digest of an index is passed as it is" {
+    local index
+    index=$(curl -sfI -H "$ACCEPT_ALL" "http://$REGISTRY/v2/demo/app/manifests/1" | tr -d '\r' |
+        sed -n 's/^Docker-Content-Digest: //p')
+    ask GET "/v2/$SEGMENT/demo/app/manifests/$index"
+    [ "$code" = 200 ]
+    [ "$(sha256_of "$body")" = "$index" ]
+    [ -z "$(header warning)" ]
+}
+
+@test "a blob: resolver 404, proxy streams it, HEAD and parts too" {
+    local blob
+    blob=$(curl -sf -H "$ACCEPT_ALL" "http://$REGISTRY/v2/demo/big/manifests/1" |
+        jq -r '.layers | max_by(.size) | .digest')
+    ask GET "/v2/demo/big/blobs/$blob?$NS"
+    [ "$code" = 404 ]
+    ask GET "/v2/$SEGMENT/demo/big/blobs/$blob"
+    [ "$code" = 200 ]
+    [ "$(sha256_of "$body")" = "$blob" ]
+    local size
+    size=$(stat -c %s "$body")
+    [ "$(header content-length)" = "$size" ]
+    cp "$body" "$BATS_TEST_TMPDIR/whole"
+    ask HEAD "/v2/$SEGMENT/demo/big/blobs/$blob"
+    [ "$code" = 200 ]
+    [ "$(header content-length)" = "$size" ]
+    ask GET "/v2/$SEGMENT/demo/big/blobs/$blob" --range 1000-1999
+    [ "$code" = 206 ]
+    [ "$(header content-range)" = "bytes 1000-1999/$size" ]
+    cmp "$body" <(tail -c +1001 "$BATS_TEST_TMPDIR/whole" | head -c 1000)
+    ask GET "/v2/$SEGMENT/demo/big/blobs/$blob" --range 1000000-
+    [ "$code" = 206 ]
+    cmp "$body" <(tail -c +1000001 "$BATS_TEST_TMPDIR/whole")
+    ask GET "/v2/$SEGMENT/demo/big/blobs/$blob" --range 99999999-
+    [ "$code" = 416 ]
+}
+
+@test "tags/list and referrers: resolver 404, proxy passes them" {
+    ask GET "/v2/demo/app/tags/list?$NS"
+    [ "$code" = 404 ]
+    ask GET "/v2/$SEGMENT/demo/app/tags/list"
+    [ "$code" = 200 ]
+    [ "$(jq -r '.tags | sort | join(" ")' "$body")" = "1 same" ]
+    ask GET "/v2/demo/app/referrers/$CUDA?$NS"
+    [ "$code" = 404 ]
+    ask GET "/v2/$SEGMENT/demo/app/referrers/$CUDA" # docker-registry has none
+    [ "$code" = 404 ]
+}
+
+@test "/v2/ is 200 everywhere" {
+    local prefix
+    for prefix in '' /resolver /proxy /raw; do
+        ask GET "$prefix/v2/"
+        [ "$code" = 200 ]
+        [ "$(header docker-distribution-api-version)" = registry/2.0 ]
+    done
+}
+
+@test "prefixes decide: resolver, proxy, raw" {
+    ask HEAD "/resolver/v2/demo/plain/manifests/1"
+    [ "$code" = 404 ]
+    ask HEAD "/proxy/v2/demo/plain/manifests/1?$NS"
+    [ "$code" = 200 ]
+    ask GET "/raw/v2/demo/app/manifests/1?$NS"
+    [ "$code" = 200 ]
+    [ "$(header content-type)" = application/vnd.oci.image.index.v1+json ]
+    [ -z "$(header warning)" ]
+    ask HEAD "/proxy/v2/demo/app/manifests/1?$NS"
+    expect_child
+}
+
+@test "an unknown registry or name is 404 and is counted" {
+    local before
+    before=$(outcome unknown_registry)
+    ask HEAD "/v2/demo/app/manifests/1?ns=evil.example"
+    [ "$code" = 404 ]
+    ask GET "/proxy/v2/demo/app/manifests/1?ns=127.0.0.1:1"
+    [ "$code" = 404 ]
+    [ "$(outcome unknown_registry)" = $((before + 2)) ]
+    ask HEAD "/v2/demo/none/manifests/1?$NS"
+    [ "$code" = 404 ]
+    ask GET "/v2/$SEGMENT/demo/none/manifests/1"
+    [ "$code" = 404 ]
+    ask GET --path-as-is "/v2/$SEGMENT/demo/../app/manifests/1" || true
+    [ "$(outcome unknown_registry)" = $((before + 2)) ]
+}
+
+@test "writes are 405" {
+    local method
+    for method in PUT POST PATCH DELETE; do
+        ask "$method" "/v2/demo/app/manifests/1?$NS"
+        [ "$code" = 405 ]
+        ask "$method" "/v2/$SEGMENT/demo/app/blobs/uploads/"
+        [ "$code" = 405 ]
+        [ "$(header allow)" = "GET, HEAD" ]
+    done
+    ask PUT "/v2/$SEGMENT/demo/app/manifests/1" --data-binary '{}'
+    [ "$code" = 405 ]
+}
+
+@test "Accept: several headers are one list; a type that is not wanted is not given" {
+    ACCEPT='Accept: application/vnd.oci.image.index.v1+json' ask HEAD "/v2/demo/app/manifests/1?$NS" \
+        --header 'Accept: application/vnd.oci.image.manifest.v1+json'
+    expect_child
+    ACCEPT='Accept: application/vnd.docker.distribution.manifest.v2+json' \
+        ask HEAD "/v2/demo/app/manifests/1?$NS"
+    [ "$code" = 404 ]
+    ACCEPT='Accept: application/vnd.oci.image.index.v1+json' \
+        ask GET "/v2/$SEGMENT/demo/app/manifests/1"
+    [ "$code" = 200 ]
+    [ "$(header content-type)" = application/vnd.oci.image.index.v1+json ]
+    ACCEPT='Accept: application/*;q=0.1' ask HEAD "/v2/demo/app/manifests/1?$NS"
+    expect_child
+    ACCEPT='Accept: */*;q=0' ask HEAD "/v2/demo/app/manifests/1?$NS"
+    [ "$code" = 404 ]
+    ACCEPT='Accept;' ask HEAD "/v2/demo/app/manifests/1?$NS" --header 'Accept:'
+    expect_child
+}
+
+@test "a resolver never says 304" {
+    ask HEAD "/v2/demo/app/manifests/1?$NS" --header "If-None-Match: \"$CUDA\""
+    expect_child
+}
+
+@test "every pull asks upstream, and an unchanged index is fetched once" {
+    local heads gets
+    heads=$(upstream_count '"HEAD /v2/demo/app/manifests/1 ')
+    gets=$(upstream_count '"GET /v2/demo/app/manifests/')
+    for _ in 1 2 3; do
+        ask HEAD "/v2/demo/app/manifests/1?$NS"
+        expect_child
+    done
+    ask HEAD "/v2/demo/app/manifests/same?$NS" # another tag of the same index
+    [ "$code" = 200 ]
+    [ "$(upstream_count '"HEAD /v2/demo/app/manifests/1 ')" = $((heads + 3)) ]
+    [ "$(upstream_count '"GET /v2/demo/app/manifests/')" = "$gets" ]
+    grep -q '"HEAD /v2/demo/app/manifests/1 HTTP/1.1" 304' "$STATE/log/$REGISTRY_NAME"
+}
+
+@test "a tag that is moved is seen at the next pull" {
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/moving:1"
+    ask HEAD "/v2/demo/moving/manifests/1?$NS"
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    push_layout "$STATE/layout:cpu" "$REGISTRY/demo/moving:1"
+    ask HEAD "/v2/demo/moving/manifests/1?$NS"
+    [ "$code" = 404 ]
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/moving:1"
+    ask HEAD "/v2/demo/moving/manifests/1?$NS"
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+}
+
+@test "with a time-to-live upstream is not asked again" {
+    local heads
+    start_variantd ttl --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/h100.json" --tag-ttl 1h
+    ask HEAD "/v2/demo/app/manifests/1?$NS"
+    expect_child
+    heads=$(upstream_count '"HEAD /v2/demo/app/manifests/')
+    for _ in 1 2 3; do
+        ask HEAD "/v2/demo/app/manifests/1?$NS"
+        expect_child
+        [ "$(header oci-namespace)" = "$REGISTRY" ]
+        ask HEAD "/v2/$SEGMENT/demo/app/manifests/1"
+        expect_child
+    done
+    ACCEPT='Accept: application/vnd.docker.distribution.manifest.v2+json' \
+        ask HEAD "/v2/demo/app/manifests/1?$NS"
+    [ "$code" = 404 ]
+    [ "$(upstream_count '"HEAD /v2/demo/app/manifests/')" = "$heads" ]
+    [ "$(outcome variant)" = 7 ]
+    stop_daemon ttl
+}
+
+@test "a child that is gone or of another size is not announced: 404, counted, passed by the proxy" {
+    local index
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/gone:1"
+    curl -sf -X DELETE "http://$REGISTRY/v2/demo/gone/manifests/$CUDA"
+    ask HEAD "/v2/demo/gone/manifests/1?$NS"
+    [ "$code" = 404 ]
+    [ "$(outcome missing)" -ge 1 ]
+    ask GET "/v2/$SEGMENT/demo/gone/manifests/1"
+    [ "$code" = 200 ]
+    [ "$(header content-type)" = application/vnd.oci.image.index.v1+json ]
+    # another size: an index that lies about its child
+    index=$(curl -sf -H "$ACCEPT_ALL" "http://$REGISTRY/v2/demo/app/manifests/1" |
+        jq -c --arg d "$CUDA" '(.manifests[] | select(.digest == $d) | .size) += 1')
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary "$index" \
+        "http://$REGISTRY/v2/demo/app/manifests/lies"
+    ask HEAD "/v2/demo/app/manifests/lies?$NS"
+    [ "$code" = 404 ]
+    grep -q "has another size" "$STATE/log/variantd"
+    ask GET "/v2/$SEGMENT/demo/app/manifests/lies"
+    [ "$code" = 200 ]
+    [ "$(header content-type)" = application/vnd.oci.image.index.v1+json ]
+}
+
+@test "many clients for many tags at once: each the right child, few requests upstream" {
+    local i heads
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/many:1"
+    curl -sf -H "$ACCEPT_ALL" -o "$BATS_TEST_TMPDIR/index" "http://$REGISTRY/v2/demo/many/manifests/1"
+    for i in $(seq 2 50); do
+        curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
+            --data-binary "@$BATS_TEST_TMPDIR/index" "http://$REGISTRY/v2/demo/many/manifests/$i"
+    done
+    heads=$(upstream_count '"HEAD /v2/demo/many/manifests/[0-9]* ')
+    for i in $(seq 1 200); do
+        echo "url = http://$VARIANTD/v2/demo/many/manifests/$((i % 50 + 1))?$NS"
+        echo "output = $BATS_TEST_TMPDIR/many.$i"
+    done >"$BATS_TEST_TMPDIR/list"
+    curl --silent --show-error --parallel --parallel-immediate --parallel-max 200 -H "$ACCEPT_ALL" \
+        --config "$BATS_TEST_TMPDIR/list"
+    for i in $(seq 1 200); do
+        [ "$(sha256_of "$BATS_TEST_TMPDIR/many.$i")" = "$CUDA" ]
+    done
+    heads=$(($(upstream_count '"HEAD /v2/demo/many/manifests/[0-9]* ') - heads))
+    [ "$heads" -le 200 ]
+    [ "$(upstream_count '"GET /v2/demo/many/manifests/[0-9]* ')" -le 50 ]
+}
