@@ -12,6 +12,7 @@
 #define TABLE_MAX (4u * 1024 * 1024)
 #define WIDTH_DEFAULT 80
 #define WIDTH_MIN 40
+#define TIMEOUT_MAX_S 3600
 
 enum {
     OPTION_SYSROOT = 1,
@@ -19,7 +20,8 @@ enum {
     OPTION_DEEP,
     OPTION_FORMAT,
     OPTION_CHECK,
-    OPTION_PCI_DUMP
+    OPTION_PCI_DUMP,
+    OPTION_TIMEOUT
 };
 
 static const struct option options[] = {{"sysroot", required_argument, NULL, OPTION_SYSROOT},
@@ -28,6 +30,7 @@ static const struct option options[] = {{"sysroot", required_argument, NULL, OPT
                                         {"format", required_argument, NULL, OPTION_FORMAT},
                                         {"check", required_argument, NULL, OPTION_CHECK},
                                         {"pci-dump", required_argument, NULL, OPTION_PCI_DUMP},
+                                        {"timeout", required_argument, NULL, OPTION_TIMEOUT},
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
@@ -40,6 +43,7 @@ static void print_help(void)
           "  --cpuid FILE             take the processor's CPUID words from this file\n"
           "  --pci-dump FILE          take the PCI devices from the output of 'lspci -kx'\n"
           "  --deep                   also ask vendor libraries\n"
+          "  --timeout SECONDS        for each provider that is a program or asks a library; 2\n"
           "  --check FILE             check this provider file, and show what it alone finds\n"
           "  --format json|table      default: table on a terminal, else json;\n"
           "                           -v: long lists of the table in full\n" CLI_COMMON_HELP,
@@ -74,6 +78,17 @@ static int run(const struct cli *cli, struct ocv_probe_options *probe, bool as_j
     return status < 0 ? status : cli_print(table.data, table.len, err);
 }
 
+/* Whole seconds up to an hour, as milliseconds. */
+static bool take_timeout(const char *text, unsigned *out)
+{
+    size_t len = strlen(text);
+    if (len == 0 || len > 4 || strspn(text, "0123456789") != len)
+        return false;
+    unsigned long seconds = strtoul(text, NULL, 10);
+    *out = (unsigned)seconds * 1000;
+    return seconds >= 1 && seconds <= TIMEOUT_MAX_S;
+}
+
 /* One option of the verb's own; false if it is unknown or its argument is. */
 static bool take(int value, struct ocv_probe_options *probe, bool *json)
 {
@@ -87,6 +102,8 @@ static bool take(int value, struct ocv_probe_options *probe, bool *json)
         probe->pci_dump = optarg;
     else if (value == OPTION_CHECK)
         probe->check = optarg;
+    else if (value == OPTION_TIMEOUT)
+        return take_timeout(optarg, &probe->timeout_ms);
     else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
         *json = optarg[0] == 'j';
     else

@@ -57,6 +57,7 @@ static void run(const struct ocv_probe_options *options, struct ocv_executables 
                 struct ocv_child *children, struct ocv_buffer *texts, const char *(*argv)[5])
 {
     static const struct ocv_child none = {0};
+    const struct ocv_child_limits limits = {.timeout_ms = options->timeout_ms};
     size_t n = 0;
     for (size_t i = 0; i < set->n; i++) {
         ocv_buffer_init(&texts[i], OCV_CHILD_OUTPUT_MAX);
@@ -66,7 +67,8 @@ static void run(const struct ocv_probe_options *options, struct ocv_executables 
         const char *words[5] = {path, "--sysroot", options->sysroot ? options->sysroot : "/",
                                 options->deep ? "--deep" : NULL, NULL};
         memcpy(argv[i], words, sizeof(words));
-        children[n++] = (struct ocv_child){.path = path, .argv = argv[i], .out = &texts[i]};
+        children[n++] =
+            (struct ocv_child){.path = path, .argv = argv[i], .limits = &limits, .out = &texts[i]};
     }
     ocv_child_run_all(children, n);
     for (size_t i = set->n; i-- > 0;) { /* each to the place of its program */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine that is looked at: the one this runs on, a tree that was recorded, or a CPUID file.
  */
+#include "child.h"
 #include "libexecdir.h"
 #include "probe.h"
 
@@ -99,6 +100,8 @@ int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host
                                   .no_environment = options->no_environment,
                                   .libexecdir = options->libexecdir,
                                   .datadir = options->datadir,
+                                  .timeout_ms = options->timeout_ms ? options->timeout_ms
+                                                                    : OCV_CHILD_TIMEOUT_MS,
                                   .pci_dump = options->pci_dump};
     int status = ocv_sysroot_open(options->sysroot, &host.root, err);
     if (status == OCV_OK)

@@ -28,6 +28,8 @@ struct ocv_probe_options {
     const char *libexecdir; /**< folder with providers/ and this project's own helper programs, or
                                  NULL: DATADIR/../../libexec/ocivariant where a datadir is given
                                  and that has them, else the installed one */
+    unsigned timeout_ms;    /**< time limit of each program that is run (executable providers, what
+                                 asks vendors' libraries), 0: 2,000 */
     bool no_environment;    /**< the published wheel providers' variables (NV_VARIANT_PROVIDER_...)
                                  say nothing: for daemons */
 };

@@ -84,6 +84,7 @@ struct ocv_probe_host {
     bool no_environment;
     /** as the options give them, for ocv_host_libexec() */
     const char *libexecdir, *datadir;
+    unsigned timeout_ms;  /**< of a child */
     const char *pci_dump; /**< stands for the PCI devices; borrowed from the options, or NULL */
     bool has_cpuid;       /**< CPUID was injected and stands before all other sources */
     bool has_cpuinfo;     /**< /proc/cpuinfo was read: only with a sysroot */

@@ -105,6 +105,21 @@ HANG
     done
 }
 
+@test "the time limit can be another one" {
+    require jq
+    provider hang <<<'sleep 3600'
+    run -0 --separate-stderr timeout $PATIENCE "$VARIANTCTL" probe --format json --timeout 1
+    failed_with hang 'did not answer within 1 s'
+    # longer than the default
+    provider slow <<<'sleep 2.5; echo "{\"namespace\": \"slow\"}"'
+    provider hang <<<'exit 1'
+    probe --timeout 40
+    [ "$(namespace slow .status)" = ok ]
+    for wrong in 0 3601 -1 1.5 '' 99999999999999999999; do
+        run -2 "$VARIANTCTL" probe --timeout "$wrong"
+    done
+}
+
 @test "an answer counts even if something that was started holds the pipe" {
     require jq
     provider holder <<HOLDER

@@ -90,7 +90,6 @@ void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *res
 /* ---- What NVIDIA's libraries say (nvidia_nvml.c, nvidia_merge.c) ------------------------------
  */
 
-#define OCV_NVML_TIMEOUT_MS 1500u         /**< for all calls together */
 #define OCV_NVML_OUTPUT_MAX (512u * 1024) /**< bytes of nvml-query's answer */
 #define OCV_NVML_DEVICES_MAX OCV_NVIDIA_GPUS_MAX
 #define OCV_NVML_MIG_MAX 16u /**< instances of a GPU */
@@ -115,7 +114,8 @@ struct ocv_nvml_answer {
     bool counted;      /**< the libraries told how many GPUs there are */
     char driver[64];
     struct ocv_cuda_version cuda;
-    char hung[64]; /**< the call that did not return, or empty */
+    char hung[64];    /**< the call that did not return, or empty */
+    unsigned time_ms; /**< that all calls together had */
     struct ocv_nvml_failure failure;
     struct ocv_nvml_device *devices;
     size_t n;

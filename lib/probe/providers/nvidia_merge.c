@@ -98,7 +98,7 @@ static void tell(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *ans
     else if (answer->hung[0])
         snprintf(m->trouble, sizeof(m->trouble),
                  "%s did not answer within %.1f s (is persistence mode off?)", answer->hung,
-                 OCV_NVML_TIMEOUT_MS / 1000.0);
+                 answer->time_ms / 1000.0);
     else if (answer->none && (m->n || m->wsl))
         snprintf(m->trouble, sizeof(m->trouble),
                  "NVIDIA's libraries are not installed (libnvidia-ml.so.1, libcuda.so.1)");

@@ -180,12 +180,17 @@ int ocv_nvml_ask(const struct ocv_probe_host *host, struct ocv_nvml_answer *out,
     char path[PATH_MAX], time[16];
     const char *const argv[] = {PROGRAM, time, NULL};
     ocv_buffer_init(&text, OCV_NVML_OUTPUT_MAX);
-    snprintf(time, sizeof(time), "%u", OCV_NVML_TIMEOUT_MS);
+    /* the rest is for the program to say which call it waits for */
+    const unsigned time_ms = host->timeout_ms / 4 * 3;
+    snprintf(time, sizeof(time), "%u", time_ms);
     if (!ocv_host_libexec(host, PROGRAM, path, sizeof(path)))
         return ocv_error_set(err, OCV_ERR_INVALID, "the folder of " PROGRAM " is too long");
-    const struct ocv_child_limits limits = {.output_max = OCV_NVML_OUTPUT_MAX, .wide = true};
+    const struct ocv_child_limits limits = {
+        .timeout_ms = host->timeout_ms, .output_max = OCV_NVML_OUTPUT_MAX, .wide = true};
     int status = ocv_child_run(path, argv, &limits, &text, err);
     if (status == OCV_OK)
         status = ocv_nvml_parse(text.data, text.len, out, err);
+    if (status == OCV_OK)
+        out->time_ms = time_ms;
     return status;
 }
