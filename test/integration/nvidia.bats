@@ -186,8 +186,8 @@ end'
 
 @test "a call that hangs is named, and what was told before it stands" {
     local namespace function
-    for function in nvmlInitWithFlags nvmlSystemGetDriverVersion nvmlSystemGetCudaDriverVersion_v2 \
-        nvmlDeviceGetCount_v2 nvmlDeviceGetHandleByIndex_v2 nvmlDeviceGetPciInfo_v3 \
+    for function in dlopen nvmlInitWithFlags nvmlSystemGetDriverVersion \
+        nvmlSystemGetCudaDriverVersion_v2 nvmlDeviceGetCount_v2 nvmlDeviceGetHandleByIndex_v2 nvmlDeviceGetPciInfo_v3 \
         nvmlDeviceGetCudaComputeCapability nvmlDeviceGetName nvmlDeviceGetUUID nvmlDeviceGetMemoryInfo \
         nvmlDeviceGetMigMode nvmlDeviceGetVirtualizationMode; do
         gpu_case ".hang = \"$function\""
