@@ -116,3 +116,40 @@ s/class: accel/class: a\/b/
 s/^( *)name: MyChip One/\1virtual_functions: maybe/
 CHANGES
 }
+
+# in_etc COMMAND: with the files of $BATS_TEST_TMPDIR/own as /etc/ocivariant/providers.d
+in_etc()
+{
+    export OWN=$BATS_TEST_TMPDIR/own
+    # shellcheck disable=SC2016 # expanded by the shell inside
+    unshare -rm sh -c 'mount -t tmpfs none /etc && mkdir -p /etc/ocivariant/providers.d &&
+        cp "$OWN"/* /etc/ocivariant/providers.d/ && exec "$@"' sh "$@"
+}
+
+@test "an administrator's files: a new chip at once, a conflict, and one that replaces" {
+    local card=$BATS_TEST_TMPDIR/tree/sys/bus/pci/devices/0000:3b:00.0 etc=/etc/ocivariant/providers.d
+    require unshare jq
+    unshare -rm mount -t tmpfs none /etc 2>/dev/null || skip "no mount namespace may be had here"
+    export OCV_DATADIR=$OCV_TOP/plugins
+    mkdir -p "$card" "$BATS_TEST_TMPDIR/own"
+    echo 0x1234 >"$card/vendor"
+    echo 0x0001 >"$card/device"
+    echo 0x01 >"$card/revision"
+    echo 0x120000 >"$card/class"
+    ln -s ../../drivers/mychip "$card/driver"
+    readme_example >"$BATS_TEST_TMPDIR/own/mychip.yaml"
+    in_etc "$VARIANTCTL" probe --format json --sysroot "$BATS_TEST_TMPDIR/tree" >"$BATS_TEST_TMPDIR/profile.json"
+    run -0 jq -r '.namespaces[] | select(.namespace == "mychip") | .features[0].values[]' "$BATS_TEST_TMPDIR/profile.json"
+    [ "$output" = one ]
+    sed 's/^namespace: .*/namespace: groq/' "$BATS_TEST_TMPDIR/own/mychip.yaml" >"$BATS_TEST_TMPDIR/own/other.yaml"
+    run -2 in_etc "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree"
+    [[ $output == *"$etc/other.yaml:2: namespace 'groq' has a provider already: 'groq'"* ]]
+    [[ $output == *"replaces: groq"* ]]
+    echo 'replaces: groq' >>"$BATS_TEST_TMPDIR/own/other.yaml"
+    in_etc "$VARIANTCTL" probe --format json --sysroot "$BATS_TEST_TMPDIR/tree" >"$BATS_TEST_TMPDIR/profile.json"
+    run -0 jq -r '.namespaces[] | select(.namespace == "groq") | .features[0].values[]' "$BATS_TEST_TMPDIR/profile.json"
+    [ "$output" = one ]
+    echo 'colour: red' >>"$BATS_TEST_TMPDIR/own/mychip.yaml"
+    run -2 in_etc "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree"
+    [[ $output == *"$etc/mychip.yaml:"*": 'colour' is an unknown key"* ]]
+}
