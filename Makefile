@@ -28,7 +28,7 @@ CORE_LIBS     := -ljansson -lyaml -lcrypto -lpthread
 REGISTRY_LIBS := -lcurl $(CORE_LIBS)
 PROBE_LIBS    := -ldl $(CORE_LIBS)
 
-CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c))
+CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c lib/tags/*.c))
 REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
 PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c))
 COMMON_SRC   := $(sort $(wildcard cmd/common/*.c))

@@ -567,6 +567,95 @@ OCV_API int ocv_record_write(const char *dir, const struct ocv_record *record,
 OCV_API int ocv_record_read(const char *dir, const char *child, struct ocv_buffer *out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 
+/* ---- Tag rules (section 7 of the specification; schema/tag-rules.schema.json) ------------------
+ */
+
+/** What published tags mean, for images whose accelerator is only in the tag. Immutable once read,
+ * and then safe to use from several threads. */
+struct ocv_tag_rules;
+OCV_API int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_tag_rules_free(struct ocv_tag_rules *rules);
+/** Add one rule file's text (YAML). `source` names it in messages. A family that is there already
+ * is replaced; one added later is asked first. `only` (may be NULL): leave out families that cannot
+ * know this repository, since their patterns cost most of the time. OCV_ERR_CONFIG: "FILE:LINE:
+ * ...". */
+OCV_API int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text,
+                              size_t len, const struct ocv_reference *only,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+/** Add every *.yaml of a folder, by name. A folder that is not there has none. */
+OCV_API int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
+                               const struct ocv_reference *only,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules);
+OCV_API const char *ocv_tag_rules_family(const struct ocv_tag_rules *rules, size_t i);
+
+/** What one tag says by the rules. Its texts are its own; the rules must outlive it. */
+struct ocv_tag;
+/** Read `tag` (NULL: the reference's, "latest" without one) of the reference's repository. A
+ *  repository that no rule knows is no error: its family is NULL. */
+OCV_API int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                          const char *tag, struct ocv_tag **out,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_tag_free(struct ocv_tag *tag);
+OCV_API const char *ocv_tag_family(const struct ocv_tag *tag); /**< or NULL */
+OCV_API const char *ocv_tag_text(const struct ocv_tag *tag);
+/** Why such a tag is no variant of anything ("a driver image"), or NULL. */
+OCV_API const char *ocv_tag_refused(const struct ocv_tag *tag);
+OCV_API const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm64", or NULL */
+OCV_API const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag);
+enum ocv_tag_list { OCV_TAG_IGNORED, OCV_TAG_UNKNOWN, OCV_TAG_AMBIGUOUS };
+/** One of its lists of texts. Returns how many; `out` may be NULL. */
+OCV_API size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which,
+                            const char *const **out);
+/** Append {"reference","family","properties","group","ignored","unknown","ambiguous"}, and
+ * "platform" and "refused" where there is one. */
+OCV_API int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out,
+                                struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** True if the tag, in a repository where a rule groups tags, is such a group's name ("1.9" for
+ *  "86-1.9", "hopper-1.9", ...): only then do the repository's tags have to be listed. */
+OCV_API bool ocv_tag_names_group(const struct ocv_tag *tag);
+
+/** Sets of tags that stand for one name each. Owns the parsed tags. */
+struct ocv_tag_plan;
+/** Plan over `n` tags of the reference's repository; `wanted` (may be NULL): only the set of that
+ * name. Of tags that say the same, one is taken by the rule's preference; where that does not
+ * decide none is, and a doubt says so. Sets in which there is nothing to choose are left out. */
+OCV_API int ocv_tag_plan_new(const struct ocv_tag_rules *rules,
+                             const struct ocv_reference *reference, const char *wanted,
+                             const char *const *tags, size_t n, struct ocv_tag_plan **out,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_tag_plan_free(struct ocv_tag_plan *plan);
+OCV_API size_t ocv_tag_plan_sets(const struct ocv_tag_plan *plan);
+OCV_API const char *ocv_tag_plan_name(const struct ocv_tag_plan *plan, size_t set);
+OCV_API size_t ocv_tag_plan_members(const struct ocv_tag_plan *plan, size_t set);
+/** A member and its label ("null" for one without properties). */
+OCV_API const struct ocv_tag *ocv_tag_plan_member(const struct ocv_tag_plan *plan, size_t set,
+                                                  size_t i, const char **label);
+/** Texts that name tags between which the rules do not decide. */
+OCV_API size_t ocv_tag_plan_doubts(const struct ocv_tag_plan *plan, size_t set,
+                                   const char *const **out);
+/** Tags that are in no set, each with the reason. */
+OCV_API size_t ocv_tag_plan_left_out(const struct ocv_tag_plan *plan);
+OCV_API const struct ocv_tag *ocv_tag_plan_left(const struct ocv_tag_plan *plan, size_t i,
+                                                const char **reason);
+
+/** A member whose digest is fixed. Borrowed. */
+struct ocv_tag_candidate {
+    const struct ocv_tag *tag;
+    const char *label;
+    struct ocv_descriptor descriptor;
+    const void *body; /**< bytes of an index, whose images of every platform are taken; NULL: the
+                           descriptor is a manifest's */
+    size_t body_len;
+    const char
+        *platform; /**< of a manifest, from its config; NULL: what the tag says, or unknown */
+};
+/** Append the candidates as an image index with our annotations, to be parsed and resolved as any
+ *  other. Its own digest means nothing. */
+OCV_API int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n,
+                          struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
 /* ---- This node's daemon (variantd's unix socket) ----------------------------------------------
  */
 
@@ -596,6 +685,9 @@ OCV_API int ocv_local_http_parse(const char *bytes, size_t len, long *status, si
 OCV_DEFINE_CLEANUP(ocv_properties)
 OCV_DEFINE_CLEANUP(ocv_hasher)
 OCV_DEFINE_CLEANUP(ocv_reference)
+OCV_DEFINE_CLEANUP(ocv_tag)
+OCV_DEFINE_CLEANUP(ocv_tag_rules)
+OCV_DEFINE_CLEANUP(ocv_tag_plan)
 OCV_DEFINE_CLEANUP(ocv_platform)
 OCV_DEFINE_CLEANUP(ocv_index)
 OCV_DEFINE_CLEANUP(ocv_profile)

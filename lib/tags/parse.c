@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a reference says by its family's rules. The tag is read from left to right: the first item
+ * that matches up to a separator takes its part, and what no item takes is unknown up to the next
+ * separator. Nothing is guessed: a thing said twice is ambiguous. */
+#include "json.h"
+#include "property.h"
+#include "tags.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parser {
+    struct ocv_tag *tag;
+    const struct ocv_tag_family *family;
+    struct ocv_buffer properties; /* comma-separated */
+    bool said[OCV_TAG_ITEMS_MAX]; /* by index of the first item of a kind */
+    const char *said_by[OCV_TAG_ITEMS_MAX];
+    struct ocv_error *err;
+};
+
+/* ---- small parts -------------------------------------------------------------------------------
+ */
+
+static int remember(struct parser *p, const char ***list, size_t *n, const char *text)
+{
+    /* as many as a tag can have parts */
+    if (!*list)
+        *list = ocv_arena_alloc(&p->tag->arena, OCV_TAG_TEXT_MAX, sizeof(**list));
+    const char *copy = ocv_arena_copy(&p->tag->arena, text, strlen(text));
+    if (!*list || !copy)
+        return ocv_error_nomem(p->err);
+    if (*n < OCV_TAG_TEXT_MAX)
+        (*list)[(*n)++] = copy;
+    return OCV_OK;
+}
+
+static int ambiguous(struct parser *p, const char *format, ...) OCV_PRINTF(2, 3);
+static int ambiguous(struct parser *p, const char *format, ...)
+{
+    char text[OCV_TAG_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return remember(p, &p->tag->ambiguous, &p->tag->n_ambiguous, text);
+}
+
+/* Kinds are few: the items' own order names them. */
+static size_t kind_index(const struct ocv_tag_family *f, const char *kind)
+{
+    size_t i = 0;
+    while (i < f->n_items && (!f->items[i].kind || strcmp(f->items[i].kind, kind) != 0))
+        i++;
+    return i;
+}
+
+static bool kind_said(const struct parser *p, const char *kind)
+{
+    size_t i = kind_index(p->family, kind);
+    return i < p->family->n_items && p->said[i];
+}
+
+static int say_kind(struct parser *p, const struct ocv_tag_item *item, const char *part)
+{
+    if (!item->kind)
+        return OCV_OK;
+    size_t i = kind_index(p->family, item->kind);
+    if (i == p->family->n_items)
+        return OCV_OK; /* of a repository: defaults see it, tags do not repeat it */
+    if (p->said[i] && !item->repeat && strcmp(p->said_by[i], part) != 0)
+        return ambiguous(p, "%s after %s", part, p->said_by[i]);
+    p->said[i] = true;
+    p->said_by[i] = ocv_arena_copy(&p->tag->arena, part, strlen(part));
+    return p->said_by[i] ? OCV_OK : ocv_error_nomem(p->err);
+}
+
+static int add_group(struct parser *p, const char *key, const char *value)
+{
+    struct ocv_tag *tag = p->tag;
+    const char *old = ocv_tag_group_value(tag, key);
+    if (old)
+        return strcmp(old, value) == 0 ? OCV_OK : ambiguous(p, "%s is %s and %s", key, old, value);
+    if (!tag->groups)
+        tag->groups = ocv_arena_alloc(&tag->arena, OCV_TAG_ITEMS_MAX, sizeof(*tag->groups));
+    const char *copy = ocv_arena_copy(&tag->arena, value, strlen(value));
+    if (!tag->groups || !copy)
+        return ocv_error_nomem(p->err);
+    size_t at = tag->n_groups;
+    if (at == OCV_TAG_ITEMS_MAX)
+        return OCV_OK;
+    while (at > 0 && strcmp(tag->groups[at - 1].key, key) > 0) {
+        tag->groups[at] = tag->groups[at - 1];
+        at--;
+    }
+    tag->groups[at] = (struct ocv_tag_pair){key, copy};
+    tag->n_groups++;
+    return OCV_OK;
+}
+
+/* ---- what a match says -------------------------------------------------------------------------
+ */
+
+static int add_properties(struct parser *p, const struct ocv_tag_pair *gives, size_t n,
+                          const char *text, const regmatch_t *captures)
+{
+    char filled[OCV_TAG_TEXT_MAX];
+    for (size_t i = 0; i < n; i++) {
+        ocv_auto(ocv_properties) one = NULL;
+        if (ocv_tag_template(gives[i].text, text, captures, true, filled) < 0 ||
+            ocv_properties_parse(filled, strlen(filled), &one, NULL) < 0 ||
+            ocv_properties_count(one) != 1)
+            return ambiguous(p, "%s is no property", filled);
+        int status = ocv_buffer_printf(&p->properties, p->err, "%s%s",
+                                       p->properties.len ? ", " : "", filled);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_t n,
+                      const char *text, const regmatch_t *captures)
+{
+    char filled[OCV_TAG_TEXT_MAX];
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < n; i++)
+        if (ocv_tag_template(groups[i].text, text, captures, false, filled) == OCV_OK && *filled)
+            status = add_group(p, groups[i].key, filled);
+    return status;
+}
+
+static int take(struct parser *p, const struct ocv_tag_item *item, const char *text,
+                const regmatch_t *captures)
+{
+    struct ocv_tag *tag = p->tag;
+    char part[OCV_TAG_TEXT_MAX];
+    if (ocv_tag_template("\\0", text, captures, false, part) < 0)
+        return ocv_error_set(p->err, OCV_ERR_DATA, "%s: too long", tag->reference);
+    int status = say_kind(p, item, part);
+    if (status == OCV_OK)
+        status = add_properties(p, item->gives, item->n_gives, text, captures);
+    if (status == OCV_OK)
+        status = add_groups(p, item->groups, item->n_groups, text, captures);
+    if (status == OCV_OK && item->ignore)
+        status = remember(p, &tag->ignored, &tag->n_ignored, part);
+    if (item->refuse && !tag->refused)
+        tag->refused = item->refuse;
+    if (item->platform && tag->platform && strcmp(tag->platform, item->platform) != 0)
+        status =
+            status == OCV_OK ? ambiguous(p, "%s after %s", item->platform, tag->platform) : status;
+    else if (item->platform)
+        tag->platform = item->platform;
+    return status;
+}
+
+/* ---- the tag, the repository, the defaults -----------------------------------------------------
+ */
+
+static int parse_repository(struct parser *p, const char *name)
+{
+    const struct ocv_tag_family *f = p->family;
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    for (size_t i = 0; i < f->n_repositories; i++) {
+        const struct ocv_tag_item *item = &f->repositories[i];
+        if (item->compiled && regexec(&item->regex, name, OCV_TAG_CAPTURES, captures, 0) == 0)
+            return take(p, item, name, captures);
+        if (!item->compiled && ocv_tag_glob(item->match, name))
+            return OCV_OK;
+    }
+    return OCV_OK;
+}
+
+static int parse_tag(struct parser *p, const char *text)
+{
+    const struct ocv_tag_family *f = p->family;
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    int status = OCV_OK;
+    bool first = true, end = false;
+    while (status == OCV_OK && !end) {
+        size_t i = 0;
+        while (i < f->n_items &&
+               ((f->items[i].first && !first) ||
+                regexec(&f->items[i].regex, text, OCV_TAG_CAPTURES, captures, 0) != 0))
+            i++;
+        size_t len;
+        if (i < f->n_items) {
+            len = (size_t)captures[1].rm_eo;
+            status = take(p, &f->items[i], text, captures);
+        } else {
+            char part[OCV_TAG_TEXT_MAX];
+            len = strcspn(text, f->separators);
+            snprintf(part, sizeof(part), "%.*s", (int)len, text);
+            status = remember(p, &p->tag->unknown, &p->tag->n_unknown, part);
+        }
+        end = text[len] == '\0';
+        text += len + (end ? 0 : 1);
+        first = false;
+    }
+    return status;
+}
+
+static bool applies(const struct parser *p, const struct ocv_tag_default *d)
+{
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    if (kind_said(p, d->missing))
+        return false;
+    for (size_t i = 0; i < d->n_where; i++) {
+        const char *value = ocv_tag_group_value(p->tag, d->where[i].key);
+        if (!value || regexec(&d->regexes[i], value, OCV_TAG_CAPTURES, captures, 0) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The first default of a kind that applies speaks for it. */
+static int parse_defaults(struct parser *p)
+{
+    const struct ocv_tag_family *f = p->family;
+    regmatch_t none[OCV_TAG_CAPTURES];
+    int status = OCV_OK;
+    for (size_t i = 0; i < OCV_TAG_CAPTURES; i++)
+        none[i] = (regmatch_t){-1, -1};
+    for (size_t i = 0; status == OCV_OK && i < f->n_defaults; i++) {
+        const struct ocv_tag_default *d = &f->defaults[i];
+        bool done = false;
+        for (size_t k = 0; k < i && !done; k++)
+            done = strcmp(f->defaults[k].missing, d->missing) == 0 && applies(p, &f->defaults[k]);
+        if (done || !applies(p, d))
+            continue;
+        status = add_properties(p, d->gives, d->n_gives, "", none);
+        if (status == OCV_OK)
+            status = add_groups(p, d->groups, d->n_groups, "", none);
+        if (d->refuse && !p->tag->refused)
+            p->tag->refused = d->refuse;
+    }
+    return status;
+}
+
+static int parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                 const char *text, struct ocv_tag *tag, struct ocv_error *err)
+{
+    struct parser p = {.tag = tag, .err = err};
+    ocv_buffer_init(&p.properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    tag->reference = ocv_arena_printf(&tag->arena, "%s:%s", reference->name, text);
+    tag->tag = ocv_arena_copy(&tag->arena, text, strlen(text));
+    if (!tag->reference || !tag->tag)
+        return ocv_error_nomem(err);
+    tag->family = p.family = ocv_tag_rules_find(rules, reference->name);
+    int status = OCV_OK;
+    if (p.family) {
+        status = parse_repository(&p, reference->name);
+        if (status == OCV_OK)
+            status = parse_tag(&p, text);
+        if (status == OCV_OK)
+            status = parse_defaults(&p);
+    }
+    if (status == OCV_OK)
+        status = ocv_properties_parse(p.properties.data ? p.properties.data : "", p.properties.len,
+                                      &tag->properties, err);
+    ocv_buffer_free(&p.properties);
+    return status;
+}
+
+int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                  const char *text, struct ocv_tag **out, struct ocv_error *err)
+{
+    struct ocv_tag *tag = calloc(1, sizeof(*tag));
+    if (!tag)
+        return ocv_error_nomem(err);
+    if (!text)
+        text = reference->tag ? reference->tag : "latest";
+    int status = parse(rules, reference, text, tag, err);
+    if (status < 0) {
+        ocv_tag_free(tag);
+        return status;
+    }
+    *out = tag;
+    return OCV_OK;
+}
+
+void ocv_tag_free(struct ocv_tag *tag)
+{
+    if (!tag)
+        return;
+    ocv_properties_free(tag->properties);
+    ocv_arena_free(&tag->arena);
+    free(tag);
+}
+
+/* ---- reading it --------------------------------------------------------------------------------
+ */
+
+const char *ocv_tag_family(const struct ocv_tag *tag)
+{
+    return tag->family ? tag->family->name : NULL;
+}
+
+const char *ocv_tag_text(const struct ocv_tag *tag)
+{
+    return tag->tag;
+}
+
+const char *ocv_tag_refused(const struct ocv_tag *tag)
+{
+    return tag->refused;
+}
+
+const char *ocv_tag_platform(const struct ocv_tag *tag)
+{
+    return tag->platform;
+}
+
+const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag)
+{
+    return tag->properties;
+}
+
+size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *const **out)
+{
+    const char **const lists[] = {tag->ignored, tag->unknown, tag->ambiguous};
+    const size_t counts[] = {tag->n_ignored, tag->n_unknown, tag->n_ambiguous};
+    if (out)
+        *out = (const char *const *)lists[which];
+    return counts[which];
+}
+
+const char *ocv_tag_group_value(const struct ocv_tag *tag, const char *key)
+{
+    for (size_t i = 0; i < tag->n_groups; i++)
+        if (strcmp(tag->groups[i].key, key) == 0)
+            return tag->groups[i].text;
+    return NULL;
+}
+
+bool ocv_tag_group_format(const struct ocv_tag *tag, const char *format, char out[OCV_TAG_TEXT_MAX])
+{
+    size_t n = 0;
+    for (const char *p = format; *p; p++) {
+        const char *end = *p == '{' ? strchr(p, '}') : NULL, *text = p;
+        char key[OCV_TAG_TEXT_MAX];
+        size_t len = 1;
+        if (end) {
+            snprintf(key, sizeof(key), "%.*s", (int)(end - p - 1), p + 1);
+            text = ocv_tag_group_value(tag, key);
+            if (!text)
+                return false;
+            len = strlen(text);
+            p = end;
+        }
+        if (n + len >= OCV_TAG_TEXT_MAX)
+            return false;
+        memcpy(out + n, text, len);
+        n += len;
+    }
+    out[n] = '\0';
+    return true;
+}
+
+static json_t *strings(const char *const *list, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < n; i++)
+        json_array_append_new(array, json_string(list[i]));
+    return array;
+}
+
+static json_t *property_array(const struct ocv_properties *properties)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < ocv_properties_count(properties); i++) {
+        struct ocv_property p = ocv_properties_get(properties, i);
+        json_array_append_new(array, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+    }
+    return array;
+}
+
+int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
+{
+    json_t *group = json_object();
+    for (size_t i = 0; group && i < tag->n_groups; i++)
+        json_object_set_new(group, tag->groups[i].key, json_string(tag->groups[i].text));
+    json_t *root =
+        json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:o}", "reference", tag->reference, "family",
+                  ocv_tag_family(tag), "properties", property_array(tag->properties), "group",
+                  group, "ignored", strings(tag->ignored, tag->n_ignored), "unknown",
+                  strings(tag->unknown, tag->n_unknown), "ambiguous",
+                  strings(tag->ambiguous, tag->n_ambiguous));
+    if (root && tag->platform)
+        json_object_set_new(root, "platform", json_string(tag->platform));
+    if (root && tag->refused)
+        json_object_set_new(root, "refused", json_string(tag->refused));
+    int status = root ? ocv_json_append(root, JSON_COMPACT, out, err) : ocv_error_nomem(err);
+    json_decref(root);
+    return status;
+}

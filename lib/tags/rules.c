@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The set of rule files: notations first, then families; one added later is asked first, so that an
+ * administrator's file stands before a shipped one. */
+#include "tags.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
+static void notation_free(struct ocv_tag_notation *n)
+{
+    ocv_yaml_free(n->tree);
+    free(n->source);
+    free(n->name);
+    free(n);
+}
+
+void ocv_tag_rules_free(struct ocv_tag_rules *rules)
+{
+    if (!rules)
+        return;
+    for (size_t i = 0; i < rules->n; i++)
+        ocv_tag_family_free(rules->families[i]);
+    for (struct ocv_tag_notation *n = rules->notations, *next; n; n = next) {
+        next = n->next;
+        notation_free(n);
+    }
+    free(rules->families);
+    free(rules);
+}
+
+size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules)
+{
+    return rules->n;
+}
+
+const char *ocv_tag_rules_family(const struct ocv_tag_rules *rules, size_t i)
+{
+    return rules->families[i]->name;
+}
+
+static int add_notation(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml *list,
+                        struct ocv_error *err)
+{
+    if (list->type != OCV_YAML_LIST)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: %s: must be a list of parts", source,
+                             list->line, list->key);
+    struct ocv_tag_notation *n = calloc(1, sizeof(*n));
+    if (!n)
+        return ocv_error_nomem(err);
+    n->name = strdup(list->key);
+    n->source = strdup(source);
+    n->tree = list; /* taken over below, when nothing can fail any more */
+    if (!n->name || !n->source) {
+        n->tree = NULL;
+        notation_free(n);
+        return ocv_error_nomem(err);
+    }
+    n->next = rules->notations;
+    rules->notations = n;
+    return OCV_OK;
+}
+
+/* Take the notations out of the tree. */
+static int add_notations(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml *tree,
+                         struct ocv_error *err)
+{
+    struct ocv_yaml *map = (struct ocv_yaml *)(uintptr_t)ocv_yaml_get(tree, "notations");
+    if (!map)
+        return OCV_OK;
+    if (map->type != OCV_YAML_MAP)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: notations: must be a mapping", source,
+                             map->line);
+    while (map->first) {
+        struct ocv_yaml *list = map->first;
+        int status = add_notation(rules, source, list, err);
+        if (status < 0)
+            return status;
+        map->first = list->next;
+        list->next = NULL;
+    }
+    return OCV_OK;
+}
+
+static bool knows(const struct ocv_tag_family *f, const char *name)
+{
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    for (size_t i = 0; i < f->n_repositories; i++) {
+        const struct ocv_tag_item *item = &f->repositories[i];
+        if (item->compiled ? regexec(&item->regex, name, OCV_TAG_CAPTURES, captures, 0) == 0
+                           : ocv_tag_glob(item->match, name))
+            return true;
+    }
+    return false;
+}
+
+/* May the file's family know the repository? Its name alone is looked at, before patterns are
+ * compiled: that is most of what a rule file costs. */
+static bool concerns(const struct ocv_yaml *tree, const char *repository)
+{
+    const struct ocv_yaml *list = ocv_yaml_get(tree, "repositories");
+    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
+        if (m->type != OCV_YAML_SCALAR || ocv_tag_glob(m->text, repository))
+            return true;
+    return !list; /* without one it is an error that must be told */
+}
+
+static int add_family(struct ocv_tag_rules *rules, const char *source, const struct ocv_yaml *tree,
+                      struct ocv_error *err)
+{
+    struct ocv_tag_family *family = calloc(1, sizeof(*family));
+    struct ocv_tag_family **list =
+        realloc(rules->families, (rules->n + 1) * sizeof(*rules->families));
+    if (list)
+        rules->families = list;
+    if (!family || !list) {
+        free(family);
+        return ocv_error_nomem(err);
+    }
+    int status = ocv_tag_family_read(rules, source, tree, family, err);
+    if (status < 0) {
+        ocv_tag_family_free(family);
+        return status;
+    }
+    for (size_t i = 0; i < rules->n; i++)
+        if (strcmp(rules->families[i]->name, family->name) == 0) { /* replaced, and asked first */
+            ocv_tag_family_free(rules->families[i]);
+            memmove(&list[i], &list[i + 1], (rules->n - i - 1) * sizeof(*list));
+            rules->n--;
+            break;
+        }
+    list[rules->n++] = family;
+    return OCV_OK;
+}
+
+static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml *tree,
+                    const char *repository, struct ocv_error *err)
+{
+    const char *schema = ocv_yaml_text(tree, "schema");
+    if (!tree || tree->type != OCV_YAML_MAP)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:1: is not a mapping", source);
+    if (!schema || strcmp(schema, OCV_TAG_RULES_SCHEMA) != 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: 'schema' must be %s", source, tree->line,
+                             OCV_TAG_RULES_SCHEMA);
+    int status = add_notations(rules, source, tree, err);
+    bool family = ocv_yaml_get(tree, "family") || ocv_yaml_get(tree, "parts");
+    if (status == OCV_OK && !family && !ocv_yaml_get(tree, "notations"))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: neither a family nor notations", source,
+                             tree->line);
+    if (status == OCV_OK && family && !ocv_yaml_text(tree, "family"))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: 'family' must be a name", source,
+                             tree->line);
+    if (status == OCV_OK && family && (!repository || concerns(tree, repository)))
+        status = add_family(rules, source, tree, err);
+    return status;
+}
+
+int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text, size_t len,
+                      const struct ocv_reference *only, struct ocv_error *err)
+{
+    struct ocv_yaml *tree = NULL;
+    if (len > OCV_TAG_RULES_BYTES_MAX)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: larger than %u bytes", source,
+                             OCV_TAG_RULES_BYTES_MAX);
+    int status = ocv_yaml_read(source, text, len, &tree, err);
+    if (status == OCV_OK)
+        status = add_tree(rules, source, tree, only ? only->name : NULL, err);
+    ocv_yaml_free(tree);
+    return status;
+}
+
+static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char chunk[16384];
+    ssize_t got = 0;
+    int status = OCV_OK, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: not a file", path);
+    while (status == OCV_OK && (got = read(fd, chunk, sizeof(chunk))) > 0)
+        if (ocv_buffer_append(out, chunk, (size_t)got, NULL) < 0)
+            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: larger than %u bytes", path,
+                                   OCV_TAG_RULES_BYTES_MAX);
+    if (status == OCV_OK && got < 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+static int is_yaml(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && len > 5 && strcmp(entry->d_name + len - 5, ".yaml") == 0;
+}
+
+int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
+                       const struct ocv_reference *only, struct ocv_error *err)
+{
+    struct dirent **names = NULL;
+    int n = scandir(dir, &names, is_yaml, alphasort), status = OCV_OK;
+    if (n < 0)
+        return errno == ENOENT ? OCV_OK
+                               : ocv_error_set(err, OCV_ERR_IO, "%s: %s", dir, strerror(errno));
+    if ((unsigned)n > OCV_TAG_RULES_FILES_MAX)
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: more than %u files", dir,
+                               OCV_TAG_RULES_FILES_MAX);
+    for (int i = 0; i < n; i++) {
+        char path[4096];
+        struct ocv_buffer text;
+        ocv_buffer_init(&text, OCV_TAG_RULES_BYTES_MAX);
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+        if (status == OCV_OK)
+            status = read_file(path, &text, err);
+        if (status == OCV_OK)
+            status =
+                ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, only, err);
+        ocv_buffer_free(&text);
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules, const char *name)
+{
+    for (size_t i = rules->n; i-- > 0;)
+        if (knows(rules->families[i], name))
+            return rules->families[i];
+    return NULL;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Inside of the tag rules (section 7 of the specification; schema/tag-rules.schema.json): a rule
+ * file describes how one family of repositories writes its tags. The public face is in
+ * ocivariant.h. */
+#ifndef OCV_TAGS_H
+#define OCV_TAGS_H
+
+#include "arena.h"
+#include "ocivariant.h"
+#include "yaml_tree.h"
+
+#include <regex.h>
+
+#define OCV_TAG_RULES_SCHEMA "dev.ocivariant.tags/v1"
+#define OCV_TAG_RULES_BYTES_MAX (256u * 1024) /**< of a file */
+#define OCV_TAG_RULES_FILES_MAX 512u          /**< of a folder */
+#define OCV_TAG_PATTERN_MAX 512u              /**< bytes of a pattern */
+#define OCV_TAG_ITEMS_MAX 256u                /**< parts of a family, notations included */
+#define OCV_TAG_LABEL_MAX 48                  /**< characters, as writers make labels */
+#define OCV_TAG_CAPTURES 12                   /**< \0 to \9, and the two of the frame */
+#define OCV_TAG_TEXT_MAX 512u                 /**< of a repository, and of what a template gives */
+
+/** A text with \0 to \9 in it. */
+struct ocv_tag_pair {
+    const char *key; /**< of a group; NULL in a list of properties */
+    const char *text;
+};
+
+/** One thing that a part of a tag, or a repository's name, may say. */
+struct ocv_tag_item {
+    const char *match;
+    regex_t regex; /**< compiled for the family's separators */
+    bool compiled;
+    const char *kind; /**< what it speaks of; said twice, it is ambiguous. NULL: anything */
+    const struct ocv_tag_pair *gives, *groups;
+    size_t n_gives, n_groups;
+    const char *platform; /**< "linux/arm64", or NULL */
+    const char *refuse;   /**< why such a tag is no variant of anything, or NULL */
+    bool ignore, first, repeat;
+    size_t line;
+};
+
+/** What holds where no part said it. */
+struct ocv_tag_default {
+    const char *missing;              /**< kind */
+    const struct ocv_tag_pair *where; /**< group key and the pattern of its value */
+    regex_t *regexes;
+    size_t n_where, n_compiled;
+    const struct ocv_tag_pair *gives, *groups;
+    size_t n_gives, n_groups;
+    const char *refuse;
+};
+
+/** Which of several tags that say the same is taken. */
+struct ocv_tag_prefer {
+    const char *key;
+    int direction;             /**< 1: newest, -1: oldest, 0: by the list */
+    const char *const *values; /**< best first */
+    size_t n;
+};
+
+struct ocv_tag_family {
+    struct ocv_arena arena;
+    const char *name, *description, *source, *separators;
+    struct ocv_tag_item *repositories, *items;
+    size_t n_repositories, n_items;
+    struct ocv_tag_default *defaults;
+    size_t n_defaults;
+    const char *const *group_tags; /**< "{version}-{python}" */
+    size_t n_group_tags;
+    struct ocv_tag_prefer *prefers;
+    size_t n_prefers;
+    const char *const *namespaces;
+    size_t n_namespaces;
+};
+
+/** A named list of items that families use. */
+struct ocv_tag_notation {
+    struct ocv_tag_notation *next;
+    char *name;
+    struct ocv_yaml *tree; /**< the list of items */
+    char *source;
+};
+
+struct ocv_tag_rules {
+    struct ocv_tag_family **families; /**< the last that matches counts */
+    size_t n;
+    struct ocv_tag_notation *notations;
+};
+
+/* ---- reading (rules_read.c) ------------------------------------------------------------------ */
+
+/** Read the items of a family from its tree. OCV_ERR_CONFIG with file and line. */
+int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
+                        const struct ocv_yaml *tree, struct ocv_tag_family *out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_tag_family_free(struct ocv_tag_family *family);
+
+/* ---- patterns (pattern.c) ----------------------------------------------------------------------
+ */
+
+/** Compile POSIX extended `pattern`, to stand whole between `separators` (NULL: the whole text). No
+ *  intervals and no back-references: what is left cannot take for ever. */
+int ocv_tag_pattern_compile(const char *pattern, const char *separators, regex_t *out,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+/** Fill a template from the captures of a match over `text`. OCV_ERR_DATA if it is too long. */
+int ocv_tag_template(const char *format, const char *text, const regmatch_t *captures, bool lower,
+                     char out[OCV_TAG_TEXT_MAX]) OCV_WARN_UNUSED;
+/** "*" within a component, "**" over components. */
+bool ocv_tag_glob(const char *pattern, const char *text);
+
+/* ---- the set (rules.c) -------------------------------------------------------------------------
+ */
+
+/** The family that knows the repository "HOST/PATH", or NULL. */
+const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules,
+                                                const char *name);
+
+/* ---- parsing (parse.c) -------------------------------------------------------------------------
+ */
+
+struct ocv_tag {
+    struct ocv_arena arena;
+    const struct ocv_tag_family *family; /**< NULL: no rule knows the repository */
+    const char *reference, *tag;
+    struct ocv_properties *properties;
+    struct ocv_tag_pair *groups; /**< key and value, sorted by key */
+    size_t n_groups;
+    const char **ignored, **unknown, **ambiguous;
+    size_t n_ignored, n_unknown, n_ambiguous;
+    const char *refused;  /**< or NULL */
+    const char *platform; /**< or NULL */
+};
+
+/** Value of a group key, or NULL. */
+const char *ocv_tag_group_value(const struct ocv_tag *tag, const char *key);
+/** Fill "{version}-{python}" from the tag's groups; false where it lacks one. */
+bool ocv_tag_group_format(const struct ocv_tag *tag, const char *format,
+                          char out[OCV_TAG_TEXT_MAX]);
+/** Compare dotted versions: numbers by value, the rest by bytes; a pre-release stands before. */
+int ocv_tag_version_compare(const char *a, const char *b);
+
+#endif

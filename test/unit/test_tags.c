@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lib/tags: rule files, what a tag says, which tags stand for a name. */
+#include "tags/tags.h"
+
+#include "core_util.h"
+
+#include <string.h>
+
+static const char rules_text[] =
+    "schema: dev.ocivariant.tags/v1\n"
+    "notations:\n"
+    "  cuda:\n"
+    "    - {match: 'cuda-?([0-9]+)', gives: ['nvidia :: cuda_version_lower_bound :: \\1.0']}\n"
+    "    - {match: 'cuda-?([0-9]+)\\.([0-9]+)(\\.[0-9]+)*',\n"
+    "       gives: ['nvidia :: cuda_version_lower_bound :: \\1.\\2']}\n"
+    "    - {match: 'cu([0-9]+)([0-9])',\n"
+    "       gives: ['nvidia :: cuda_version_lower_bound :: \\1.\\2']}\n"
+    "family: demo\n"
+    "repositories:\n"
+    "  - docker.io/demo/app\n"
+    "  - 'r.example/**/app'\n"
+    "  - {match: 'docker\\.io/demo/app-(rocm|cpu)', kind: device, group: {backend: '\\1'}}\n"
+    "parts:\n"
+    "  - {use: cuda, kind: device}\n"
+    "  - {match: '86|hopper', first: true, kind: device, gives: ['nvidia :: sm_arch :: 86_real']}\n"
+    "  - {match: 'v?[0-9]+(\\.[0-9]+)*(rc[0-9]+)?', group: version}\n"
+    "  - {match: 'py([0-9])\\.?([0-9]+)', group: {python: '\\1.\\2'}}\n"
+    "  - {match: 'arm64|aarch64', platform: linux/arm64}\n"
+    "  - {match: 'x86_64', platform: linux/amd64}\n"
+    "  - {match: 'cpu', kind: device}\n"
+    "  - {match: 'cudnn[0-9]*', ignore: true}\n"
+    "  - {match: 'driver', refuse: 'a driver image'}\n"
+    "defaults:\n"
+    "  - {missing: device, where: {version: '1\\..*'}, gives: ['nvidia :: sm_arch :: 80_real']}\n"
+    "  - {missing: device, gives: ['nvidia :: sm_arch :: 90_real']}\n"
+    "group_tags: ['{version}', '{version}-py{python}']\n"
+    "prefer: {python: newest}\n";
+
+static struct ocv_tag_rules *rules_of(const char *text)
+{
+    struct ocv_tag_rules *rules = NULL;
+    struct ocv_error err = {0};
+    ck_assert_int_eq(ocv_tag_rules_new(&rules, &err), OCV_OK);
+    int status = ocv_tag_rules_add(rules, "r.yaml", text, strlen(text), NULL, &err);
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
+    return rules;
+}
+
+static const struct {
+    const char *reference, *json;
+} parsed[] = {
+    {"demo/app:1.2-cuda12.8-py312",
+     "{\"reference\":\"docker.io/demo/app:1.2-cuda12.8-py312\",\"family\":\"demo\",\"properties\":["
+     "\"nvidia :: cuda_version_lower_bound :: 12.8\"],\"group\":{\"python\":\"3.12\",\"version\":"
+     "\"1.2\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[]}"},
+    {"demo/app:1.2-cu130-cudnn9",
+     "{\"reference\":\"docker.io/demo/app:1.2-cu130-cudnn9\",\"family\":\"demo\",\"properties\":["
+     "\"nvidia :: cuda_version_lower_bound :: 13.0\"],\"group\":{\"version\":\"1.2\"},\"ignored\":["
+     "\"cudnn9\"],\"unknown\":[],\"ambiguous\":[]}"},
+    {"demo/app:1.2-cuda-12-x86_64",
+     "{\"reference\":\"docker.io/demo/app:1.2-cuda-12-x86_64\",\"family\":\"demo\",\"properties\":["
+     "\"nvidia :: cuda_version_lower_bound :: 12.0\"],\"group\":{\"version\":\"1.2\"},\"ignored\":["
+     "],\"unknown\":[],\"ambiguous\":[],\"platform\":\"linux/amd64\"}"},
+    {"demo/app:1.9",
+     "{\"reference\":\"docker.io/demo/app:1.9\",\"family\":\"demo\",\"properties\":[\"nvidia :: "
+     "sm_arch :: 80_real\"],\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":[],"
+     "\"ambiguous\":[]}"},
+    {"demo/app:2.0",
+     "{\"reference\":\"docker.io/demo/app:2.0\",\"family\":\"demo\",\"properties\":[\"nvidia :: "
+     "sm_arch :: 90_real\"],\"group\":{\"version\":\"2.0\"},\"ignored\":[],\"unknown\":[],"
+     "\"ambiguous\":[]}"},
+    {"demo/app:86-1.9",
+     "{\"reference\":\"docker.io/demo/app:86-1.9\",\"family\":\"demo\",\"properties\":[\"nvidia :: "
+     "sm_arch :: 86_real\"],\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":[],"
+     "\"ambiguous\":[]}"},
+    {"demo/app:1.9-cu118-cuda12.1",
+     "{\"reference\":\"docker.io/demo/app:1.9-cu118-cuda12.1\",\"family\":\"demo\",\"properties\":["
+     "\"nvidia :: cuda_version_lower_bound :: 11.8\",\"nvidia :: cuda_version_lower_bound :: "
+     "12.1\"]"
+     ",\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[\"cuda12.1 "
+     "after cu118\"]}"},
+    {"demo/app:1.9-what-ever",
+     "{\"reference\":\"docker.io/demo/app:1.9-what-ever\",\"family\":\"demo\",\"properties\":["
+     "\"nvidia :: sm_arch :: "
+     "80_real\"],\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":["
+     "\"what\",\"ever\"],\"ambiguous\":[]}"},
+    {"demo/app:driver-1",
+     "{\"reference\":\"docker.io/demo/app:driver-1\",\"family\":\"demo\",\"properties\":[\"nvidia "
+     ":: sm_arch :: 90_real\"],\"group\":{\"version\":\"1\"},\"ignored\":[],\"unknown\":[],"
+     "\"ambiguous\":[],\"refused\":\"a driver image\"}"},
+    {"r.example/a/b/app:1-cpu-aarch64",
+     "{\"reference\":\"r.example/a/b/app:1-cpu-aarch64\",\"family\":\"demo\",\"properties\":[],"
+     "\"group\":{\"version\":\"1\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[],\"platform\":"
+     "\"linux/arm64\"}"},
+    {"demo/app-rocm:1",
+     "{\"reference\":\"docker.io/demo/"
+     "app-rocm:1\",\"family\":\"demo\",\"properties\":[],\"group\":{"
+     "\"backend\":\"rocm\",\"version\":\"1\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[]}"},
+    {"other/app:1",
+     "{\"reference\":\"docker.io/other/app:1\",\"family\":null,\"properties\":[],\"group\":{},"
+     "\"ignored\":[],\"unknown\":[],\"ambiguous\":[]}"},
+};
+
+START_TEST(test_parse)
+{
+    ocv_auto(ocv_tag_rules) rules = rules_of(rules_text);
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_tag) tag = NULL;
+    ocv_auto_buffer json;
+    ocv_buffer_init(&json, 8192);
+    ck_assert_int_eq(ocv_reference_parse(parsed[_i].reference, &reference, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_parse(rules, reference, NULL, &tag, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_format_json(tag, &json, NULL), OCV_OK);
+    ck_assert_str_eq(json.data, parsed[_i].json);
+}
+END_TEST
+
+/* What is wrong, in a minimal family, and the line it is told for. */
+static const struct {
+    const char *text, *message;
+} wrong[] = {
+    {"family: x\n", "r.yaml:1: 'schema'"},
+    {"- a\n", "not a mapping"},
+    {"schema: dev.ocivariant.tags/v1\n", "neither a family nor notations"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\n", "'repositories'"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a]\n",
+     "r.yaml:3: is not HOST/PATH"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts: []\n", "'parts'"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n- {mtch: a}\n",
+     "r.yaml:5: mtch: unknown key"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n- {match: 'a('}\n",
+     "r.yaml:5: pattern 'a('"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n- {match: "
+     "'a{1000}'}\n",
+     "intervals"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n- {match: "
+     "'(a)\\1'}\n",
+     "back-references"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n"
+     "- {match: a, gives: ['nvidia : sm']}\n",
+     "r.yaml:5: is not 'namespace"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n- {use: none}\n",
+     "no such notation"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n- {match: a}\n"
+     "group_tags: [latest]\n",
+     "r.yaml:6: names no group"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n- {match: a}\n"
+     "prefer: {os: best}\n",
+     "newest, oldest or a list"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n- {match: a}\n"
+     "separators: '_-.'\n",
+     "the dash must stand first"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nfamily: y\n", "twice"},
+    {"schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: &a [a/b]\nparts: *a\n", "aliases"},
+};
+
+START_TEST(test_wrong)
+{
+    struct ocv_tag_rules *rules = NULL;
+    struct ocv_error err = {0};
+    ck_assert_int_eq(ocv_tag_rules_new(&rules, &err), OCV_OK);
+    int status =
+        ocv_tag_rules_add(rules, "r.yaml", wrong[_i].text, strlen(wrong[_i].text), NULL, &err);
+    ck_assert_int_eq(status, OCV_ERR_CONFIG);
+    ck_assert_msg(strstr(err.message, wrong[_i].message) != NULL, "%s", err.message);
+    ck_assert_uint_eq(ocv_tag_rules_count(rules), 0);
+    ocv_tag_rules_free(rules);
+}
+END_TEST
+
+START_TEST(test_plan)
+{
+    static const char *const tags[] = {
+        "1.9",     "86-1.9",        "1.9-cu128-py311", "1.9-cu128-py312",
+        "1.9-cpu", "1.9-cpu-arm64", "1.9-what",        "driver-1.9",
+        "1.8-cpu", "86-2.0",        "hopper-2.0"};
+    ocv_auto(ocv_tag_rules) rules = rules_of(rules_text);
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    const char *label, *reason, *const *doubts;
+    ck_assert_int_eq(ocv_reference_parse("demo/app", &reference, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_plan_new(rules, reference, "1.9", tags, 11, &plan, NULL), OCV_OK);
+    ck_assert_uint_eq(ocv_tag_plan_sets(plan), 1);
+    ck_assert_str_eq(ocv_tag_plan_name(plan, 0), "1.9");
+    ck_assert_uint_eq(ocv_tag_plan_doubts(plan, 0, NULL), 0);
+    /* in the order of platform and properties: the newest python of those that say the same */
+    static const char *const members[][2] = {{"1.9-cpu-arm64", "null"},
+                                             {"1.9-cpu", "null"},
+                                             {"1.9-cu128-py312", "1.9_cu128_py312"},
+                                             {"1.9", "1.9"},
+                                             {"86-1.9", "86_1.9"}};
+    ck_assert_uint_eq(ocv_tag_plan_members(plan, 0), 5);
+    for (size_t i = 0; i < 5; i++) {
+        const struct ocv_tag *tag = ocv_tag_plan_member(plan, 0, i, &label);
+        ck_assert_str_eq(ocv_tag_text(tag), members[i][0]);
+        ck_assert_str_eq(label, members[i][1]);
+    }
+    ck_assert_uint_eq(ocv_tag_plan_left_out(plan), 2);
+    ck_assert_str_eq(ocv_tag_text(ocv_tag_plan_left(plan, 0, &reason)), "1.9-what");
+    ck_assert_str_eq(reason, "unknown part 'what'");
+    ck_assert_str_eq(ocv_tag_text(ocv_tag_plan_left(plan, 1, &reason)), "driver-1.9");
+    ck_assert_str_eq(reason, "a driver image");
+    ocv_tag_plan_free(plan);
+    plan = NULL;
+    /* the whole repository: 1.8 has nothing to choose; 86 and hopper of 2.0 say the same */
+    ck_assert_int_eq(ocv_tag_plan_new(rules, reference, NULL, tags, 11, &plan, NULL), OCV_OK);
+    ck_assert_uint_eq(ocv_tag_plan_sets(plan), 2);
+    ck_assert_str_eq(ocv_tag_plan_name(plan, 1), "2.0");
+    ck_assert_uint_eq(ocv_tag_plan_members(plan, 1), 0);
+    ck_assert_uint_eq(ocv_tag_plan_doubts(plan, 1, &doubts), 1);
+    ck_assert_str_eq(doubts[0], "86-2.0 and hopper-2.0 say the same");
+}
+END_TEST
+
+START_TEST(test_names_group)
+{
+    static const struct {
+        const char *tag;
+        bool group;
+    } cases[] = {{"1.9", true},       {"1.9-py3.12", true}, {"86-1.9", false},
+                 {"1.9-what", false}, {"1.9-cpu", false},   {"1.9-py312", false}};
+    ocv_auto(ocv_tag_rules) rules = rules_of(rules_text);
+    ocv_auto(ocv_reference) reference = NULL;
+    ck_assert_int_eq(ocv_reference_parse("demo/app", &reference, NULL), OCV_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        ocv_auto(ocv_tag) tag = NULL;
+        ck_assert_int_eq(ocv_tag_parse(rules, reference, cases[i].tag, &tag, NULL), OCV_OK);
+        ck_assert_msg(ocv_tag_names_group(tag) == cases[i].group, "%s", cases[i].tag);
+    }
+}
+END_TEST
+
+START_TEST(test_index)
+{
+    static const char body[] =
+        "{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image.index.v1+json\","
+        "\"manifests\":[{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"digest\":"
+        "\"sha256:1111111111111111111111111111111111111111111111111111111111111111\",\"size\":7,"
+        "\"platform\":{\"os\":\"linux\",\"architecture\":\"arm64\"}},{\"mediaType\":"
+        "\"application/vnd.oci.image.manifest.v1+json\",\"digest\":"
+        "\"sha256:2222222222222222222222222222222222222222222222222222222222222222\",\"size\":8,"
+        "\"platform\":{\"os\":\"unknown\",\"architecture\":\"unknown\"}}]}";
+    ocv_auto(ocv_tag_rules) rules = rules_of(rules_text);
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_tag) a = NULL;
+    ocv_auto(ocv_tag) b = NULL;
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto_buffer json;
+    struct ocv_error err = {0};
+    ocv_buffer_init(&json, 65536);
+    ck_assert_int_eq(ocv_reference_parse("demo/app", &reference, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_parse(rules, reference, "86-1.9", &a, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_parse(rules, reference, "1.9-cpu", &b, NULL), OCV_OK);
+    struct ocv_tag_candidate c[] = {
+        {.tag = a,
+         .label = "86_1.9",
+         .descriptor = {.media_type = OCV_MEDIA_TYPE_MANIFEST, .size = 9},
+         .platform = "linux/amd64"},
+        {.tag = b,
+         .label = "null",
+         .descriptor = {.media_type = OCV_MEDIA_TYPE_INDEX, .size = sizeof(body) - 1},
+         .body = body,
+         .body_len = sizeof(body) - 1}};
+    memset(c[0].descriptor.digest, '3', 71);
+    memcpy(c[0].descriptor.digest, "sha256:", 7);
+    ck_assert_msg(ocv_tag_index(c, 2, &json, &err) == OCV_OK, "%s", err.message);
+    ck_assert_int_eq(ocv_index_parse(json.data, json.len, OCV_MEDIA_TYPE_INDEX, &index, &err),
+                     OCV_OK);
+    ck_assert_uint_eq(ocv_index_count(index), 2);
+    ck_assert(ocv_index_has_variants(index));
+    const struct ocv_entry *e = ocv_index_entry(index, 0);
+    ck_assert_str_eq(e->label, "86_1.9");
+    ck_assert_str_eq(e->platform.architecture, "amd64");
+    e = ocv_index_entry(index, 1);
+    ck_assert_str_eq(e->label, "null");
+    ck_assert_str_eq(e->platform.architecture, "arm64");
+    ck_assert_int_eq(e->size, 7);
+}
+END_TEST
+
+START_TEST(test_versions)
+{
+    static const char *const ascending[] = {"0.9",     "1.0rc1", "1.0",    "1.0.1", "1.2",
+                                            "1.10rc2", "1.10",   "1.10.1", "2"};
+    size_t n = sizeof(ascending) / sizeof(*ascending);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++) {
+            int order = ocv_tag_version_compare(ascending[i], ascending[k]);
+            ck_assert_msg((order > 0) - (order < 0) == (i > k) - (i < k), "%s %s", ascending[i],
+                          ascending[k]);
+        }
+    ck_assert_int_eq(ocv_tag_version_compare("1.07", "1.7"), 0);
+}
+END_TEST
+
+START_TEST(test_globs)
+{
+    ck_assert(ocv_tag_glob("docker.io/a/*", "docker.io/a/b"));
+    ck_assert(!ocv_tag_glob("docker.io/a/*", "docker.io/a/b/c"));
+    ck_assert(ocv_tag_glob("docker.io/**", "docker.io/a/b/c"));
+    ck_assert(ocv_tag_glob("**/app", "r/x/y/app"));
+    ck_assert(!ocv_tag_glob("**/app", "r/x/y/apps"));
+    ck_assert(ocv_tag_glob("r/app-*-cpu", "r/app-x-cpu"));
+    ck_assert(!ocv_tag_glob("", "x"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tags");
+    TCase *tcase = tcase_create("tags");
+    tcase_add_loop_test(tcase, test_parse, 0, sizeof(parsed) / sizeof(*parsed));
+    tcase_add_loop_test(tcase, test_wrong, 0, sizeof(wrong) / sizeof(*wrong));
+    tcase_add_test(tcase, test_plan);
+    tcase_add_test(tcase, test_names_group);
+    tcase_add_test(tcase, test_index);
+    tcase_add_test(tcase, test_versions);
+    tcase_add_test(tcase, test_globs);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
