@@ -387,7 +387,7 @@ TOML
     [[ $output == *"--registry"* ]]
     printf '[[registry]]\nlocation = "docker.io"\n' >"$dir/registries.conf.d/99-late.conf"
     run -2 in_tree podman --registry docker.io
-    [[ $output == *"99-late.conf: "*"read after ours"* ]]
+    [[ $output == *"99-late.conf: "*"would replace ours"* ]]
     rm "$dir/registries.conf.d/99-late.conf"
     printf '[registries.search]\nregistries = ["docker.io"]\n' >"$dir/registries.conf"
     run -2 in_tree podman --registry docker.io
@@ -514,4 +514,64 @@ TOML
     printf 'listen: 0.0.0.0:6060\n' >"$TREE/etc/ocivariant/config.yaml"
     run -0 "$VARIANTCTL" setup podman --root "$TREE" --registry quay.io
     grep -qx 'location = "127.0.0.1:6060/quay.io"' "$TREE/etc/containers/registries.conf.d/50-ocivariant.conf"
+}
+
+# ---- cut off ---------------------------------------------------------------------------------------
+
+# put CONTENT-FOLDER FILE: the file as that copy of the tree has it
+put()
+{
+    rm -f "$TREE/$2"
+    [ ! -e "$1/$2" ] || {
+        mkdir -p "$(dirname "$TREE/$2")"
+        cp -a "$1/$2" "$TREE/$2"
+    }
+}
+
+@test "a run cut off between any two files can be repeated and undone" {
+    local files=(etc/containerd/config.toml etc/containerd/certs.d/_default/hosts.toml
+        etc/containerd/certs.d/a.example/hosts.toml) old new mask bit before
+    printf 'version = 2 # mine\n' >"$TREE/etc/containerd/config.toml"
+    mkdir -p "$TREE/etc/containerd/certs.d/a.example"
+    printf 'server = "https://a.example"\n' >"$TREE/etc/containerd/certs.d/a.example/hosts.toml"
+    before=$(picture)
+    cp -a "$TREE" "$STATE/cut0"
+    in_tree containerd >/dev/null
+    cp -a "$TREE" "$STATE/cut1"
+    in_tree containerd --listen 127.0.0.1:7070 >/dev/null
+    cp -a "$TREE" "$STATE/cut2"
+    # OLD to NEW was cut: the state is NEW's, some files are OLD's still
+    for old in 0 1; do
+        for new in 1 2; do
+            for mask in 0 1 2 3 4 5 6 7; do
+                for again in yes no; do
+                    rm -rf "$TREE" && cp -a "$STATE/cut$new" "$TREE"
+                    for bit in 0 1 2; do
+                        [ $((mask >> bit & 1)) = 1 ] || put "$STATE/cut$old" "${files[bit]}"
+                    done
+                    echo left >"$TREE/etc/containerd/.config.toml.ocivariant"
+                    if [ "$again" = yes ]; then
+                        in_tree containerd --listen 127.0.0.1:7070 >/dev/null
+                        diff -r "$TREE" "$STATE/cut2" -x ocivariant
+                    fi
+                    in_tree containerd --uninstall >/dev/null
+                    diff <(printf '%s\n' "$before") <(picture)
+                done
+            done
+        done
+    done
+}
+
+@test "what cannot be written is told, and the first files can be undone" {
+    local before
+    mkdir -p "$TREE/etc/containerd/certs.d"
+    printf 'version = 2\n' >"$TREE/etc/containerd/config.toml"
+    before=$(picture)
+    # a folder where the temporary file belongs: the last write fails
+    mkdir -p "$TREE/etc/containerd/certs.d/z.example/.hosts.toml.ocivariant/x"
+    run -1 in_tree containerd --registry a.example --registry z.example
+    [[ $output == *"z.example/hosts.toml: cannot write"* ]]
+    rm -r "$TREE/etc/containerd/certs.d/z.example"
+    in_tree containerd --uninstall >/dev/null
+    diff <(printf '%s\n' "$before") <(picture)
 }

@@ -101,15 +101,27 @@ static bool fill(int fd, const struct setup_content *content, bool restore)
            fchmod(fd, meta->mode) == 0 && (!restore || futimens(fd, times) == 0) && fsync(fd) == 0;
 }
 
-int setup_write_file(const char *path, const struct setup_content *content, bool restore,
-                     struct ocv_error *err)
+/* DIR/.NAME.ocivariant: one name for each file, so that what a killed run left is found again. */
+static char *temporary_of(const char *path, struct ocv_error *err)
 {
     char *temporary = NULL;
     const char *slash = strrchr(path, '/');
     int name = slash ? (int)(slash - path) + 1 : 0;
-    if (asprintf(&temporary, "%.*s.ocivariant-XXXXXX", name, path) < 0)
-        return ocv_error_nomem(err);
-    int fd = mkostemp(temporary, O_CLOEXEC), status = OCV_OK;
+    if (asprintf(&temporary, "%.*s.%s.ocivariant", name, path, path + name) >= 0)
+        return temporary;
+    ocv_error_nomem(err);
+    return NULL;
+}
+
+int setup_write_file(const char *path, const struct setup_content *content, bool restore,
+                     struct ocv_error *err)
+{
+    char *temporary = temporary_of(path, err);
+    if (!temporary)
+        return OCV_ERR_NOMEM;
+    unlink(temporary);
+    int status = OCV_OK;
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         status = fail_errno(err, path, "write");
     } else {
@@ -124,6 +136,19 @@ int setup_write_file(const char *path, const struct setup_content *content, bool
     }
     free(temporary);
     return status < 0 ? status : sync_folder_of(path, err);
+}
+
+/* What runs that were killed have left beside the plan's files. */
+static void sweep_temporaries(const struct setup *setup)
+{
+    for (size_t i = 0; i < setup->n_files; i++) {
+        char *path = setup_system_path(setup, setup->files[i]->path, NULL);
+        char *temporary = path ? temporary_of(path, NULL) : NULL;
+        if (temporary)
+            unlink(temporary);
+        free(temporary);
+        free(path);
+    }
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------
@@ -256,6 +281,7 @@ int setup_apply(struct setup *setup, struct ocv_error *err)
 {
     size_t n = 0;
     int status = OCV_OK;
+    sweep_temporaries(setup);
     for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++) {
         struct setup_file *file = setup->files[i];
         if (!is_ours(file))

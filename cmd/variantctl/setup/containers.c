@@ -113,10 +113,9 @@ static int look_at_entry(struct setup *setup, const char *source, const struct t
     if (!prefix)
         return OCV_OK;
     if (strcmp(prefix, host) == 0 && later)
-        status = ocv_error_set(err, OCV_ERR_CONFIG,
-                               "%s: has a [[registry]] for %s and is read after ours, which it "
-                               "would replace",
-                               source, host);
+        status =
+            ocv_error_set(err, OCV_ERR_CONFIG,
+                          "%s: has a [[registry]] for %s, which would replace ours", source, host);
     else if (strcmp(prefix, host) == 0)
         status = setup->fail_closed ? OCV_OK : copy_entry(source, toml, header, entry, err);
     else if (wildcard_covers(prefix, host))
@@ -177,14 +176,14 @@ static int look_around(struct setup *setup, const char *folder, const char *own_
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
         size_t m = strlen(names[i]);
         if (m < 6 || strcmp(names[i] + m - 5, ".conf") != 0 ||
-            strncmp(names[i], OUR_PREFIX, strlen(OUR_PREFIX)) == 0)
-            continue;
+            (strncmp(names[i], OUR_PREFIX, strlen(OUR_PREFIX)) == 0 && strcmp(names[i], own_name)))
+            continue; /* the other engine's set-up says the same as this one */
         path.len = len;
         status = ocv_buffer_printf(&path, err, "/%s", names[i]);
         if (status == OCV_OK)
             status = setup_open(setup, path.data, &file, err);
         if (status == OCV_OK && file->want.there)
-            status = look_at_file(setup, file, host, strcmp(names[i], own_name) > 0, entry, err);
+            status = look_at_file(setup, file, host, strcmp(names[i], own_name) >= 0, entry, err);
     }
     setup_names_free(names, n);
     return status;
@@ -198,8 +197,8 @@ static int mirror_location(const struct setup *setup, const char *host, struct o
                            struct ocv_error *err)
 {
     if (strchr(host, '['))
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "%s: a mirror's path cannot hold an IPv6 address", host);
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: a mirror's path cannot hold an IPv6 address",
+                             host);
     int status = ocv_buffer_printf(out, err, "%s/", setup->listen);
     for (; *host && status == OCV_OK; host++)
         status = *host == ':' ? ocv_buffer_append(out, "--", 2, err)
@@ -261,10 +260,9 @@ int setup_containers(struct setup *setup, struct ocv_error *err)
         status = ocv_buffer_printf(&path, err, "%s/registries.conf.d/%s", folder, name);
     if (status == OCV_OK)
         status = setup_open(setup, path.data, &file, err);
-    if (status == OCV_OK && file->want.there) /* not what we wrote: that is undone in the plan */
-        status =
-            ocv_error_set(err, OCV_ERR_CONFIG, "%s: is there, and not from a set-up", file->path);
-    if (status == OCV_OK)
+    if (status == OCV_OK && file->want.there) /* what others put into it stays */
+        status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
+    else if (status == OCV_OK)
         status = ocv_buffer_printf(&text, err,
                                    "# Written by `variantctl setup %s`, which also takes it away "
                                    "(--uninstall).\n",

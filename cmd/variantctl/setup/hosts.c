@@ -24,8 +24,8 @@ static int check_hosts(const char *source, const struct toml *toml, const char *
     for (size_t i = 0; i < toml->count; i++) {
         const struct toml_item *item = &toml->items[i];
         bool host = strncmp(item->path, HOST_TABLE, strlen(HOST_TABLE)) == 0;
-        bool above =
-            item->header != TOML_NONE && toml_path_under(toml->items[item->header].path, "host");
+        bool above = item->header != TOML_NONE &&
+                     strncmp(toml->items[item->header].path, HOST_TABLE, strlen(HOST_TABLE)) == 0;
         if (item->kind == TOML_VALUE && !above && toml_path_under(item->path, "host"))
             return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
                                  "%s: 'host' is not written as [host.\"URL\"]", source);

@@ -7,7 +7,7 @@
 
 struct scan {
     const char *source, *text;
-    size_t len, at;
+    size_t len, at, first; /* first: behind a byte order mark, which belongs to no line */
     struct toml *out;
     struct ocv_buffer path; /* of what is being read; its length is the place in the tree */
     size_t header;
@@ -239,7 +239,7 @@ static int add_item(struct scan *s, struct toml_item item)
 
 static size_t line_start(const struct scan *s, size_t at)
 {
-    while (at > 0 && s->text[at - 1] != '\n')
+    while (at > s->first && s->text[at - 1] != '\n')
         at--;
     return at;
 }
@@ -365,8 +365,8 @@ int toml_scan(const char *source, const char *text, size_t len, struct toml *out
         return ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", source, TOML_MAX);
     ocv_buffer_init(&s.path, TOML_KEY_MAX);
     int status = OCV_OK;
-    if (looking_at(&s, "\xef\xbb\xbf")) /* a byte order mark is no key */
-        s.at += 3;
+    if (looking_at(&s, "\xef\xbb\xbf"))
+        s.at = s.first = 3;
     while (status == OCV_OK) {
         skip_lines(&s);
         if (s.at >= s.len)

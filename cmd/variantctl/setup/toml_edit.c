@@ -346,8 +346,13 @@ static void span_in_braces(const struct toml *toml, const struct toml_item *item
     }
     for (at = item->key; strchr(" \t\r\n", text[at - 1]);)
         at--;
-    if (text[at - 1] == ',')
+    if (text[at - 1] == ',') {
         *from = at - 1;
+    } else { /* the only one: the braces close */
+        *from = at;
+        while (strchr(" \t\r\n", text[*to]))
+            ++*to;
+    }
 }
 
 /* Nothing under the header at `index`: its line goes, and the blank line that was put before it. */
