@@ -48,7 +48,7 @@ static void print_help(void)
           "  -q, --quiet              print the digest only\n"
           "  --progress auto|plain|json\n"
           "  --tag NAME               name of the result, for an IMAGE named by digest\n"
-          "  --jobs N                 layers at once (default 4)\n"
+          "  --jobs N                 layers at once, 1 to 8 (default 4)\n"
           "  -n, --namespace NS       containerd namespace\n",
           stdout);
     fputs(CLI_RESOLVE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
@@ -70,9 +70,9 @@ static int read_jobs(const char *text, unsigned *out, struct ocv_error *err)
 {
     char *end;
     unsigned long n = strtoul(text, &end, 10);
-    if (*end || !*text || n < 1 || n > 64)
-        return ocv_error_set(err, OCV_ERR_INVALID, "--jobs: '%.20s' is not a number from 1 to 64",
-                             text);
+    if (*end || !*text || n < 1 || n > OCV_FETCH_JOBS_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--jobs: '%.20s' is not a number from 1 to %u",
+                             text, OCV_FETCH_JOBS_MAX);
     *out = (unsigned)n;
     return OCV_OK;
 }

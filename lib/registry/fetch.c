@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define JOBS_DEFAULT 4
-#define JOBS_MAX 8        /* each holds up to 2 MiB in its writer: 24 MiB must do for all */
 #define BUSY_RETRY_MS 100 /* another process writes the same blob: look again so often */
 
 enum job_state { JOB_FREE, JOB_OPEN, JOB_RECEIVE, JOB_SETTLE };
@@ -39,11 +38,12 @@ struct fetcher {
     const struct ocv_reference *reference;
     struct ocv_layout *layout;
     const struct ocv_fetch *fetches;
+    size_t *order; /* largest first, so that none is left alone at the end */
     size_t n, next, done;
     unsigned jobs;
     ocv_fetch_progress progress;
     void *data;
-    struct job job[JOBS_MAX];
+    struct job job[OCV_FETCH_JOBS_MAX];
 };
 
 static const struct ocv_descriptor *wanted(const struct job *job)
@@ -264,7 +264,7 @@ static int job_step(struct job *job, int *wait_ms, struct ocv_error *err)
 {
     struct fetcher *f = job->fetcher;
     if (job->state == JOB_FREE && f->next < f->n) {
-        int status = job_start(job, f->next++, err);
+        int status = job_start(job, f->order[f->next++], err);
         if (status < 0)
             return status;
         *wait_ms = 0;
@@ -298,26 +298,8 @@ static int run(struct fetcher *f, struct ocv_error *err)
     return OCV_OK;
 }
 
-int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference *reference,
-                       struct ocv_layout *layout, const struct ocv_fetch *fetches, size_t n,
-                       unsigned jobs, ocv_fetch_progress progress, void *data,
-                       struct ocv_error *err)
+static void free_fetcher(struct fetcher *f)
 {
-    struct ocv_error local = {0};
-    struct fetcher *f = calloc(1, sizeof(*f));
-    if (!f)
-        return ocv_error_nomem(err);
-    f->registry = registry;
-    f->reference = reference;
-    f->layout = layout;
-    f->fetches = fetches;
-    f->n = n;
-    f->jobs = !jobs ? JOBS_DEFAULT : jobs > JOBS_MAX ? JOBS_MAX : jobs;
-    f->progress = progress;
-    f->data = data;
-    for (unsigned i = 0; i < f->jobs; i++)
-        f->job[i].fetcher = f;
-    int status = run(f, &local);
     for (unsigned i = 0; i < f->jobs; i++) {
         struct job *job = &f->job[i];
         if (job->exchange.registry)
@@ -326,7 +308,49 @@ int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference
         free(job->path);
         free(job->what);
     }
+    free(f->order);
     free(f);
+}
+
+static int by_size(const void *a, const void *b, void *data)
+{
+    const struct ocv_fetch *fetches = data;
+    size_t left = *(const size_t *)a, right = *(const size_t *)b;
+    int64_t l = fetches[left].descriptor.size, r = fetches[right].descriptor.size;
+    if (l != r)
+        return l > r ? -1 : 1;
+    return left < right ? -1 : 1;
+}
+
+int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference *reference,
+                       struct ocv_layout *layout, const struct ocv_fetch *fetches, size_t n,
+                       unsigned jobs, ocv_fetch_progress progress, void *data,
+                       struct ocv_error *err)
+{
+    struct ocv_error local = {0};
+    struct fetcher *f = calloc(1, sizeof(*f));
+    size_t *order = calloc(n ? n : 1, sizeof(*order));
+    if (!f || !order) {
+        free(f);
+        free(order);
+        return ocv_error_nomem(err);
+    }
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    qsort_r(order, n, sizeof(*order), by_size, (void *)(uintptr_t)fetches);
+    f->registry = registry;
+    f->reference = reference;
+    f->layout = layout;
+    f->fetches = fetches;
+    f->order = order;
+    f->n = n;
+    f->jobs = !jobs ? JOBS_DEFAULT : jobs > OCV_FETCH_JOBS_MAX ? OCV_FETCH_JOBS_MAX : jobs;
+    f->progress = progress;
+    f->data = data;
+    for (unsigned i = 0; i < f->jobs; i++)
+        f->job[i].fetcher = f;
+    int status = run(f, &local);
+    free_fetcher(f);
     if (status < 0 && err)
         *err = local;
     return status;

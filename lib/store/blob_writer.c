@@ -233,9 +233,17 @@ static int claim_chunk(struct ocv_blob_writer *writer, struct ocv_error *err)
         *err = writer->failure;
     pthread_mutex_unlock(&writer->mutex);
     unsigned char **chunk = &writer->chunks[writer->head % OCV_WRITER_CHUNKS];
-    if (status == OCV_OK && !*chunk && !(*chunk = malloc(OCV_WRITER_CHUNK)))
+    if (status == OCV_OK && !*chunk &&
+        !(*chunk = aligned_alloc(OCV_WRITER_ALIGN, OCV_WRITER_CHUNK)))
         status = ocv_error_nomem(err);
     return status;
+}
+
+/* The first chunk after a resume ends where the others can be aligned in the file. */
+static size_t chunk_size(const struct ocv_blob_writer *writer)
+{
+    uint64_t start = (uint64_t)writer->offset - writer->filled;
+    return OCV_WRITER_CHUNK - start % OCV_WRITER_ALIGN;
 }
 
 int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size_t len,
@@ -254,7 +262,7 @@ int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size
         if (status < 0)
             return status;
         size_t slot = writer->head % OCV_WRITER_CHUNKS;
-        size_t n = OCV_WRITER_CHUNK - writer->filled;
+        size_t whole = chunk_size(writer), n = whole - writer->filled;
         n = n < len ? n : len;
         memcpy(writer->chunks[slot] + writer->filled, at, n);
         writer->filled += n;
@@ -262,7 +270,7 @@ int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size
         writer->offset += (int64_t)n;
         at += n;
         len -= n;
-        if (writer->filled < OCV_WRITER_CHUNK)
+        if (writer->filled < whole)
             continue;
         pthread_mutex_lock(&writer->mutex);
         writer->head++;

@@ -10,6 +10,7 @@
 /* 1 MiB for each writer: chunks that fit a core's cache, and enough of them to ride out a stall. */
 #define OCV_WRITER_CHUNK (256u * 1024)
 #define OCV_WRITER_CHUNKS 4u
+#define OCV_WRITER_ALIGN 4096u /* of what is written past the page cache: memory, place, length */
 
 enum ocv_blob_writer_end {
     OCV_WRITER_GOES_ON,
@@ -40,6 +41,8 @@ struct ocv_blob_writer {
     int64_t resumed; /* bytes of the partial to hash before anything else */
     int64_t written;
     int64_t flushed; /* bytes whose writeback was started */
+    bool direct;     /* the file is open for writing past the page cache */
+    bool cached;     /* small, or its file system refuses that */
 
     /* shared; all but the chunks' bytes under the mutex. Chunks [tail, head) are queued. */
     pthread_mutex_t mutex;

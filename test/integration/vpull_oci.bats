@@ -85,6 +85,13 @@ teardown_file()
     [ "$(jq -r 'select(.event == "done") | .digest' <<<"$stderr")" = "$(digest_of cuda12.8)" ]
 }
 
+@test "the largest layer is fetched first" {
+    mkimage "$STATE/sizes" x --layer 1000 --layer 3M --layer 200000
+    push_layout "$STATE/sizes:x" "$REGISTRY/demo/sizes:1"
+    run -0 --separate-stderr "$VPULL" --progress plain --jobs 1 --to "oci:$STATE/j1" --profile "$H100" "$REGISTRY/demo/sizes:1"
+    [[ $stderr == *"done, 3.1"*"MB"*"done, 20"*"kB"* ]]
+}
+
 @test "a terminal shows the layers" {
     require script
     run -0 script -qec "$VPULL --to oci:$STATE/tty --profile $H100 $IMAGE" /dev/null
@@ -136,6 +143,8 @@ teardown_file()
     run -2 --separate-stderr "$VPULL" --no-such "$IMAGE"
     run -2 --separate-stderr "$VPULL" --to nowhere "$IMAGE"
     run -2 --separate-stderr "$VPULL" --jobs 0 "$IMAGE"
+    run -2 --separate-stderr "$VPULL" --jobs 9 "$IMAGE"
+    [[ $stderr == *"from 1 to 8"* ]]
     run -2 --separate-stderr "$VPULL" --print-ref "demo/Upper"
     "$VARIANTCTL" index create --quiet "oci:$STATE/layout:gpuonly" "rocm=oci:$STATE/layout:rocm,amd :: gfx_arch :: gfx942" 2>/dev/null
     run -3 --separate-stderr "$VPULL" --to "oci:$STATE/n" --profile "$H100" "oci:$STATE/layout:gpuonly"
