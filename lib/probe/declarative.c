@@ -269,7 +269,10 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
         return status;
     bool serves = false;
     for (size_t i = 0; i < devices.n; i++)
-        serves = serves || usable(&devices.items[i]);
+        if (usable(&devices.items[i])) {
+            serves = true;
+            result->guess = result->guess || ocv_yaml_get(devices.items[i].rule, "guess");
+        }
     result->status = OCV_RESULT_OK;
     result->source = "sysfs";
     if (ocv_source_read(host, ocv_yaml_get(declaration->tree, "driver_version"), "", text,

@@ -167,6 +167,13 @@ int ocv_check_virtual(const struct ocv_check *r, const struct ocv_yaml *node)
     return OCV_OK;
 }
 
+int ocv_check_true(const struct ocv_check *r, const struct ocv_yaml *node)
+{
+    if (node->type != OCV_YAML_SCALAR || strcmp(node->text, "true") != 0)
+        return ocv_check_complain(r, node, "must be true, or left out");
+    return OCV_OK;
+}
+
 /* ---- lists of scalars ------------------------------------------------------------------------ */
 
 int ocv_check_values(const struct ocv_check *r, const struct ocv_yaml *node)

@@ -42,6 +42,7 @@ int ocv_check_revisions(const struct ocv_check *r, const struct ocv_yaml *node);
 int ocv_check_components(const struct ocv_check *r, const struct ocv_yaml *node);
 int ocv_check_texts(const struct ocv_check *r, const struct ocv_yaml *node);
 int ocv_check_sources(const struct ocv_check *r, const struct ocv_yaml *node);
+int ocv_check_true(const struct ocv_check *r, const struct ocv_yaml *node);
 int ocv_check_memory(const struct ocv_check *r, const struct ocv_yaml *node);
 int ocv_check_named(const struct ocv_check *r, const struct ocv_yaml *node, ocv_checker check);
 int ocv_check_attributes(const struct ocv_check *r, const struct ocv_yaml *node);

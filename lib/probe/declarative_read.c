@@ -128,6 +128,7 @@ static int check_rule(const struct ocv_check *r, const struct ocv_yaml *node)
                                                     {"devicetree", false, check_devicetree},
                                                     {"set", false, check_set},
                                                     {"memory", false, ocv_check_memory},
+                                                    {"guess", false, ocv_check_true},
                                                     {"virtual_functions", false, ocv_check_virtual},
                                                     {"attributes", false, ocv_check_attributes}};
     int status = ocv_check_map(r, node, fields, sizeof(fields) / sizeof(*fields));

@@ -112,6 +112,7 @@ static const struct {
     {RULE("{pci: {vendor: '1234'}, memory: /a//b}"), "f:6: 'memory' must be a path"},
     {RULE("{pci: {vendor: '1234'}, memory: {file: a, unit: MB}}"), "f:6: 'unit' must be B, KiB"},
     {RULE("{pci: {vendor: '1234'}, memory: {unit: B}}"), "f:6: 'memory' lacks 'file'"},
+    {RULE("{pci: {vendor: '1234'}, guess: false}"), "f:6: 'guess' must be true"},
     {RULE("{pci: {vendor: '1234'}, memory: [a]}"), "f:6: 'memory' must be a mapping"},
     {RULE("{pci: {vendor: '1234'}, memory: {file: a, unit: KiB}}"), NULL},
     {RULE("{pci: {vendor: '1234'}, attributes: {memory: a}}"), "f:6: 'memory' is a key of"},

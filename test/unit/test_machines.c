@@ -79,6 +79,8 @@ static void check_line(const struct machine *m, size_t line, const char *verb, c
         SAYS(string_at(ns, "error"));
     } else if (strcmp(verb, "driver") == 0) {
         SAYS(string_at(ns, "driver"));
+    } else if (strcmp(verb, "guess") == 0) {
+        SAYS(json_is_true(json_object_get(ns, "guess")) ? "yes" : "no");
     } else if (strcmp(verb, "devices") == 0) {
         SAYS(words_of_devices(ns));
     } else if (strcmp(verb, "has") == 0) {
