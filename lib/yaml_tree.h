@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* YAML with lines, for our own libraries: a document as a tree whose nodes know where they stood,
- * so that every complaint can name file and line. Not installed. */
+ * so that every complaint can name file and line. Not installed, and compiled into each library
+ * that uses it: it is nobody's interface. */
 #ifndef OCV_YAML_TREE_H
 #define OCV_YAML_TREE_H
 
@@ -24,15 +25,15 @@ struct ocv_yaml {
 
 /** Read one document without aliases and without a key given twice. `source` names it in messages:
  *  "SOURCE:LINE: ...". An empty document gives NULL in `*out`. */
-OCV_API int ocv_yaml_read(const char *source, const char *text, size_t len, struct ocv_yaml **out,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
-OCV_API void ocv_yaml_free(struct ocv_yaml *node);
+int ocv_yaml_read(const char *source, const char *text, size_t len, struct ocv_yaml **out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_yaml_free(struct ocv_yaml *node);
 /** The member of a map with that key, or NULL. `map` may be NULL. */
-OCV_API const struct ocv_yaml *ocv_yaml_get(const struct ocv_yaml *map, const char *key);
+const struct ocv_yaml *ocv_yaml_get(const struct ocv_yaml *map, const char *key);
 /** The text of such a member, NULL where there is none. */
-OCV_API const char *ocv_yaml_text(const struct ocv_yaml *map, const char *key);
+const char *ocv_yaml_text(const struct ocv_yaml *map, const char *key);
 /** Position of a text in a list of scalars (a scalar counts as a list of one); -1 if it is not
  *  there. `list` may be NULL. */
-OCV_API int ocv_yaml_find(const struct ocv_yaml *list, const char *text);
+int ocv_yaml_find(const struct ocv_yaml *list, const char *text);
 
 #endif
