@@ -275,32 +275,12 @@ int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *fe
     return value ? ocv_strings_add(&c->overrides[i].values, value, strlen(value), err) : OCV_OK;
 }
 
-/* Scalar keys and what they may say; NULL: any text. */
-static const struct {
-    const char *key;
-    const char *const values[4];
-} scalars[] = {
-    {"tag_rules", {"on", "off"}},           {"mode", {"auto", "resolver", "proxy"}},
-    {"policy", {"enforce", "warn", "off"}}, {"fail", {"open", "closed"}},
-    {"serve_private", {"true", "false"}},   {"log", {"text", "json"}},
-    {"access_log", {"on", "off"}},
-};
-
 int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *text,
                           struct ocv_error *err)
 {
-    for (size_t i = 0; i < sizeof(scalars) / sizeof(*scalars); i++) {
-        if (strcmp(scalars[i].key, key) != 0)
-            continue;
-        bool ok = false;
-        for (size_t k = 0; k < 4 && scalars[i].values[k]; k++)
-            ok = ok || !strcmp(scalars[i].values[k], text);
-        if (!ok)
-            return ocv_error_set(err, OCV_ERR_CONFIG, "%s: '%.60s' is not one of %s, %s%s%s", key,
-                                 text, scalars[i].values[0], scalars[i].values[1],
-                                 scalars[i].values[2] ? ", " : "",
-                                 scalars[i].values[2] ? scalars[i].values[2] : "");
-    }
+    int status = ocv_config_check_scalar(key, text, err);
+    if (status < 0)
+        return status;
     char *copy = strdup(text);
     if (!copy)
         return ocv_error_nomem(err);

@@ -25,6 +25,8 @@ int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text
 /** `value` NULL: an empty list, "not supported". */
 int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *feature,
                             const char *value, struct ocv_error *err);
+/** OCV_ERR_CONFIG unless the key may have this text. */
+int ocv_config_check_scalar(const char *key, const char *text, struct ocv_error *err);
 int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *text,
                           struct ocv_error *err);
 

@@ -93,6 +93,19 @@ static const struct {
     {"policy: strict\n", "f.yaml:1:"},
     {"fail: maybe\n", "f.yaml:1:"},
     {"serve_private: 1\n", "f.yaml:1:"},
+    {"mode: auto\ntag_ttl: soon\n", "f.yaml:2: tag_ttl: 'soon' is not a duration"},
+    {"tag_ttl: 10 m\n", "'10 m'"},
+    {"tag_ttl: -1\n", "'-1'"},
+    {"tag_ttl: 1h30m\n", "'1h30m'"},
+    {"probe_interval: 1000000000\n", "not a duration"},
+    {"listen: '5050'\n", "f.yaml:1: listen: '5050' is not ADDRESS:PORT"},
+    {"listen: 127.0.0.1:\n", "f.yaml:1:"},
+    {"listen: 127.0.0.1:65536\n", "ADDRESS:PORT"},
+    {"listen: 127.0.0.1:+1\n", "ADDRESS:PORT"},
+    {"listen: example.com:80\n", "ADDRESS:PORT"},
+    {"listen: '::1:80'\n", "ADDRESS:PORT"},
+    {"metrics_listen: '[::1:80'\n", "metrics_listen: "},
+    {"socket: run/variantd.sock\n", "absolute path"},
     {"to: [docker]\n", "f.yaml:1:"},
     {"to: docker\nto: podman\n", "f.yaml:2: 'to'"},
     {"device_policy: {nvidia: all, nvidia: any}\n", "twice"},
@@ -128,6 +141,36 @@ START_TEST(test_wrong)
                   err.message);
     ck_assert_int_eq(strncmp(err.message, "f.yaml:", 7), 0);
     ck_assert_int_eq(merge(c, wrong[_i].text, NULL), OCV_ERR_CONFIG); /* err may be NULL */
+}
+END_TEST
+
+static const struct {
+    const char *key, *text;
+} right[] = {{"tag_ttl", "0"},          {"tag_ttl", "999999999"}, {"tag_ttl", "250ms"},
+             {"probe_interval", "10m"}, {"probe_interval", "1d"}, {"probe_interval", ""},
+             {"listen", "localhost:0"}, {"listen", "[::1]:5050"}, {"listen", "0.0.0.0:65535"},
+             {"metrics_listen", ""},    {"socket", "/run/s"}};
+
+START_TEST(test_right)
+{
+    ocv_auto(ocv_config) c = new_config();
+    struct ocv_error err = {0};
+    ck_assert_msg(ocv_config_set(c, "OCV_X", right[_i].key, right[_i].text, false, &err) == OCV_OK,
+                  "%s", err.message);
+    ck_assert_str_eq(ocv_config_get(c, right[_i].key), right[_i].text);
+}
+END_TEST
+
+START_TEST(test_socket_length)
+{
+    ocv_auto(ocv_config) c = new_config();
+    char path[109];
+    memset(path, 'a', sizeof(path));
+    path[0] = '/';
+    path[108] = '\0';
+    ck_assert_int_eq(ocv_config_set(c, "OCV_SOCKET", "socket", path, false, NULL), OCV_ERR_CONFIG);
+    path[107] = '\0';
+    ck_assert_int_eq(ocv_config_set(c, "OCV_SOCKET", "socket", path, false, NULL), OCV_OK);
 }
 END_TEST
 
@@ -248,6 +291,8 @@ int main(void)
     tcase_add_test(tcase, test_every_key);
     tcase_add_loop_test(tcase, test_wrong, 0, N(wrong));
     tcase_add_loop_test(tcase, test_empty, 0, N(empty));
+    tcase_add_loop_test(tcase, test_right, 0, sizeof(right) / sizeof(*right));
+    tcase_add_test(tcase, test_socket_length);
     tcase_add_test(tcase, test_registry_names);
     tcase_add_test(tcase, test_merge);
     tcase_add_test(tcase, test_text);
