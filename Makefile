@@ -30,7 +30,7 @@ PROBE_LIBS    := -ldl $(CORE_LIBS)
 
 CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c lib/tags/*.c))
 REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
-PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c))
+PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c)) lib/yaml_tree.c
 COMMON_SRC   := $(sort $(wildcard cmd/common/*.c))
 SETUP_SRC    := $(sort $(wildcard cmd/variantctl/setup/*.c))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -146,7 +146,7 @@ install: all
 	install -m 644 lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h \
 	    $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(PC) $(DESTDIR)$(LIBDIR)/pkgconfig
-	install -m 644 schema/* $(DESTDIR)$(DATADIR)/schema
+	install -m 644 $(filter-out %.awk,$(wildcard schema/*)) $(DESTDIR)$(DATADIR)/schema
 	install -d $(DESTDIR)$(DATADIR)/providers
 	install -m 644 plugins/providers/*.yaml $(DESTDIR)$(DATADIR)/providers
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

@@ -57,6 +57,9 @@ setup()
     [[ $output == *"$version"* ]]
     run -0 "$installed/bin/variantctl" probe --format json
     [ "$(jq -r .schema <<<"$output")" = dev.ocivariant.profile/v1 ]
+    # the schemas, not what makes headers of them
+    [ -e "$installed/share/ocivariant/schema/vocabulary.yaml" ]
+    [ -z "$(find "$installed" -name '*.awk')" ]
     for file in "$OCV_TOP"/plugins/providers/*.yaml; do
         cmp "$file" "$installed/share/ocivariant/providers/${file##*/}"
     done
