@@ -10,6 +10,8 @@
 struct builder {
     yaml_parser_t parser;
     const char *source;
+    const char *text;
+    size_t len;
     struct ocv_error *err;
     struct ocv_yaml *root;
     struct ocv_yaml
@@ -114,15 +116,24 @@ static int take(struct builder *b, const yaml_event_t *event)
     }
 }
 
+/* The parser reads ahead, so it knows only the place of a byte that is no text, not its line. */
+static int refuse_input(const struct builder *b)
+{
+    const char *problem = b->parser.problem ? b->parser.problem : "not valid YAML";
+    if (b->parser.error != YAML_READER_ERROR)
+        return refuse(b, b->parser.problem_mark.line + 1, problem);
+    size_t line = 1;
+    for (size_t i = 0; i < b->parser.problem_offset && i < b->len; i++)
+        line += b->text[i] == '\n';
+    return refuse(b, line, problem);
+}
+
 static int build(struct builder *b)
 {
     for (bool end = false; !end;) {
         yaml_event_t event;
         if (!yaml_parser_parse(&b->parser, &event))
-            return b->parser.error == YAML_MEMORY_ERROR
-                       ? ocv_error_nomem(b->err)
-                       : refuse(b, b->parser.problem_mark.line + 1,
-                                b->parser.problem ? b->parser.problem : "not valid YAML");
+            return b->parser.error == YAML_MEMORY_ERROR ? ocv_error_nomem(b->err) : refuse_input(b);
         int status = take(b, &event);
         end = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
@@ -135,7 +146,7 @@ static int build(struct builder *b)
 int ocv_yaml_read(const char *source, const char *text, size_t len, struct ocv_yaml **out,
                   struct ocv_error *err)
 {
-    struct builder b = {.source = source, .err = err};
+    struct builder b = {.source = source, .text = text, .len = len, .err = err};
     if (!yaml_parser_initialize(&b.parser))
         return ocv_error_nomem(err);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, len);
