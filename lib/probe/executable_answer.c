@@ -2,23 +2,11 @@
 /* From what an executable provider printed to a namespace of the profile. */
 #include "executable.h"
 
+#include "child.h"
+#include "json.h"
+
 #include <stdio.h>
 #include <string.h>
-
-static int load(const char *bytes, size_t len, json_t **out, struct ocv_error *err)
-{
-    json_error_t e;
-    if (len == 0)
-        return ocv_error_set(err, OCV_ERR_DATA, "it printed nothing");
-    json_t *json = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, &e);
-    if (!json && json_error_code(&e) == json_error_out_of_memory)
-        return ocv_error_nomem(err);
-    if (!json)
-        return ocv_error_set(err, OCV_ERR_DATA, "what it printed is not valid JSON: line %d: %s",
-                             e.line, e.text);
-    *out = json;
-    return OCV_OK;
-}
 
 /* Who says so: our name for it, whatever it calls itself. */
 static json_t *describe_provider(const char *name, const json_t *answer)
@@ -84,7 +72,9 @@ int ocv_executable_answer(const char *name, const char *bytes, size_t len, json_
                           char replaces[OCV_EXECUTABLE_NAME_MAX + 1], struct ocv_error *err)
 {
     json_t *answer = NULL;
-    int status = load(bytes, len, &answer, err);
+    int status =
+        len == 0 ? ocv_error_set(err, OCV_ERR_DATA, "it printed nothing")
+                 : ocv_json_load("what it printed", bytes, len, OCV_CHILD_OUTPUT_MAX, &answer, err);
     if (status < 0)
         return status;
     status = ocv_executable_check(answer, err);

@@ -88,7 +88,7 @@ START_TEST(wrong_answers)
         {"{\"namespace\":\"c\",\"namespace\":\"d\"}", "not valid JSON"},
         {"{\"namespace\":\"c\",\"driver\":\"a\\u0000b\"}", "not valid JSON"},
         {"{\"namespace\":\"\xff\"}", "not valid JSON"},
-        {"[]", "not an object"},
+        {"[]", "not a JSON object"},
         {"{}", "'namespace' is missing"},
         {"{\"namespace\":5}", "'namespace' is missing or not of"},
         {"{\"namespace\":\"\"}", "'namespace' is missing or not of"},

@@ -4,7 +4,7 @@
  * same result as undisturbed. The allocator is this program's own, so that allocations of the
  * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
 #include "core_util.h"
-#include "declarative.h"
+#include "executable.h"
 
 #include <errno.h>
 
@@ -254,6 +254,23 @@ static int call_declaration(struct ocv_buffer *out, struct ocv_error *err)
     return status;
 }
 
+static const char executable_text[] =
+    "{\"namespace\": \"chip\", \"provider\": {\"version\": \"1\"}, \"status\": \"partial\","
+    " \"error\": \"no card\", \"features\": [{\"name\": \"arch\", \"values\": [\"b\", \"a\"]}],"
+    " \"devices\": [{\"id\": \"x\", \"attributes\": {\"memory\": \"5\"}}, {\"id\": \"y\"}]}";
+
+static int call_executable(struct ocv_buffer *out, struct ocv_error *err)
+{
+    char replaces[OCV_EXECUTABLE_NAME_MAX + 1];
+    json_t *answer = NULL;
+    int status = ocv_executable_answer("chip", executable_text, sizeof(executable_text) - 1,
+                                       &answer, replaces, err);
+    if (status == OCV_OK)
+        status = ocv_pretty_append(answer, 0, out, err);
+    json_decref(answer);
+    return status;
+}
+
 typedef int (*call)(struct ocv_buffer *, struct ocv_error *);
 static const struct {
     const char *name;
@@ -265,6 +282,7 @@ static const struct {
     {"resolve", call_resolve, 2},       {"reference", call_reference, 0},
     {"properties", call_properties, 0}, {"platform", call_platform, 0},
     {"digest", call_digest, 2},         {"declaration", call_declaration, 2},
+    {"executable", call_executable, 0},
 };
 
 #define ATTEMPTS_MAX 20000
