@@ -283,3 +283,15 @@ INDEX
         --index "$BATS_TEST_TMPDIR/index.json" --format json
     [ "$(jq -r .selected.label <<<"$output")" = cu128 ]
 }
+
+@test "another machine's PCI devices are not mixed with what this machine's libraries say" {
+    gpu_case .
+    printf '%s\n' '81:00.0 3D controller' '00: de 10 30 23 06 04 10 00 a1 00 02 03 00 00 00 00' \
+        '10: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00' \
+        '20: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00' \
+        '30: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00' >"$BATS_TEST_TMPDIR/dump"
+    run -0 --separate-stderr env LD_LIBRARY_PATH="$LIBRARIES" NV_VARIANT_PROVIDER_FORCE_SM_ARCH=8.6 \
+        "$VARIANTCTL" probe --deep --pci-dump "$BATS_TEST_TMPDIR/dump" --format json
+    [ "$(jq -r '.namespaces[] | select(.namespace == "nvidia") | .devices[].id' <<<"$output")" = 0000:81:00.0 ]
+    [[ $output != *570.124.06* ]]
+}

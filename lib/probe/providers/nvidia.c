@@ -139,8 +139,7 @@ static int describe(const struct ocv_probe_host *host, struct ocv_nvidia_machine
 {
     struct forced forced;
     int status = read_forced(host, &forced, err);
-    if (status == OCV_OK && host->deep && host->live && !host->pci_dump &&
-        !(forced.cuda && forced.sm))
+    if (status == OCV_OK && host->deep && host->live && !(forced.cuda && forced.sm))
         status = ask_libraries(host, m, err);
     if (status < 0)
         return status;
@@ -163,9 +162,10 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
                  struct ocv_error *err)
 {
     struct ocv_nvidia_machine m;
-    int status = ocv_nvidia_look(host, &m, err);
+    const struct ocv_probe_host seen = ocv_gpu_host(host);
+    int status = ocv_nvidia_look(&seen, &m, err);
     if (status == OCV_OK) {
-        status = describe(host, &m, result, err);
+        status = describe(&seen, &m, result, err);
         free(m.gpus);
     }
     return status;
