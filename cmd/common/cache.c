@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One file per tag: a line "MEDIA-TYPE DIGEST", then the document's bytes. It appears by rename; no
- * fsync, since losing it is harmless and its digest is checked. */
+ * fsync, since losing it is harmless and its digest is checked. Whoever writes cleans up: what
+ * killed writers left, and the tags that were written longest ago when there are too many. */
 #include "cache.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEAD_MAX 512u
+#define NAME_LENGTH 64u      /* sha256 in hex */
+#define TAGS_MAX 1000u       /* an index has a few KiB, and 4 MiB at most */
+#define TEMPORARY_AGE_S 3600 /* no write takes an hour */
 
 static bool make_folder(char *path)
 {
@@ -85,6 +91,49 @@ static bool write_all(int fd, const char *data, size_t len)
     return true;
 }
 
+/* What killed writers left goes; `*oldest` becomes the tag written longest ago. Returns how many
+ * tags there are. */
+static size_t look_over(DIR *dir, char oldest[NAME_LENGTH + 1])
+{
+    struct timespec first = {.tv_sec = 0};
+    time_t now = time(NULL);
+    size_t tags = 0;
+    const struct dirent *entry;
+    while ((entry = readdir(dir))) {
+        struct stat st;
+        size_t hex = strspn(entry->d_name, "0123456789abcdef");
+        char after = hex == NAME_LENGTH ? entry->d_name[hex] : '?';
+        if ((after && after != '.') ||
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(st.st_mode))
+            continue;
+        if (after) {
+            if (now - st.st_mtime > TEMPORARY_AGE_S)
+                (void)unlinkat(dirfd(dir), entry->d_name, 0);
+            continue;
+        }
+        if (tags++ == 0 || st.st_mtim.tv_sec < first.tv_sec ||
+            (st.st_mtim.tv_sec == first.tv_sec && st.st_mtim.tv_nsec < first.tv_nsec)) {
+            first = st.st_mtim;
+            memcpy(oldest, entry->d_name, NAME_LENGTH + 1);
+        }
+    }
+    return tags;
+}
+
+static void clean_up(const char *path)
+{
+    char oldest[NAME_LENGTH + 1];
+    DIR *dir = opendir(path);
+    /* one goes for each that comes; a few more where the limit was once higher */
+    for (int i = 0; dir && i < 8 && look_over(dir, oldest) > TAGS_MAX; i++) {
+        (void)unlinkat(dirfd(dir), oldest, 0);
+        rewinddir(dir);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 void cache_write(const struct ocv_reference *reference, const struct ocv_descriptor *descriptor,
                  const struct ocv_buffer *body)
 {
@@ -103,4 +152,5 @@ void cache_write(const struct ocv_reference *reference, const struct ocv_descrip
     ok = close(fd) == 0 && ok;
     if (!ok || rename(temporary, file) != 0)
         (void)unlink(temporary);
+    clean_up(dir);
 }

@@ -24,7 +24,7 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 
 void staging_remove(struct staging *staging, int status)
 {
-    bool keep = status == OCV_ERR_NETWORK || status == OCV_ERR_INTERRUPTED;
+    bool keep = (status == OCV_ERR_NETWORK || status == OCV_ERR_INTERRUPTED) && !staging->unique;
     ocv_layout_free(staging->layout);
     if (staging->dir[0] && !keep)
         nftw(staging->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
@@ -33,20 +33,33 @@ void staging_remove(struct staging *staging, int status)
     *staging = (struct staging){.lock = -1};
 }
 
-/* The name is no secret: what is there must be a folder of this user alone, never a link. */
-static int open_private(const char *dir, struct ocv_error *err)
+static int open_folder(const char *dir)
 {
     struct stat st;
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", dir, strerror(errno));
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077))
         return fd;
-    ocv_error_set(err, OCV_ERR_IO, "%s: %s", dir,
-                  fd < 0 ? strerror(errno) : "not a private folder of this user");
     if (fd >= 0)
         close(fd);
-    return OCV_ERR_IO;
+    return -1;
+}
+
+/* The name is no secret: what is there must be a folder of this user alone, never a link. Whoever
+ * took the name before us, by mistake or not, keeps it, and this pull gets one that nobody knows:
+ * then there is nothing to resume. */
+static int open_private(struct staging *out, struct ocv_error *err)
+{
+    size_t n = strlen(out->dir);
+    if (mkdir(out->dir, 0700) != 0 && errno != EEXIST)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
+    int fd = open_folder(out->dir);
+    if (fd >= 0 || out->unique)
+        return fd >= 0 ? fd : ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
+    snprintf(out->dir + n, sizeof(out->dir) - n, ".XXXXXX");
+    out->unique = true;
+    if (!mkdtemp(out->dir) || (fd = open_folder(out->dir)) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
+    return fd;
 }
 
 /* Take the folder for this process. Whoever had it before may have removed it meanwhile. */
@@ -55,7 +68,7 @@ static int lock_folder(struct pull *pull, struct staging *out, struct ocv_error 
     bool said = false;
     for (;;) {
         struct stat held, named;
-        int fd = open_private(out->dir, err);
+        int fd = open_private(out, err);
         if (fd < 0)
             return fd;
         if (flock(fd, LOCK_EX | LOCK_NB) == 0) {

@@ -10,7 +10,8 @@
 
 struct staging {
     char dir[4096];
-    int lock; /* the folder, flocked: one vpull at a time stages one image in one place */
+    int lock;    /* the folder, flocked: one vpull at a time stages one image in one place */
+    bool unique; /* named at random, since its usual name was taken: not to be resumed */
     struct ocv_layout *layout;
 };
 

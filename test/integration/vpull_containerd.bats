@@ -97,15 +97,23 @@ blob_gets()
     [ -z "$(ls "$TMPDIR")" ]
 }
 
-@test "a folder that somebody else prepared is not used" {
-    local digest
+@test "a folder that somebody else prepared is not used, and does not keep anyone from pulling" {
+    local digest name
     digest=$(digest_of rocm7.1)
     digest=${digest#sha256:}
+    name=$TMPDIR/vpull-$(id -u)-${digest:0:32}
     mkdir "$STATE/elsewhere"
-    ln -s "$STATE/elsewhere" "$TMPDIR/vpull-$(id -u)-${digest:0:32}"
-    run -1 --separate-stderr "$VPULL" --to containerd -n other --profile "$PROFILES/mi300x.json" "$IMAGE"
+    ln -s "$STATE/elsewhere" "$name"
+    run -0 --separate-stderr "$VPULL" --to containerd -n other --profile "$PROFILES/mi300x.json" "$IMAGE"
     [ -z "$(ls "$STATE/elsewhere")" ]
-    rm "$TMPDIR/vpull-$(id -u)-${digest:0:32}"
+    rm "$name"
+    mkdir -m 777 "$name" # as another user's would be, it is for everyone to write into
+    run -0 --separate-stderr "$VPULL" --to containerd -n another --profile "$PROFILES/mi300x.json" "$IMAGE"
+    [ -z "$(ls "$name")" ]
+    rmdir "$name"
+    [ -z "$(ls "$TMPDIR")" ]
+    run -0 ctr -n another images ls -q
+    [ "$output" = "$IMAGE" ]
 }
 
 @test "no containerd: exit 1 with a hint, before anything is fetched" {

@@ -258,6 +258,29 @@ teardown_file()
     [ "$output" = "$REGISTRY/demo/moving@$(digest_of null)" ]
 }
 
+@test "the cache of tags is bounded, and loses what killed runs left" {
+    local tags=$STATE/cache2/ocivariant/tags i name
+    export XDG_CACHE_HOME=$STATE/cache2
+    mkdir -p "$tags"
+    for ((i = 1; i <= 1001; i++)); do
+        printf -v name %064x $i
+        : >"$tags/$name"
+    done
+    touch -d '2001-01-01' "$tags/$(printf %064x 7)"
+    touch -d '2001-01-02' "$tags/$(printf %064x 8)"
+    touch -d '2 hours ago' "$tags/$(printf %064x 9).killed"
+    touch "$tags/$(printf %064x 9).atwork" "$tags/somebody-elses"
+    run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$IMAGE"
+    [ "$(find "$tags" -regex '.*/[0-9a-f]*' | wc -l)" = 1000 ]
+    [ ! -e "$tags/$(printf %064x 7)" ]
+    [ ! -e "$tags/$(printf %064x 8)" ]
+    [ ! -e "$tags/$(printf %064x 9).killed" ]
+    [ -e "$tags/$(printf %064x 9).atwork" ]
+    [ -e "$tags/somebody-elses" ]
+    run -0 --separate-stderr "$VPULL" -v --print-ref --profile "$H100" "$IMAGE"
+    [[ $stderr == *"is unchanged"* ]]
+}
+
 @test "index create takes images from a registry, and resolve reads one there" {
     push_layout "$STATE/layout:cuda" "$REGISTRY/demo/build:cuda"
     run -0 --separate-stderr "$VARIANTCTL" index create "oci:$STATE/made:1" \
