@@ -5,6 +5,7 @@
  * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
 #include "core_util.h"
 #include "executable.h"
+#include "providers/nvidia.h"
 
 #include <errno.h>
 
@@ -271,6 +272,42 @@ static int call_executable(struct ocv_buffer *out, struct ocv_error *err)
     return status;
 }
 
+static int call_nvidia(struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct ocv_pci_device cards[] = {{.address = "0000:01:00.0",
+                                      .vendor = OCV_PCI_NVIDIA,
+                                      .device = 0x2330,
+                                      .class_code = 0x030200,
+                                      .driver = "nvidia"}};
+    struct ocv_probe_host host = {.root = -1, .pci = {.devices = cards, .n = 1}};
+    struct ocv_result result = {.features = json_array(), .devices = json_array()};
+    int status = result.features && result.devices ? OCV_OK : ocv_error_nomem(err);
+    if (status == OCV_OK)
+        status = ocv_provider_nvidia.probe(&host, &result, err);
+    if (status == OCV_OK)
+        status = ocv_pretty_append(result.features, 0, out, err);
+    if (status == OCV_OK)
+        status = ocv_pretty_append(result.devices, 0, out, err);
+    json_decref(result.features);
+    json_decref(result.devices);
+    return status;
+}
+
+static int call_nvml(struct ocv_buffer *out, struct ocv_error *err)
+{
+    static const char text[] =
+        "{\"schema\": \"dev.ocivariant.nvml-query/v1\", \"cuda\": 12080, \"devices\":"
+        " [{\"name\": \"A\", \"capability\": [9, 0]}, {\"mig\": true}]}";
+    struct ocv_nvml_answer answer;
+    int status = ocv_nvml_parse(text, sizeof(text) - 1, &answer, err);
+    if (status < 0)
+        return status;
+    status = ocv_buffer_printf(out, err, "%u %zu %s %u", answer.cuda.major, answer.n,
+                               answer.devices[0].gpu.name, answer.devices[0].gpu.sm);
+    ocv_nvml_free(&answer);
+    return status;
+}
+
 typedef int (*call)(struct ocv_buffer *, struct ocv_error *);
 static const struct {
     const char *name;
@@ -282,7 +319,8 @@ static const struct {
     {"resolve", call_resolve, 2},       {"reference", call_reference, 0},
     {"properties", call_properties, 0}, {"platform", call_platform, 0},
     {"digest", call_digest, 2},         {"declaration", call_declaration, 2},
-    {"executable", call_executable, 0},
+    {"executable", call_executable, 0}, {"nvidia", call_nvidia, 0},
+    {"nvml-query", call_nvml, 0},
 };
 
 #define ATTEMPTS_MAX 20000

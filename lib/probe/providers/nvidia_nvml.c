@@ -5,6 +5,7 @@
 #include "nvidia.h"
 
 #include "../child.h"
+#include "json.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -133,13 +134,9 @@ int ocv_nvml_parse(const char *text, size_t len, struct ocv_nvml_answer *out, st
     struct ocv_nvml_answer answer = {.n = 0};
     json_t *root = NULL;
     char path[PATH_MAX], library[16];
-    int status = OCV_OK;
-    if (text && len <= OCV_NVML_OUTPUT_MAX)
-        root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return ocv_error_set(err, OCV_ERR_DATA, PROGRAM ": its answer is no JSON object");
-    }
+    int status = ocv_json_load(PROGRAM, text ? text : "", len, OCV_NVML_OUTPUT_MAX, &root, err);
+    if (status < 0)
+        return status;
     const char *schema = json_string_value(json_object_get(root, "schema"));
     if (!schema || strcmp(schema, SCHEMA) != 0)
         status = ocv_error_set(err, OCV_ERR_DATA, PROGRAM ": not an answer of schema " SCHEMA);
