@@ -118,6 +118,7 @@ static int probe_with(struct ocv_probe_options options, json_t **profile, struct
     options.providers = files;
     options.datadir = "/nonexistent";
     options.libexecdir = top;
+    options.timeout_ms = 60000; /* the machine may be busy */
     struct ocv_buffer json;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
     int status = ocv_probe(&options, &json, err);
