@@ -465,9 +465,11 @@ OCV_API const struct ocv_descriptor *ocv_manifest_layer(const struct ocv_manifes
  */
 
 struct ocv_layout;
-enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1 };
+enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_PASSING = 2 };
 
-/** Open a layout folder; OCV_LAYOUT_CREATE makes what is missing and allows writing. Holds no lock.
+/** Open a layout folder; OCV_LAYOUT_CREATE makes what is missing and allows writing. With
+ *  OCV_LAYOUT_PASSING as well, streamed blobs need not survive a power cut: they are read again at
+ *  once, so they stay in memory and are not waited for. Holds no lock.
  *  Not a layout: OCV_ERR_DATA; missing: OCV_ERR_NOT_FOUND. */
 OCV_API int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out,
                             struct ocv_error *err) OCV_WARN_UNUSED;

@@ -107,7 +107,8 @@ int staging_fetch(struct pull *pull, const char *near, struct staging *out, stru
     if (status < 0)
         out->dir[0] = '\0';
     if (status == OCV_OK)
-        status = ocv_layout_open(out->dir, OCV_LAYOUT_CREATE, &out->layout, err);
+        status =
+            ocv_layout_open(out->dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_PASSING, &out->layout, err);
     if (status == OCV_OK)
         status = pull_to_layout(pull, out->layout, err);
     return status;

@@ -3,7 +3,8 @@
  *
  * Invariants: a name under the layout is either fixed here or made of a digest that passed
  * ocv_digest_known, never text from outside; whatever has its final name was fsynced before it got
- * it; everything unfinished lives in DIR/.ocivariant/. */
+ * it (but for blobs of a layout that is passing); everything unfinished lives in DIR/.ocivariant/.
+ */
 #ifndef OCV_STORE_H
 #define OCV_STORE_H
 
@@ -19,6 +20,7 @@
 struct ocv_layout {
     int fd;
     bool writable;
+    bool passing; /* blobs are read again at once, and need not survive a power cut */
     char path[];
 };
 

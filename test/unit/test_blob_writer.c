@@ -170,6 +170,24 @@ START_TEST(large_blobs_go_past_the_page_cache)
 }
 END_TEST
 
+START_TEST(passing_blobs_stay_in_memory)
+{
+    make_content();
+    ocv_layout_free(open_layout("l"));
+    struct ocv_layout *layout;
+    need(ocv_layout_open(at("l"), OCV_LAYOUT_CREATE | OCV_LAYOUT_PASSING, &layout, &err));
+    struct ocv_blob_writer *writer = open_writer(layout, 0);
+    need(ocv_blob_writer_write(writer, bytes, SIZE - 1, &err));
+    ck_assert_int_ne(partial_flags(partial("l")), 0);
+    ck_assert_int_eq(partial_flags(partial("l")) & O_DIRECT, 0);
+    need(ocv_blob_writer_write(writer, bytes + SIZE - 1, 1, &err));
+    need(ocv_blob_writer_commit(writer, &err));
+    check_blob(layout);
+    ocv_layout_free(layout);
+    free(bytes);
+}
+END_TEST
+
 START_TEST(close_without_bytes_leaves_nothing)
 {
     make_content();
@@ -581,9 +599,9 @@ START_TEST(full_disk)
 END_TEST
 
 RUN_SUITE("blob_writer", writes_in_odd_pieces, empty_blob, sha512_blob, resumes_after_close,
-          large_blobs_go_past_the_page_cache, close_without_bytes_leaves_nothing,
-          damaged_partial_is_found_and_removed, partial_longer_than_announced_starts_over,
-          too_many_bytes, too_few_bytes_and_wrong_bytes, reset_starts_over,
-          finish_in_the_background, names_never_become_paths, links_lead_nowhere,
+          large_blobs_go_past_the_page_cache, passing_blobs_stay_in_memory,
+          close_without_bytes_leaves_nothing, damaged_partial_is_found_and_removed,
+          partial_longer_than_announced_starts_over, too_many_bytes, too_few_bytes_and_wrong_bytes,
+          reset_starts_over, finish_in_the_background, names_never_become_paths, links_lead_nowhere,
           killed_writers_are_resumed, second_writer_waits_and_finds_the_blob,
           a_signal_ends_the_wait, file_size_limit, full_disk)
