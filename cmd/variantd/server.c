@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -182,15 +183,31 @@ void server_tick(struct server *server)
 /* ---- the mirror's requests ---------------------------------------------------------------------
  */
 
+struct framing {
+    unsigned lengths;
+    bool body;
+};
+
+static enum MHD_Result look_at_framing(void *cls, enum MHD_ValueKind kind, const char *key,
+                                       const char *value)
+{
+    struct framing *framing = cls;
+    (void)kind;
+    if (strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
+        framing->body = true;
+    if (strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 &&
+        (++framing->lengths > 1 || !value || strcmp(value, "0") != 0))
+        framing->body = true;
+    return MHD_YES;
+}
+
 /* A body on a read is of no use, and where two programs disagree about its end, requests can be
  * smuggled: such a connection ends here. */
 static bool has_body(struct MHD_Connection *connection)
 {
-    const char *length =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    return (length && strcmp(length, "0") != 0) ||
-           MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-                                       MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    struct framing framing = {0};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_framing, &framing);
+    return framing.body;
 }
 
 static enum MHD_Result refuse_body(struct MHD_Connection *connection, const char *method)

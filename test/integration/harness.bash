@@ -70,6 +70,7 @@ state_start()
     export STATE HOME=$STATE/home XDG_CONFIG_HOME=$STATE/config XDG_DATA_HOME=$STATE/data
     export XDG_RUNTIME_DIR=$STATE/run DOCKER_CONFIG=$STATE/docker-config
     export OCV_STATE_DIR=$STATE/node # what vpull records must not reach this machine's own records
+    export OCV_SOCKET=$STATE/nobody.sock # nor a daemon of this machine answer for it
     unset REGISTRY_AUTH_FILE DOCKER_HOST CONTAINER_HOST CONTAINERD_ADDRESS CONTAINERD_NAMESPACE
     unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY no_proxy NO_PROXY
 }

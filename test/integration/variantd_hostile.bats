@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Clients that mean no good: the daemon goes on serving, and tells nobody what is not theirs.
+
+load harness
+load images
+load variantd
+
+CROWD=$OCV_BUILD/test/tools/crowd
+
+setup_file()
+{
+    state_start
+    start_registry
+    make_variants "$STATE/images"
+    push_layout "$STATE/images:app" "$REGISTRY/app:1"
+    start_variantd --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    export CHOSEN
+    CHOSEN=$(digest_of cuda12.8)
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+setup()
+{
+    PORT=${VARIANTD##*:}
+}
+
+teardown()
+{
+    exec 9>&- 2>/dev/null || true
+    stop_daemon crowd
+}
+
+# crowd KIND N: leaves them connected until the test ends
+start_crowd()
+{
+    mkfifo "$BATS_TEST_TMPDIR/in"
+    "$CROWD" "$1" "$PORT" "$2" <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/crowd" 3>&- &
+    CROWD_PID=$!
+    echo "$CROWD_PID" >"$STATE/pids/crowd"
+    exec 9>"$BATS_TEST_TMPDIR/in"
+    await crowd grep -q . "$BATS_TEST_TMPDIR/crowd"
+}
+
+still_serves()
+{
+    ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CHOSEN" ]
+}
+
+raw()
+{
+    printf "$@" | "$CROWD" raw "$PORT"
+}
+
+@test "10,000 idle connections leave it serving" {
+    [ "$(ulimit -Hn)" -ge 11000 ] || skip "this shell may not open 11,000 files"
+    start_crowd idle 10000
+    [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 10000" ]
+    still_serves
+    daemon_alive variantd
+}
+
+@test "clients that drip a byte at a time leave it serving" {
+    start_crowd drip 500
+    [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 500" ]
+    still_serves
+}
+
+@test "headers larger than 32 KiB are refused, smaller ones are not" {
+    still_serves
+    big=$(head -c 40000 /dev/zero | tr '\0' x)
+    ask GET /v2/ --header "X-Big: $big"
+    [ "$code" = 431 ] || [ "$code" = 413 ] || [ "$code" = 000 ]
+    small=$(head -c 8000 /dev/zero | tr '\0' x)
+    ask GET /v2/ --header "Authorization: Bearer $small"
+    [ "$code" = 200 ]
+    ask GET "/v2/$big"
+    [ "$code" != 200 ]
+    still_serves
+}
+
+@test "a second request hidden in a body is not answered" {
+    for head in 'Content-Length: 44\r\nTransfer-Encoding: chunked' 'Transfer-Encoding: chunked' \
+        'Content-Length: 44' 'Content-Length: 0\r\nContent-Length: 44' \
+        'Transfer-Encoding: identity, chunked' 'Content-Length: +44' 'Content-Length: 0x2c'; do
+        run raw "GET /v2/ HTTP/1.1\r\nHost: a\r\n$head\r\n\r\n0\r\n\r\nGET /v2/hidden HTTP/1.1\r\nHost: a\r\n\r\n"
+        echo "$head: $output"
+        [[ $output != *"200 OK"* && $output != *404* && $output != *hidden* ]]
+    done
+    still_serves
+}
+
+@test "lines that are no HTTP are no harm" {
+    for text in 'GET\r\n\r\n' '\r\n\r\n\r\n' 'GET /v2/ HTTP/9.9\r\n\r\n' '\x16\x03\x01\x02\x00\x01' \
+        'GET /v2/ HTTP/1.1\r\nHost: a\r\n X: folded\r\n\r\n' 'GET /v2/\0 HTTP/1.1\r\nHost: a\r\n\r\n' \
+        'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' 'GET http://evil.example/v2/ HTTP/1.1\r\nHost: a\r\n\r\n'; do
+        run raw "$text"
+        [[ $output != *"Docker-Content-Digest"* ]]
+    done
+    still_serves
+}
+
+@test "?ns= reaches no host that is not configured" {
+    start_registry other
+    other=$(cat "$STATE/log/other.port" 2>/dev/null || echo "$REGISTRY")
+    for name in 169.254.169.254 localhost:1 "127.0.0.1:${other##*:}" evil.example "$REGISTRY@evil" \
+        "$REGISTRY/../x" "%2e%2e" "unix:///run/docker.sock" "file:///etc" "$REGISTRY%00.evil"; do
+        ask HEAD "/v2/app/manifests/1?ns=$name"
+        [ "$code" = 404 ]
+    done
+    [ "$(outcome variant)" -ge 0 ]
+}
+
+@test "writes are refused, whatever they are" {
+    for method in POST PUT PATCH DELETE; do
+        ask "$method" "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+        [ "$code" = 405 ]
+        ask "$method" "/v2/app/blobs/uploads/" --data x
+        [ "$code" = 405 ]
+    done
+    still_serves
+}
+
+@test "clients that leave in the middle of a blob cost nothing that stays" {
+    before=$(ls "/proc/$(cat "$STATE/pids/variantd")/fd" | wc -l)
+    layer=$(jq -r '.layers[0].digest' < <(curl -s -H "$ACCEPT_ALL" "http://$REGISTRY/v2/app/manifests/$CHOSEN"))
+    for _ in $(seq 30); do
+        timeout 1 curl -s --limit-rate 1000 --max-time 0.05 -o /dev/null \
+            "http://$VARIANTD/proxy/v2/${REGISTRY/:/--}/app/blobs/$layer" || true
+    done
+    sleep 1
+    after=$(ls "/proc/$(cat "$STATE/pids/variantd")/fd" | wc -l)
+    [ $((after - before)) -le 16 ] # connections to the registry are kept for later
+    still_serves
+}
+
+@test "the API tells nobody more than the profile, and takes nothing" {
+    curl=(curl --silent --max-time 10 --unix-socket "$VARIANTD_SOCKET" --output /dev/null --write-out '%{http_code}')
+    [ "$("${curl[@]}" http://localhost/v1/profile)" = 200 ]
+    [ "$("${curl[@]}" --request POST --data x http://localhost/v1/profile)" != 200 ]
+    [ "$("${curl[@]}" http://localhost/v1/../../etc/passwd --path-as-is)" = 404 ]
+    [ "$("${curl[@]}" http://localhost/v1/resolve)" = 400 ]
+    [ "$("${curl[@]}" 'http://localhost/v1/resolve?ref=app//x')" = 400 ]
+    [ "$("${curl[@]}" 'http://localhost/v1/resolve?ref=evil.example/app:1')" = 404 ]
+    [ "$("${curl[@]}" "http://localhost/v1/resolve?ref=$REGISTRY/app:1")" = 200 ]
+}
