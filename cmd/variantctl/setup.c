@@ -366,7 +366,7 @@ static int run(struct setup *setup, const struct engine *engine, enum action act
 
 static const char *record_status(struct setup *setup, const struct setup_record *record)
 {
-    struct setup_file *file;
+    struct setup_file *file = NULL;
     char digest[OCV_DIGEST_MAX] = "";
     struct ocv_error err = {0};
     if (setup_open(setup, record->path, &file, &err) < 0)

@@ -167,6 +167,18 @@ END_TEST
 /* ---- lists in TOML, registries.conf, single keys ------------------------------------------------
  */
 
+START_TEST(a_nul_byte_is_no_json)
+{
+    static const char text[] = "{\"b\": [1\0, \"}\"]}";
+    struct ocv_error err = {0};
+    ocv_auto_buffer buffer;
+    bool made;
+    ocv_buffer_init(&buffer, SETUP_FILE_MAX);
+    ck_assert_int_eq(ocv_buffer_append(&buffer, text, sizeof(text) - 1, &err), OCV_OK);
+    ck_assert_int_eq(setup_json_add("f", &buffer, "m", "v", &made, &err), OCV_ERR_DATA);
+}
+END_TEST
+
 START_TEST(a_string_goes_into_a_toml_list_and_out_again)
 {
     static const struct {
@@ -192,6 +204,24 @@ START_TEST(a_string_goes_into_a_toml_list_and_out_again)
         ck_assert_int_eq(
             setup_toml_remove_item("f", &text, "t" TOML_DOT "a.b", "m", "v", made, &err), OCV_OK);
         ck_assert_str_eq(text.data, cases[i].back ? cases[i].back : cases[i].from);
+    }
+}
+END_TEST
+
+START_TEST(lists_of_other_things_are_refused)
+{
+    static const char *const bad[] = {"[t]\nm = 'v'\n", "[t]\nm = [f\n#\"c\", \"w\"\n]\n",
+                                      "[t]\nm = ['x', 1]\n", "[t]\nm = [['x']]\n"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct ocv_error err = {0};
+        ocv_auto_buffer text;
+        bool made;
+        buffer_of(&text, bad[i]);
+        ck_assert_int_eq(setup_toml_add_item("f", &text, "t", "m", "v", &made, &err),
+                         OCV_ERR_UNSUPPORTED);
+        ck_assert_int_eq(setup_toml_remove_item("f", &text, "t", "m", "v", true, &err),
+                         OCV_ERR_UNSUPPORTED);
+        ck_assert_str_eq(text.data, bad[i]);
     }
 }
 END_TEST
@@ -309,8 +339,10 @@ int main(void)
     tcase_add_loop_test(tcase, a_string_goes_into_json_and_out_again, 0,
                         (int)(sizeof(documents) / sizeof(*documents)));
     tcase_add_test(tcase, json_of_others_is_kept_around_ours);
+    tcase_add_test(tcase, a_nul_byte_is_no_json);
     tcase_add_test(tcase, json_that_cannot_be_edited_is_refused);
     tcase_add_test(tcase, a_string_goes_into_a_toml_list_and_out_again);
+    tcase_add_test(tcase, lists_of_other_things_are_refused);
     tcase_add_test(tcase, only_our_registry_is_taken_out);
     tcase_add_test(tcase, a_key_that_others_changed_is_theirs);
     tcase_add_test(tcase, versions_as_programs_tell_them);

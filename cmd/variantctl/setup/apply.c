@@ -55,24 +55,27 @@ static int sync_folder_of(const char *path, struct ocv_error *err)
     return status;
 }
 
+static int make_folder(const char *path, mode_t mode, struct ocv_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) == 0)
+        return OCV_OK;
+    if ((mkdir(path, mode) < 0 && errno != EEXIST) || chmod(path, mode) < 0) /* despite the umask */
+        return fail_errno(err, path, "make folder");
+    return sync_folder_of(path, err);
+}
+
 int setup_make_folders(const char *path, mode_t mode, struct ocv_error *err)
 {
     char *copy = strdup(path);
-    int status = copy ? OCV_OK : ocv_error_nomem(err);
+    if (!copy)
+        return ocv_error_nomem(err);
+    int status = OCV_OK;
     for (size_t i = 1; status == OCV_OK && i <= strlen(path); i++) {
         if (path[i] != '/' && path[i] != '\0')
             continue;
-        struct stat st;
-        mode_t its = path[i] ? 0755 : mode;
         copy[i] = '\0';
-        if (stat(copy, &st) < 0) {
-            if (mkdir(copy, its) < 0 && errno != EEXIST)
-                status = fail_errno(err, copy, "make folder");
-            else if (chmod(copy, its) < 0) /* whatever the umask is */
-                status = fail_errno(err, copy, "make folder");
-            else
-                status = sync_folder_of(copy, err);
-        }
+        status = make_folder(copy, path[i] ? 0755 : mode, err);
         copy[i] = path[i];
     }
     free(copy);

@@ -229,8 +229,8 @@ int setup_json_add(const char *source, struct ocv_buffer *text, const char *key,
                    bool *made, struct ocv_error *err)
 {
     static const char empty[] = "{}\n";
-    struct spans spans;
-    size_t member, open = 0, found;
+    struct spans spans = {.n = 0};
+    size_t member = SPANS_MAX, open = 0, found = SPANS_MAX;
     ocv_auto_buffer quoted;
     ocv_buffer_init(&quoted, SETUP_FILE_MAX);
     int status = ocv_buffer_append(text, "", 0, err);
@@ -256,8 +256,8 @@ int setup_json_add(const char *source, struct ocv_buffer *text, const char *key,
 int setup_json_remove(const char *source, struct ocv_buffer *text, const char *key,
                       const char *value, bool member_too, struct ocv_error *err)
 {
-    struct spans members, elements;
-    size_t member, open = 0, found;
+    struct spans members = {.n = 0}, elements = {.n = 0};
+    size_t member = SPANS_MAX, open = 0, found = SPANS_MAX;
     int status = json_find(source, text, key, &members, &member, &open, err);
     if (status < 0 || member == SPANS_MAX)
         return status;
@@ -272,25 +272,23 @@ int setup_json_remove(const char *source, struct ocv_buffer *text, const char *k
 /* ---- TOML -------------------------------------------------------------------------------------
  */
 
-static int toml_array(const char *source, struct ocv_buffer *text, const char *table,
-                      const char *key, const char *value, struct toml *toml, struct spans *spans,
-                      const struct toml_item **item, size_t *found, struct ocv_error *err)
+/* The array at table, key in the text that `toml` is of, its elements and which of them is `value`.
+ */
+static int toml_array(const char *source, const struct toml *toml, const char *path,
+                      const char *value, struct spans *spans, const struct toml_item **item,
+                      size_t *found, struct ocv_error *err)
 {
-    ocv_auto_buffer path;
-    ocv_buffer_init(&path, TOML_KEY_MAX);
-    int status = toml_scan(source, text->data, text->len, toml, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&path, err, "%s" TOML_DOT "%s", table, key);
-    if (status < 0)
-        return status;
-    *item = toml_find(toml, path.data);
     *found = SPANS_MAX;
     spans->n = 0;
+    *item = toml_find(toml, path);
     if (!*item)
         return OCV_OK;
-    if (toml->text[(*item)->start] != '[')
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: '%s' is not a list", source, key);
-    status = toml_spans(source, toml, *item, spans, err);
+    if (!toml_is_strings(toml, *item))
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                             "%s: not a list of strings where one was "
+                             "expected",
+                             source);
+    int status = toml_spans(source, toml, *item, spans, err);
     size_t at = 0, i = 0;
     char *one;
     while (status == OCV_OK && (one = toml_next_string(toml, *item, &at, NULL, NULL)) != NULL) {
@@ -302,40 +300,80 @@ static int toml_array(const char *source, struct ocv_buffer *text, const char *t
     return status;
 }
 
+static int add_item(const char *source, struct ocv_buffer *text, const struct toml *toml,
+                    const char *path, const char *value, bool *made, struct ocv_error *err)
+{
+    struct spans spans = {.n = 0};
+    const struct toml_item *item = NULL;
+    size_t found = SPANS_MAX;
+    ocv_auto_buffer quoted;
+    ocv_buffer_init(&quoted, SETUP_FILE_MAX);
+    int status = toml_array(source, toml, path, value, &spans, &item, &found, err);
+    *made = !item;
+    if (status < 0 || !item || found != SPANS_MAX)
+        return status;
+    status = toml_quote(&quoted, value, err);
+    if (status == OCV_OK)
+        status = insert_first(text, item->start, &spans, quoted.data, err);
+    return status < 0 ? status : toml_check_others(source, toml, text, path, err);
+}
+
+/* A copy of the text read: places stay while the text changes. */
+static int read_copy(const char *source, const struct ocv_buffer *text, const char *table,
+                     const char *key, struct ocv_buffer *copy, struct toml *toml, char **path,
+                     struct ocv_error *err)
+{
+    ocv_buffer_init(copy, text->max);
+    int status = ocv_buffer_append(copy, text->data, text->len, err);
+    if (status == OCV_OK)
+        status = toml_scan(source, copy->data, copy->len, toml, err);
+    if (status == OCV_OK && !(*path = toml_join(table, key, err)))
+        status = OCV_ERR_NOMEM;
+    return status;
+}
+
 int setup_toml_add_item(const char *source, struct ocv_buffer *text, const char *table,
                         const char *key, const char *value, bool *made, struct ocv_error *err)
 {
     toml_auto toml = {0};
-    struct spans spans;
-    const struct toml_item *item;
-    size_t found;
-    ocv_auto_buffer quoted, raw;
-    ocv_buffer_init(&quoted, SETUP_FILE_MAX);
+    ocv_auto_buffer copy, raw;
+    char *path = NULL;
     ocv_buffer_init(&raw, SETUP_FILE_MAX);
-    int status = toml_array(source, text, table, key, value, &toml, &spans, &item, &found, err);
+    int status = read_copy(source, text, table, key, &copy, &toml, &path, err);
+    *made = false;
     if (status == OCV_OK)
-        status = toml_quote(&quoted, value, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&raw, err, "[%s]", quoted.data);
-    if (status < 0)
+        status = add_item(source, text, &toml, path, value, made, err);
+    free(path);
+    if (status < 0 || !*made)
         return status;
-    *made = !item;
-    if (!item)
-        return toml_set(source, text, table, key, raw.data, err);
-    return found != SPANS_MAX ? OCV_OK : insert_first(text, item->start, &spans, quoted.data, err);
+    status = ocv_buffer_append(&raw, "[", 1, err);
+    if (status == OCV_OK)
+        status = toml_quote(&raw, value, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(&raw, "]", 1, err);
+    return status < 0 ? status : toml_set(source, text, table, key, raw.data, err);
 }
 
 int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,
                            const char *key, const char *value, bool key_too, struct ocv_error *err)
 {
     toml_auto toml = {0};
-    struct spans spans;
-    const struct toml_item *item;
-    size_t found;
-    int status = toml_array(source, text, table, key, value, &toml, &spans, &item, &found, err);
-    if (status < 0 || found == SPANS_MAX)
-        return status;
-    if (spans.n == 1 && key_too)
-        return toml_unset(source, text, table, key, true, err);
-    return remove_span(text, item->start, &spans, found, err);
+    ocv_auto_buffer copy;
+    struct spans spans = {.n = 0};
+    const struct toml_item *item = NULL;
+    size_t found = SPANS_MAX;
+    char *path = NULL;
+    int status = read_copy(source, text, table, key, &copy, &toml, &path, err);
+    if (status == OCV_OK)
+        status = toml_array(source, &toml, path, value, &spans, &item, &found, err);
+    if (status == OCV_OK && found != SPANS_MAX) {
+        if (spans.n == 1 && key_too)
+            status = toml_unset(source, text, table, key, true, err);
+        else
+            status = remove_span(text, item->start, &spans, found, err);
+        if (status == OCV_OK)
+            status = toml_check_others(source, &toml, text, path, err);
+    }
+    free(path);
+    return status;
 }

@@ -30,17 +30,16 @@ static int allow_http(struct setup *setup, struct setup_file *file, struct ocv_b
                       struct ocv_error *err)
 {
     toml_auto toml = {0};
-    ocv_auto_buffer table, path;
+    ocv_auto_buffer table;
     ocv_buffer_init(&table, TOML_KEY_MAX);
-    ocv_buffer_init(&path, TOML_KEY_MAX);
     int status = ocv_buffer_printf(&table, err, REGISTRY_TABLE "%s", setup->listen);
     if (status == OCV_OK)
-        status = ocv_buffer_printf(&path, err, "%s" TOML_DOT "http", table.data);
-    if (status == OCV_OK)
         status = toml_scan(file->path, text->data, text->len, &toml, err);
-    if (status < 0)
-        return status;
-    const struct toml_item *item = toml_find(&toml, path.data);
+    char *path = status == OCV_OK ? toml_join(table.data, "http", err) : NULL;
+    if (!path)
+        return status < 0 ? status : OCV_ERR_NOMEM;
+    const struct toml_item *item = toml_find(&toml, path);
+    free(path);
     char *previous = item ? strndup(toml.text + item->start, item->end - item->start) : NULL;
     status = item && !previous ? ocv_error_nomem(err)
                                : setup_add_own(file, SETUP_OWN_TOML_TABLE, table.data, "http",
@@ -53,7 +52,7 @@ int setup_buildkit(struct setup *setup, struct ocv_error *err)
 {
     const char *path = setup->engine_config ? setup->engine_config : CONFIG_DEFAULT;
     struct setup_version version;
-    struct setup_file *file;
+    struct setup_file *file = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, SETUP_FILE_MAX);
     if (setup->fail_closed)

@@ -138,7 +138,7 @@ static int add_imports(struct config *config, size_t index, struct ocv_error *er
 
 static int add_part(struct config *config, const char *path, int inherited, struct ocv_error *err)
 {
-    struct setup_file *file;
+    struct setup_file *file = NULL;
     int status = setup_open(config->setup, path, &file, err);
     for (size_t i = 0; status == OCV_OK && i < config->n; i++)
         if (config->parts[i].file == file)
@@ -214,7 +214,7 @@ static int find_effective(struct config *config, struct ocv_error *err)
     bool merged = !config->engine.known || config->engine.major >= 2;
     for (size_t i = 0; i < config->n; i++) {
         const struct part *part = &config->parts[i];
-        char *path;
+        char *path = NULL;
         int status = refuse_old_style(part, err);
         if (status == OCV_OK)
             status = part_config_path(part, &path, err);

@@ -158,9 +158,9 @@ static int look_around(struct setup *setup, const char *folder, const char *own_
 {
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
-    struct setup_file *file;
-    char **names;
-    size_t n;
+    struct setup_file *file = NULL;
+    char **names = NULL;
+    size_t n = 0;
     int status = ocv_buffer_printf(&path, err, "%s/registries.conf", folder);
     if (status == OCV_OK)
         status = setup_open(setup, path.data, &file, err);
@@ -249,7 +249,7 @@ int setup_containers(struct setup *setup, struct ocv_error *err)
     const char *folder = setup->config_dir ? setup->config_dir : FOLDER_DEFAULT;
     const char *name = crio ? OUR_PREFIX "-crio.conf" : OUR_PREFIX ".conf";
     struct setup_version version;
-    struct setup_file *file;
+    struct setup_file *file = NULL;
     ocv_auto_buffer path, text;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     ocv_buffer_init(&text, SETUP_FILE_MAX);

@@ -88,9 +88,9 @@ static int refuse_flag(struct setup *setup, struct ocv_error *err)
         "/usr/lib/systemd/system/docker.service",
     };
     static const char folder[] = "/etc/systemd/system/docker.service.d";
-    struct setup_file *file;
-    char **names;
-    size_t n;
+    struct setup_file *file = NULL;
+    char **names = NULL;
+    size_t n = 0;
     const char *found = NULL;
     int status = OCV_OK;
     for (size_t i = 0; i < sizeof(places) / sizeof(*places) && status == OCV_OK && !found; i++) {
@@ -181,8 +181,8 @@ static int plan_hosts(struct setup *setup, const char *folder, struct ocv_error 
 int setup_docker(struct setup *setup, struct ocv_error *err)
 {
     struct setup_version version;
-    struct setup_file *file;
-    enum store store;
+    struct setup_file *file = NULL;
+    enum store store = STORE_CLASSIC;
     const char *folder = setup->config_dir ? setup->config_dir : FOLDER_DEFAULT;
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
@@ -193,7 +193,7 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
         status = setup_open(setup, path.data, &file, err);
     if (status == OCV_OK)
         status = find_store(setup, file, &version, &store, err);
-    if (status < 0)
+    if (status < 0 || !file)
         return status;
     status =
         setup_note(setup, err, "docker %s, %s image store",

@@ -10,6 +10,8 @@ int setup_json_load(const char *source, const char *text, size_t len, json_t **o
     json_error_t e;
     if (len > SETUP_FILE_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", source, SETUP_FILE_MAX);
+    if (len && memchr(text, '\0', len))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: has a NUL byte", source);
     /* Go takes a name that stands twice; which of the two counts is not ours to say */
     json_t *root = json_loadb(text ? text : "", text ? len : 0, JSON_REJECT_DUPLICATES, &e);
     if (!root)

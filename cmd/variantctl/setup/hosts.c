@@ -157,7 +157,7 @@ static int name_certificates(const struct setup *setup, const char *folder, stru
 static int edit_folder(struct setup *setup, const char *folder, bool dial_timeout,
                        struct ocv_error *err)
 {
-    struct setup_file *file;
+    struct setup_file *file = NULL;
     ocv_auto_buffer path, url, text;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     ocv_buffer_init(&url, SETUP_FILE_MAX);
@@ -204,8 +204,8 @@ static bool folder_counts(const struct setup *setup, const char *folder)
 {
     if (!setup_exists(setup, folder, true))
         return false;
-    char **names;
-    size_t n, ours = 0;
+    char **names = NULL;
+    size_t n = 0, ours = 0;
     if (setup_list(setup, folder, &names, &n, NULL) < 0)
         return true;
     size_t len = strlen(folder);
@@ -258,8 +258,8 @@ static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots
 static int edit_existing(struct setup *setup, const char *root, bool dial_timeout, size_t *edited,
                          bool *has_default, struct ocv_error *err)
 {
-    char **names;
-    size_t n;
+    char **names = NULL;
+    size_t n = 0;
     ocv_auto_buffer folder;
     ocv_buffer_init(&folder, SETUP_FILE_MAX);
     int status = setup_list(setup, root, &names, &n, err);

@@ -6,19 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HOST_TABLE "host" TOML_DOT
+
 static int remove_key(const struct setup_own *own, const char *source, struct ocv_buffer *text,
                       bool table_too, struct ocv_error *err)
 {
     toml_auto toml = {0};
-    ocv_auto_buffer path;
-    ocv_buffer_init(&path, TOML_KEY_MAX);
-    int status =
-        ocv_buffer_printf(&path, err, "%s%s%s", own->table, *own->table ? TOML_DOT : "", own->key);
-    if (status == OCV_OK)
-        status = toml_scan(source, text->data, text->len, &toml, err);
-    if (status < 0)
-        return status;
-    const struct toml_item *item = toml_find(&toml, path.data);
+    int status = toml_scan(source, text->data, text->len, &toml, err);
+    char *path = status == OCV_OK ? toml_join(own->table, own->key, err) : NULL;
+    if (!path)
+        return status < 0 ? status : OCV_ERR_NOMEM;
+    const struct toml_item *item = toml_find(&toml, path);
+    free(path);
     if (!item || item->end - item->start != strlen(own->value) ||
         memcmp(toml.text + item->start, own->value, strlen(own->value)) != 0)
         return OCV_OK;
@@ -86,14 +85,11 @@ int setup_hosts_remove(const char *source, struct ocv_buffer *text, const char *
                        struct ocv_error *err)
 {
     toml_auto toml = {0};
-    ocv_auto_buffer path;
-    ocv_buffer_init(&path, TOML_KEY_MAX);
-    int status = ocv_buffer_printf(&path, err, "host" TOML_DOT "%s", url);
-    if (status == OCV_OK)
-        status = toml_scan(source, text->data, text->len, &toml, err);
+    int status = toml_scan(source, text->data, text->len, &toml, err);
     for (size_t i = 0; status == OCV_OK && i < toml.count; i++) {
         const struct toml_item *item = &toml.items[i];
-        if (item->kind != TOML_TABLE || strcmp(item->path, path.data) != 0)
+        if (item->kind != TOML_TABLE || strncmp(item->path, HOST_TABLE, strlen(HOST_TABLE)) != 0 ||
+            strcmp(item->path + strlen(HOST_TABLE), url) != 0)
             continue;
         size_t from = item->line, n = strlen(SETUP_HOSTS_COMMENT);
         size_t nl = from >= 2 && toml.text[from - 2] == '\r' ? 2 : 1;

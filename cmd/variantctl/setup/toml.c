@@ -420,6 +420,24 @@ char *toml_next_string(const struct toml *toml, const struct toml_item *item, si
     return out.data ? out.data : strdup("");
 }
 
+bool toml_is_strings(const struct toml *toml, const struct toml_item *item)
+{
+    struct scan s = {.source = "", .text = toml->text, .len = item->end};
+    size_t at = 0, end = item->start + 1;
+    char *one;
+    if (toml->text[item->start] != '[')
+        return false;
+    while ((one = toml_next_string(toml, item, &at, NULL, &end)) != NULL)
+        free(one);
+    s.at = end;
+    skip_lines(&s);
+    if (peek(&s) == ',') {
+        s.at++;
+        skip_lines(&s);
+    }
+    return s.at + 1 == item->end;
+}
+
 char *toml_string(const struct toml *toml, const struct toml_item *item)
 {
     size_t at = 0;

@@ -61,6 +61,10 @@ char *toml_string(const struct toml *toml, const struct toml_item *item);
 char *toml_next_string(const struct toml *toml, const struct toml_item *item, size_t *at,
                        size_t *start, size_t *end);
 
+/** True if the value is an array of strings and of nothing else. */
+bool toml_is_strings(const struct toml *toml, const struct toml_item *item);
+/** TABLE and KEY as one path, owned; NULL: no memory. */
+char *toml_join(const char *table, const char *key, struct ocv_error *err);
 /** Append a basic string with quotes. */
 int toml_quote(struct ocv_buffer *out, const char *text, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append a path as dotted keys, quoted where needed. */
@@ -75,6 +79,10 @@ int text_splice(struct ocv_buffer *text, size_t from, size_t to, const char *byt
 /** Set `key` in the table at path `table` to the raw value, where it stands or in a new line. */
 int toml_set(const char *source, struct ocv_buffer *text, const char *table, const char *key,
              const char *raw, struct ocv_error *err) OCV_WARN_UNUSED;
+/** After an edit: the text is TOML still, and every value that is not under `path` reads as before.
+ */
+int toml_check_others(const char *source, const struct toml *before, const struct ocv_buffer *text,
+                      const char *path, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Remove the key with its line; `table_too`: and the header, when nothing is left under it. */
 int toml_unset(const char *source, struct ocv_buffer *text, const char *table, const char *key,
                bool table_too, struct ocv_error *err) OCV_WARN_UNUSED;

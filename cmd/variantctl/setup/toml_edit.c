@@ -71,7 +71,7 @@ int text_splice(struct ocv_buffer *text, size_t from, size_t to, const char *byt
     return OCV_OK;
 }
 
-static char *join(const char *table, const char *key, struct ocv_error *err)
+char *toml_join(const char *table, const char *key, struct ocv_error *err)
 {
     char *path = NULL;
     if (asprintf(&path, "%s%s%s", table, *table ? TOML_DOT : "", key) < 0) {
@@ -246,8 +246,8 @@ static int fingerprint(const struct toml *toml, const char *path, struct ocv_buf
     return status;
 }
 
-static int check_edit(const char *source, const struct toml *before, const struct ocv_buffer *text,
-                      const char *path, const char *raw, struct ocv_error *err)
+int toml_check_others(const char *source, const struct toml *before, const struct ocv_buffer *text,
+                      const char *path, struct ocv_error *err)
 {
     toml_auto after = {0};
     ocv_auto_buffer old, new;
@@ -260,19 +260,30 @@ static int check_edit(const char *source, const struct toml *before, const struc
         status = fingerprint(&after, path, &new, err);
     if (status < 0)
         return status;
-    const struct toml_item *item = toml_find(&after, path);
-    bool set = raw && item && item->end - item->start == strlen(raw) &&
-               memcmp(after.text + item->start, raw, strlen(raw)) == 0;
-    if (raw ? !set : item != NULL)
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
-                             "%s: written in a way that cannot be edited "
-                             "here",
-                             source);
     if (old.len != new.len || (old.len && memcmp(old.data, new.data, old.len) != 0))
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
                              "%s: written in a way that cannot be edited here without changing "
                              "other settings",
                              source);
+    return OCV_OK;
+}
+
+/* `raw` NULL: the key is to be gone. */
+static int check_edit(const char *source, const struct toml *before, const struct ocv_buffer *text,
+                      const char *path, const char *raw, struct ocv_error *err)
+{
+    toml_auto after = {0};
+    int status = toml_check_others(source, before, text, path, err);
+    if (status == OCV_OK)
+        status = toml_scan(source, text->data, text->len, &after, err);
+    if (status < 0)
+        return status;
+    const struct toml_item *item = toml_find(&after, path);
+    bool set = raw && item && item->end - item->start == strlen(raw) &&
+               memcmp(after.text + item->start, raw, strlen(raw)) == 0;
+    if (raw ? !set : item != NULL)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                             "%s: written in a way that cannot be edited here", source);
     return OCV_OK;
 }
 
@@ -315,7 +326,7 @@ int toml_set(const char *source, struct ocv_buffer *text, const char *table, con
     int status = ocv_buffer_append(&copy, text->data, text->len, err);
     if (status == OCV_OK)
         status = toml_scan(source, copy.data, copy.len, &toml, err);
-    char *path = status == OCV_OK ? join(table, key, err) : NULL;
+    char *path = status == OCV_OK ? toml_join(table, key, err) : NULL;
     if (status == OCV_OK && !path)
         status = OCV_ERR_NOMEM;
     if (status == OCV_OK)
@@ -385,7 +396,7 @@ int toml_unset(const char *source, struct ocv_buffer *text, const char *table, c
     int status = ocv_buffer_append(&copy, text->data, text->len, err);
     if (status == OCV_OK)
         status = toml_scan(source, copy.data, copy.len, &toml, err);
-    char *path = status == OCV_OK ? join(table, key, err) : NULL;
+    char *path = status == OCV_OK ? toml_join(table, key, err) : NULL;
     if (status == OCV_OK && !path)
         status = OCV_ERR_NOMEM;
     const struct toml_item *item = path ? toml_find(&toml, path) : NULL;

@@ -63,7 +63,7 @@ static int put_back(struct setup *setup, struct setup_file *file, const struct s
 
 static int undo_file(struct setup *setup, const struct setup_record *record, struct ocv_error *err)
 {
-    struct setup_file *file;
+    struct setup_file *file = NULL;
     char digest[OCV_DIGEST_MAX] = "";
     int status = setup_open(setup, record->path, &file, err);
     if (status < 0 || !file->disk.there)
