@@ -7,10 +7,9 @@
 
 #include <jansson.h>
 
-/** Parse a JSON object of at most `max` bytes. `what` names the document in messages ("index").
- *  Exported for this project's other libraries; no part of the public interface. */
-OCV_API int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
+/** Parse a JSON object of at most `max` bytes. `what` names the document in messages ("index"). */
+int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append `json` as text with jansson's flags. */
 int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
