@@ -133,8 +133,17 @@ static int pull_nerdctl(struct pull *pull, const char *argument, char *where, si
 {
     (void)argument;
     const char *ns = containerd_namespace(pull->options);
-    const char *argv[] = {"nerdctl", "--address", containerd_socket(), "--namespace", ns,
-                          "load",    NULL};
+    /* it leaves out what is not of its own machine's platform unless that was asked for */
+    const char *platform = pull->cli->platform_text;
+    const char *argv[] = {"nerdctl",
+                          "--address",
+                          containerd_socket(),
+                          "--namespace",
+                          ns,
+                          "load",
+                          platform ? "--platform" : NULL,
+                          platform,
+                          NULL};
     snprintf(where, size, "into containerd with nerdctl, namespace %s", ns);
     return import(pull, argv, err);
 }
