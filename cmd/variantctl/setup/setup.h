@@ -198,6 +198,9 @@ struct setup_version {
 void setup_find_version(const struct setup *setup, const char *program, struct setup_version *out);
 /** Run a program found by PATH and keep what it writes to standard output; false: nothing. */
 bool setup_ask(const char *const *argv, char *out, size_t size);
+/** Ids of the processes of that name; freed with setup_names_free. */
+int setup_list_processes(const char *name, char ***pids, size_t *n,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
 /** The first "MAJOR.MINOR" that stands as a word or behind a "v". */
 bool setup_parse_version(const char *text, struct setup_version *out);
 bool setup_version_at_least(const struct setup_version *version, unsigned major, unsigned minor);

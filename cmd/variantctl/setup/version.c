@@ -3,6 +3,7 @@
 #include "setup.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define ANSWER_MAX 4096u         /* bytes of a program's answer */
+#define PROCESSES_MAX 64u        /* of one name */
 #define ANSWER_MILLISECONDS 5000 /* a program that is silent for so long is ended */
 
 extern char **environ;
@@ -109,4 +111,34 @@ void setup_find_version(const struct setup *setup, const char *program, struct s
     /* a program of another tree may not run here, and this machine's says nothing about it */
     if (!*setup->root && setup_ask(argv, answer, sizeof(answer)))
         setup_parse_version(answer, out);
+}
+
+int setup_list_processes(const char *name, char ***pids, size_t *n, struct ocv_error *err)
+{
+    const struct dirent *entry;
+    DIR *dir = opendir("/proc");
+    int status = OCV_OK;
+    *pids = NULL;
+    *n = 0;
+    while (dir && status == OCV_OK && (entry = readdir(dir)) != NULL) {
+        char path[64];
+        ocv_auto_buffer comm;
+        ocv_buffer_init(&comm, ANSWER_MAX);
+        if (!isdigit((unsigned char)entry->d_name[0]) || *n == PROCESSES_MAX)
+            continue;
+        snprintf(path, sizeof(path), "/proc/%.20s/comm", entry->d_name);
+        if (setup_read_file(path, &comm, NULL) < 0 || comm.len != strlen(name) + 1 ||
+            strncmp(comm.data, name, strlen(name)) != 0)
+            continue;
+        char **grown = realloc(*pids, (*n + 1) * sizeof(*grown));
+        if (grown)
+            *pids = grown;
+        if (!grown || !(grown[*n] = strdup(entry->d_name)))
+            status = ocv_error_nomem(err);
+        else
+            ++*n;
+    }
+    if (dir)
+        closedir(dir);
+    return status;
 }

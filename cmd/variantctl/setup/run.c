@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Doing it: plan, print or write, and tell. */
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static const struct setup_engine engines[] = {
+    {"containerd", setup_containerd, false}, {"docker", setup_docker, true},
+    {"podman", setup_containers, true},      {"crio", setup_containers, true},
+    {"buildkit", setup_buildkit, true},
+};
+
+#define ENGINES (sizeof(engines) / sizeof(*engines))
+
+const struct setup_engine *setup_find_engine(const char *name)
+{
+    for (size_t i = 0; name && i < ENGINES; i++)
+        if (strcmp(engines[i].name, name) == 0)
+            return &engines[i];
+    return NULL;
+}
+
+static int print_plan(const struct setup *setup, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, SETUP_FILES_MAX * 4 * (size_t)SETUP_FILE_MAX);
+    int status = OCV_OK;
+    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++)
+        if (setup_changes(setup->files[i]))
+            status = setup_diff(setup->files[i]->path, &setup->files[i]->disk,
+                                &setup->files[i]->want, &out, err);
+    return status < 0 || out.len == 0 ? status : cli_print(out.data, out.len, err);
+}
+
+static size_t count_changes(const struct setup *setup)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < setup->n_files; i++)
+        n += setup_changes(setup->files[i]);
+    return n;
+}
+
+/* One at a time: whoever comes second sees the first one's state. */
+static int lock_state(const struct setup *setup, int *fd, struct ocv_error *err)
+{
+    int status = setup_make_folders(setup->state_dir, 0700, err);
+    if (status < 0)
+        return status;
+    *fd = open(setup->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0 || flock(*fd, LOCK_EX) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: cannot lock: %s", setup->state_dir,
+                             strerror(errno));
+    return OCV_OK;
+}
+
+static void say_result(const struct setup *setup, enum setup_action action, bool dry_run,
+                       size_t changes)
+{
+    FILE *out = dry_run ? stderr : stdout;
+    if (changes == 0 && action == SETUP_ACTION_SETUP)
+        fputs("nothing to change: all is as this set-up writes it\n", out);
+    else if (changes == 0 && !setup->installed)
+        fprintf(out, "%s is not set up\n", setup->engine);
+    if (changes && setup->restart[0])
+        fprintf(out, "due now: %s\n", setup->restart);
+    if (action == SETUP_ACTION_SETUP)
+        fputs("note: a mirrored tag always means this machine's platform; --platform and `skopeo "
+              "copy --all` cannot be seen.\n      Ways round: a digest, vpull --platform or "
+              "--label, variantd's /raw/\n",
+              out);
+    if (action == SETUP_ACTION_SETUP && setup->fail_closed)
+        fputs("note: fail-closed: without variantd, or for a registry that it is not configured "
+              "for, pulls fail\n",
+              out);
+}
+
+/* What has to be told to the engine after files went back. */
+static void restart_after_undo(struct setup *setup)
+{
+    static const struct {
+        const char *engine, *file, *command;
+    } known[] = {
+        {"containerd", ".toml", "systemctl restart containerd"},
+        {"docker", "daemon.json", "systemctl reload docker"},
+        {"crio", ".conf", "systemctl reload crio"},
+        {"buildkit", ".toml", "systemctl restart buildkit"},
+    };
+    for (size_t i = 0; i < setup->n_files; i++) {
+        const char *path = setup->files[i]->path;
+        size_t n = strlen(path);
+        if (!setup_changes(setup->files[i]) || (n > 11 && !strcmp(path + n - 11, "/hosts.toml")))
+            continue;
+        for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
+            if (!strcmp(setup->engine, known[k].engine))
+                snprintf(setup->restart, sizeof(setup->restart), "%s", known[k].command);
+    }
+}
+
+static int work(struct setup *setup, const struct setup_engine *engine, enum setup_action action,
+                bool dry_run, struct ocv_error *err)
+{
+    int status = setup_undo(setup, err);
+    if (status == OCV_OK && action == SETUP_ACTION_SETUP)
+        status = engine->plan(setup, err);
+    if (status < 0)
+        return status;
+    size_t changes = count_changes(setup);
+    if (action == SETUP_ACTION_UNINSTALL)
+        restart_after_undo(setup);
+    else if (changes == 0)
+        setup->restart[0] = '\0';
+    if (setup->notes.len) /* a diff stays one that patch takes */
+        fputs(setup->notes.data, dry_run ? stderr : stdout);
+    status = dry_run ? print_plan(setup, err) : setup_apply(setup, err);
+    if (status == OCV_OK)
+        say_result(setup, action, dry_run, changes);
+    return status;
+}
+
+int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup_action action,
+              bool dry_run, struct ocv_error *err)
+{
+    if (action == SETUP_ACTION_SETUP && engine->needs_registry && setup->n_registries == 0) {
+        ocv_error_set(err, OCV_ERR_INVALID, "setup %s needs --registry HOST, at least once",
+                      engine->name);
+        ocv_error_hint(err, "every tag of that registry will mean this machine's variant there");
+        return OCV_ERR_INVALID;
+    }
+    int fd = -1, status = dry_run ? OCV_OK : lock_state(setup, &fd, err);
+    if (status == OCV_OK)
+        status = work(setup, engine, action, dry_run, err);
+    if (fd >= 0) {
+        char *slash = strrchr(setup->state_dir, '/');
+        bool empty = rmdir(setup->state_dir) == 0; /* stays while there is a state */
+        *slash = '\0';
+        if (empty)
+            rmdir(setup->state_dir); /* the project's, where nothing else is in it */
+        *slash = '/';
+        close(fd);
+    }
+    return status;
+}
+
+/* ---- status -----------------------------------------------------------------------------------
+ */
+
+static const char *record_status(struct setup *setup, const struct setup_record *record)
+{
+    struct setup_file *file = NULL;
+    char digest[OCV_DIGEST_MAX] = "";
+    struct ocv_error err = {0};
+    if (setup_open(setup, record->path, &file, &err) < 0)
+        return "cannot be read";
+    if (!file->disk.there)
+        return "missing";
+    if (ocv_digest_bytes(file->disk.text.data, file->disk.text.len, digest, &err) < 0)
+        return "cannot be read";
+    if (record->n_written && strcmp(digest, record->written[0]) == 0)
+        return NULL;
+    return strcmp(digest, record->before) == 0 ? "as it was before the set-up"
+                                               : "changed since by others";
+}
+
+/* One engine; `*good` is cleared where something is not as it was written. */
+static int engine_status(struct setup *setup, bool *there, bool *good, struct ocv_error *err)
+{
+    struct setup_state state;
+    int status = setup_load_state(setup, &state, err);
+    if (status < 0)
+        return status;
+    *there = state.there;
+    if (state.there) {
+        printf("%s: set up for variantd at %s, %s", setup->engine,
+               state.listen ? state.listen : "?", state.fail_closed ? "fail-closed" : "fail-open");
+        for (size_t i = 0; i < state.n_registries; i++)
+            printf("%s%s", i ? ", " : "; ", state.registries[i]);
+        putchar('\n');
+    } else {
+        printf("%s: not set up\n", setup->engine);
+    }
+    for (size_t i = 0; i < state.n_records; i++) {
+        const char *trouble = record_status(setup, &state.records[i]);
+        printf("  %s: %s\n", state.records[i].path, trouble ? trouble : "as written");
+        *good = *good && !trouble;
+    }
+    setup_state_free(&state);
+    return OCV_OK;
+}
+
+int setup_show_status(struct setup *setup, const char *name, struct ocv_error *err)
+{
+    bool any = false, good = true;
+    for (size_t i = 0; i < ENGINES; i++) {
+        bool there = false;
+        if (name && strcmp(name, engines[i].name) != 0)
+            continue;
+        setup->engine = engines[i].name;
+        int status = engine_status(setup, &there, &good, err);
+        if (status < 0)
+            return status;
+        any = any || there;
+    }
+    return any && good ? OCV_OK : OCV_ERR_CHECK;
+}

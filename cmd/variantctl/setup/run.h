@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The engines that can be set up, and what is done with one. */
+#ifndef OCV_SETUP_RUN_H
+#define OCV_SETUP_RUN_H
+
+#include "setup.h"
+
+enum setup_action { SETUP_ACTION_SETUP, SETUP_ACTION_UNINSTALL, SETUP_ACTION_STATUS };
+
+struct setup_engine {
+    const char *name;
+    int (*plan)(struct setup *setup, struct ocv_error *err);
+    bool needs_registry;
+};
+
+/** The engine of that name, or NULL. */
+const struct setup_engine *setup_find_engine(const char *name);
+/** Set up or undo. `dry_run`: a diff on stdout, nothing is written. */
+int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup_action action,
+              bool dry_run, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Tell about one engine, or about all (`name` NULL). OCV_ERR_CHECK without a message: not set up,
+ *  or not as it was written. */
+int setup_show_status(struct setup *setup, const char *name, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif
