@@ -22,13 +22,18 @@ static int marker; /* what a request is before it needs anything: its address is
 /* ---- the object ---------------------------------------------------------------------------------
  */
 
+static void on_quiet(void *data)
+{
+    clients_trim(data);
+}
+
 static int make_parts(struct mirror *m, struct ocv_error *err)
 {
     int status = waiting_start(m, err);
     if (status == OCV_OK)
         status = clients_new(m->settings, &m->clients, err);
     if (status == OCV_OK)
-        status = workers_new(&m->workers, err);
+        status = workers_new(on_quiet, m->clients, &m->workers, err);
     if (status == OCV_OK)
         status = memory_new(CHOICES_MAX, CHOICES_BYTES, &m->choices, err);
     if (status == OCV_OK)

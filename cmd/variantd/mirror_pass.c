@@ -76,6 +76,13 @@ static bool is_stream(const struct pass *p)
     return p->kind == ROUTE_BLOB && !p->head_only;
 }
 
+/* Room for all streams together stays the same, within bounds. */
+static size_t ring_size(const struct mirror *m)
+{
+    size_t n = workers_running(m->workers, WORK_BLOB);
+    return n <= 4 ? STREAM_RING_MAX : n <= 16 ? STREAM_RING_MIN * 2 : STREAM_RING_MIN;
+}
+
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct pass *p = data;
@@ -84,7 +91,7 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     p->list_link = head->link ? strdup(head->link) : NULL;
     if (!is_stream(p))
         return 0;
-    if (stream_new(head->status == 200, &p->stream, NULL) < 0)
+    if (stream_new(head->status == 200, ring_size(p->mirror), &p->stream, NULL) < 0)
         return -1;
     return !arrive(p);
 }

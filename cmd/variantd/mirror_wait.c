@@ -56,6 +56,7 @@ static int64_t wake_late(struct mirror *m, int64_t now)
 static void *clock_main(void *data)
 {
     struct mirror *m = data;
+    pthread_setname_np(pthread_self(), "deadlines");
     pthread_mutex_lock(&m->lock);
     while (!m->stopping) {
         if (!m->suspended) {

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #define BLOCK (64u * 1024) /* libmicrohttpd sends so much at once */
-#define WAKE_BYTES (STREAM_RING / 2)
-#define WAKE_US 2000 /* a trickle is passed on, too */
+#define WAKE_US 2000       /* a trickle is passed on, too */
 
 struct stream {
     struct item item;
@@ -25,7 +24,8 @@ struct stream {
     bool writer_waits;
     int64_t slept_us;
     int64_t sent;
-    char ring[STREAM_RING];
+    size_t size;
+    char ring[];
 };
 
 static void free_stream(struct item *item)
@@ -36,16 +36,17 @@ static void free_stream(struct item *item)
     free(s);
 }
 
-int stream_new(bool hold, struct stream **out, struct ocv_error *err)
+int stream_new(bool hold, size_t ring, struct stream **out, struct ocv_error *err)
 {
-    struct stream *s = malloc(sizeof(*s)); /* the ring need not be zero, nor resident yet */
+    struct stream *s = malloc(sizeof(*s) + ring); /* the ring need not be zero, nor resident yet */
     if (!s)
         return ocv_error_nomem(err);
-    memset(s, 0, offsetof(struct stream, ring));
+    memset(s, 0, sizeof(*s));
     item_init(&s->item, free_stream);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->room, NULL);
     s->hold = hold;
+    s->size = ring;
     *out = s;
     return OCV_OK;
 }
@@ -72,8 +73,8 @@ static size_t readable(const struct stream *s)
 
 static void copy_in(struct stream *s, const char *bytes, size_t len)
 {
-    size_t at = (s->first + s->used) % STREAM_RING;
-    size_t before_end = len < STREAM_RING - at ? len : STREAM_RING - at;
+    size_t at = (s->first + s->used) % s->size;
+    size_t before_end = len < s->size - at ? len : s->size - at;
     memcpy(s->ring + at, bytes, before_end);
     memcpy(s->ring, bytes + before_end, len - before_end);
     s->used += len;
@@ -83,7 +84,7 @@ int stream_push(struct stream *s, const char *bytes, size_t len)
 {
     pthread_mutex_lock(&s->lock);
     while (len && !s->gone) {
-        size_t room = STREAM_RING - s->used;
+        size_t room = s->size - s->used;
         if (!room) {
             wake_reader(s);
             s->writer_waits = true;
@@ -97,7 +98,7 @@ int stream_push(struct stream *s, const char *bytes, size_t len)
         len -= n;
     }
     size_t ready = readable(s);
-    if (s->asleep && ready && (ready >= WAKE_BYTES || clock_us() - s->slept_us > WAKE_US))
+    if (s->asleep && ready && (ready >= s->size / 2 || clock_us() - s->slept_us > WAKE_US))
         wake_reader(s);
     bool gone = s->gone;
     pthread_mutex_unlock(&s->lock);
@@ -139,13 +140,13 @@ static ssize_t take(struct stream *s, char *out, size_t max)
     size_t n = readable(s);
     n = n < max ? n : max;
     if (n > 0 && !s->failed) {
-        size_t before_end = n < STREAM_RING - s->first ? n : STREAM_RING - s->first;
+        size_t before_end = n < s->size - s->first ? n : s->size - s->first;
         memcpy(out, s->ring + s->first, before_end);
         memcpy(out + before_end, s->ring, n - before_end);
-        s->first = (s->first + n) % STREAM_RING;
+        s->first = (s->first + n) % s->size;
         s->used -= n;
         s->sent += (int64_t)n;
-        if (s->writer_waits && s->used <= STREAM_RING / 2)
+        if (s->writer_waits && s->used <= s->size / 2)
             pthread_cond_signal(&s->room);
         return (ssize_t)n;
     }

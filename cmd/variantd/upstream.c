@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define KEPT_MAX 16u              /* idle clients of a kind that keep their connections */
-#define KEPT_MS 30000             /* how long: after that their connections are closed anyway */
+#define KEPT_MS 30000             /* how long, while others are used */
 #define USES_MAX 1024u            /* a client remembers hosts and tokens: it is not kept for ever */
 #define LIFE_MS 600000            /* changed certificates and credentials are read by then */
 #define DOCUMENT_CONNECT_MS 2500u /* a tag's answer is due after 3 s */
@@ -36,7 +36,6 @@ struct clients {
     volatile int interrupted;
     pthread_mutex_t lock;
     struct client *idle[4]; /* by kind: identity and patience */
-    unsigned n_idle[4];
 };
 
 int clients_new(const struct settings *settings, struct clients **out, struct ocv_error *err)
@@ -69,6 +68,17 @@ void clients_free(struct clients *clients)
         drop(clients->idle[i]);
     pthread_mutex_destroy(&clients->lock);
     free(clients);
+}
+
+void clients_trim(struct clients *clients)
+{
+    struct client *old[sizeof(clients->idle) / sizeof(*clients->idle)];
+    pthread_mutex_lock(&clients->lock);
+    memcpy(old, clients->idle, sizeof(old));
+    memset(clients->idle, 0, sizeof(clients->idle));
+    pthread_mutex_unlock(&clients->lock);
+    for (size_t i = 0; i < sizeof(old) / sizeof(*old); i++)
+        drop(old[i]);
 }
 
 void clients_interrupt(struct clients *clients)
@@ -148,7 +158,6 @@ static struct client *cut_idle(struct clients *clients, unsigned kind, int64_t n
             continue;
         struct client *old = *at;
         *at = NULL;
-        clients->n_idle[kind] = n;
         return old;
     }
     return NULL;

@@ -23,6 +23,8 @@ int clients_new(const struct settings *settings, struct clients **out,
 void clients_free(struct clients *clients);
 /** Let every running request fail soon with OCV_ERR_INTERRUPTED. */
 void clients_interrupt(struct clients *clients);
+/** Drop the clients that nobody uses now, and their connections. */
+void clients_trim(struct clients *clients);
 /** True where the daemon has something to show that registry: else the identities are one. */
 bool clients_private(const struct clients *clients, const struct upstream *upstream);
 

@@ -18,12 +18,14 @@ struct workers {
     size_t queued, running, threads, idle;
     size_t at_work[WORK_COUNT], at_work_for[WORK_COUNT][WORKERS_UPSTREAMS_MAX];
     bool stopping;
+    void (*quiet)(void *data);
+    void *data;
 };
 
 static const size_t most[WORK_COUNT] = {WORKERS_DOCUMENT_MAX, WORKERS_BLOB_MAX};
 static const size_t most_each[WORK_COUNT] = {WORKERS_DOCUMENT_EACH, WORKERS_BLOB_EACH};
 
-int workers_new(struct workers **out, struct ocv_error *err)
+int workers_new(void (*quiet)(void *data), void *data, struct workers **out, struct ocv_error *err)
 {
     pthread_condattr_t attributes;
     struct workers *w = calloc(1, sizeof(*w));
@@ -36,6 +38,8 @@ int workers_new(struct workers **out, struct ocv_error *err)
     pthread_cond_init(&w->gone, NULL);
     pthread_condattr_destroy(&attributes);
     w->last = &w->first;
+    w->quiet = quiet;
+    w->data = data;
     *out = w;
     return OCV_OK;
 }
@@ -82,6 +86,7 @@ static void *main_of_thread(void *data)
 {
     struct workers *w = data;
     struct timespec until;
+    pthread_setname_np(pthread_self(), "upstream");
     pthread_mutex_lock(&w->lock);
     for (;;) {
         struct job *job = take(w);
@@ -99,8 +104,9 @@ static void *main_of_thread(void *data)
         if (rc == ETIMEDOUT && !w->queued)
             break;
     }
-    bool last = --w->threads == 0;
-    if (last) /* a burst is over: give back what it took */
+    if (w->threads == 1 && w->quiet)
+        w->quiet(w->data);
+    if (--w->threads == 0) /* a burst is over: give back what it took */
         malloc_trim(0);
     pthread_cond_broadcast(&w->gone);
     pthread_mutex_unlock(&w->lock);
@@ -136,6 +142,14 @@ bool workers_submit(struct workers *w, struct job *job)
     }
     pthread_mutex_unlock(&w->lock);
     return accepted;
+}
+
+size_t workers_running(struct workers *w, enum work work)
+{
+    pthread_mutex_lock(&w->lock);
+    size_t n = w->at_work[work];
+    pthread_mutex_unlock(&w->lock);
+    return n;
 }
 
 size_t workers_busy(struct workers *w)

@@ -25,9 +25,13 @@ struct job {
 };
 
 struct workers;
-int workers_new(struct workers **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** `quiet` is called, with `data`, when the last thread has had nothing to do for a while. */
+int workers_new(void (*quiet)(void *data), void *data, struct workers **out,
+                struct ocv_error *err) OCV_WARN_UNUSED;
 /** False where the queue is full or no thread can be had: the job is still the caller's. */
 bool workers_submit(struct workers *workers, struct job *job);
+/** Jobs of that kind at work now. */
+size_t workers_running(struct workers *workers, enum work work);
 /** Jobs waiting or running. */
 size_t workers_busy(struct workers *workers);
 /** Waits until every job is done and every thread has ended. */

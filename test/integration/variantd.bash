@@ -8,7 +8,7 @@
 #   header NAME                         its value in the last answer
 #   outcome NAME                        how many requests ended so (variantd_requests_total)
 
-export VARIANTD_BIN=$OCV_BUILD/variantd
+export VARIANTD_BIN=${VARIANTD_BIN:-$OCV_BUILD/variantd}
 export ACCEPT_ALL='Accept: application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, */*'
 
 variantd_port()
