@@ -188,6 +188,7 @@ static int run(const char *const *argv, int stdin_fd, const int out[2], const in
     streams[1].fd = errors[0];
     streams[1].last = last;
     bool finished = status < 0 || drain(streams, interrupted);
+    streams[1].last = NULL;
     close(out[0]);
     close(errors[0]);
     if (status < 0)
