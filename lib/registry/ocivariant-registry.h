@@ -73,8 +73,9 @@ struct ocv_fetch {
 typedef void (*ocv_fetch_progress)(void *data, size_t i, int64_t done, bool finished, bool cached);
 /** Most blobs at once: each holds more than 1 MiB, and 24 MiB shall do for a whole program. */
 #define OCV_FETCH_JOBS_MAX 8u
-/** Fetch blobs into the layout, the largest first, `jobs` at once (0: 4), verifying, resuming, retrying. Returns the
- *  first failure after stopping the others (their partial files stay for a resume). */
+/** Fetch blobs into the layout, the largest first, `jobs` at once (0: 4), verifying, resuming,
+ * retrying. Returns the first failure after stopping the others (their partial files stay for a
+ * resume). */
 OCV_API int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference *reference,
                                struct ocv_layout *layout, const struct ocv_fetch *fetches, size_t n,
                                unsigned jobs, ocv_fetch_progress progress, void *data,
