@@ -4,6 +4,7 @@
 # away leaves every file as it was. The mirror is a registry with other images under the same names.
 
 load harness
+load cri
 
 setup_file()
 {
@@ -232,50 +233,6 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     grep -q '/proxy/v2/demo/app/manifests/1?ns=' "$STATE/log/mirror"
     "$VARIANTCTL" setup containerd --uninstall >/dev/null
     stop_daemon cri
-}
-
-start_cri()
-{
-    cat >"$STATE/cri.toml" <<TOML
-version = 2
-root = "$STATE/cri"
-state = "$STATE/cri-run"
-[grpc]
-  address = "$STATE/cri.sock"
-[debug]
-  address = "$STATE/cri-debug.sock"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "$STATE/cri-opt"
-[plugins."io.containerd.grpc.v1.cri"] # the kubelet's
-  restrict_oom_score_adj = true
-TOML
-    cp "$STATE/cri.toml" "$STATE/cri.toml.orig"
-    restart_cri
-}
-
-restart_cri()
-{
-    stop_daemon cri
-    start_daemon cri containerd --config "$STATE/cri.toml"
-    await cri ctr --address "$STATE/cri.sock" version
-}
-
-# PullImageRequest{image: {image: REF}} as one gRPC message; the answer names the image.
-cri_pull()
-{
-    local ref=$1 n=${#1} status
-    {
-        printf '\0\0\0\0'
-        # shellcheck disable=SC2059 # bytes
-        printf "$(printf '\\%03o\\012\\%03o\\012\\%03o' $((n + 4)) $((n + 2)) "$n")"
-        printf '%s' "$ref"
-    } >"$STATE/pull.grpc"
-    curl -s --http2-prior-knowledge --unix-socket "$STATE/cri.sock" -H 'Content-Type: application/grpc' \
-        -H 'TE: trailers' --data-binary "@$STATE/pull.grpc" -D "$STATE/pull.headers" -o "$STATE/pull.answer" \
-        http://localhost/runtime.v1.ImageService/PullImage
-    cat "$STATE/pull.headers"
-    status=$(tr -d '\r' <"$STATE/pull.headers" | sed -n 's/^grpc-status: //p')
-    [ "$status" = 0 ]
 }
 
 # ---- Docker --------------------------------------------------------------------------------------
@@ -574,4 +531,50 @@ put()
     rm -r "$TREE/etc/containerd/certs.d/z.example"
     in_tree containerd --uninstall >/dev/null
     diff <(printf '%s\n' "$before") <(picture)
+}
+
+# ---- certificates ----------------------------------------------------------------------------------
+
+# Run with: sh -c "$NAMED" sh COMMAND..., where the name reg.test is this machine.
+# shellcheck disable=SC2016 # expanded by that shell
+NAMED='mount --bind "$STATE/hosts" /etc/hosts && exec "$@"'
+
+pull_by_name()
+{
+    unshare -m sh -c "$NAMED" sh ctr -a "$STATE/named.sock" images pull --hosts-dir "$STATE/named.d" "$1"
+}
+
+@test "certificates beside a new hosts.toml still count for containerd" {
+    require containerd ctr openssl unshare
+    unshare -m true || skip "no mount namespaces here"
+    local named
+    printf '127.0.0.1 localhost reg.test\n' >"$STATE/hosts"
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=reg.test -keyout "$STATE/server.key" \
+        -addext subjectAltName=DNS:reg.test -out "$STATE/server.crt" 2>/dev/null
+    cp "$STATE/server.crt" "$STATE/ca.pem" # the harness takes these for its own
+    start_registry named tls
+    named=reg.test:${REGISTRY##*:}
+    push_layout "$STATE/layout:plain" "$REGISTRY/demo/app:1"
+    mkdir -p "$STATE/named.d/$named"
+    cp "$STATE/server.crt" "$STATE/named.d/$named/ca.crt"
+    cat >"$STATE/named.toml" <<TOML
+version = 2
+root = "$STATE/named-root"
+state = "$STATE/named-run"
+disabled_plugins = ["io.containerd.grpc.v1.cri"]
+[grpc]
+  address = "$STATE/named.sock"
+TOML
+    start_daemon named-containerd unshare -m sh -c "$NAMED" sh containerd --config "$STATE/named.toml"
+    await named-containerd ctr --address "$STATE/named.sock" version
+    run -0 pull_by_name "$named/demo/app:1"
+    "$VARIANTCTL" setup containerd --config-dir "$STATE/named.d" --engine-config "$STATE/named.toml" \
+        --listen 127.0.0.1:1 >/dev/null
+    ctr -a "$STATE/named.sock" images rm "$named/demo/app:1"
+    run -0 pull_by_name "$named/demo/app:1"
+    ctr -a "$STATE/named.sock" images rm "$named/demo/app:1"
+    sed -i '/^ca = /d' "$STATE/named.d/$named/hosts.toml" # it was that line
+    run ! pull_by_name "$named/demo/app:1"
+    "$VARIANTCTL" setup containerd --uninstall >/dev/null
+    stop_daemon named-containerd
 }
