@@ -18,6 +18,7 @@ struct lookup {
     const struct question *q;
     struct client *client; /* taken when first needed; NULL for layouts */
     const struct snapshot *snapshot;
+    int status; /* of the failure, if there was one */
 };
 
 /* ---- verdicts -----------------------------------------------------------------------------------
@@ -82,6 +83,7 @@ struct verdict *verdict_of_error(struct mirror *mirror, const struct upstream *u
 
 static struct verdict *failed(struct lookup *l, const struct ocv_error *err)
 {
+    l->status = err->status;
     return verdict_of_error(l->mirror, l->q->upstream, err);
 }
 
@@ -357,8 +359,10 @@ static struct verdict *check_child(struct lookup *l, const struct ocv_descriptor
     int status = child ? OCV_OK : ask_child(l, wanted, body, &child, &err);
     if (status == OCV_ERR_NOT_FOUND)
         return missing_child(l, wanted, "is not there");
-    if (status == OCV_ERR_MISMATCH)
+    if (status == OCV_ERR_MISMATCH) {
+        l->status = status;
         return missing_child(l, wanted, "has other bytes");
+    }
     if (status < 0)
         return failed(l, &err);
     struct verdict *v = NULL;
@@ -428,7 +432,7 @@ struct verdict *lookup_tag(struct mirror *mirror, const struct question *questio
 {
     struct lookup l = {.mirror = mirror, .q = question, .snapshot = node_get(mirror->node)};
     struct verdict *v = look_up(&l, want_body);
-    client_give(l.client);
+    client_give(l.client, l.status);
     node_put(l.snapshot);
     return v;
 }
@@ -437,6 +441,6 @@ struct verdict *lookup_child(struct mirror *mirror, const struct question *quest
 {
     struct lookup l = {.mirror = mirror, .q = question};
     struct verdict *v = check_child(&l, &question->child, true);
-    client_give(l.client);
+    client_give(l.client, l.status);
     return v;
 }

@@ -137,7 +137,7 @@ static int ask_registry(struct pass *p, struct ocv_error *err)
     if (status < 0)
         return status;
     status = ask(p, client, err);
-    client_give(client);
+    client_give(client, status);
     return status;
 }
 

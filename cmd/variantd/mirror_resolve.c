@@ -19,7 +19,7 @@ static int fetch(struct mirror *m, const struct upstream *upstream,
     ocv_registry_deadline(client_registry(client), FLIGHT_MS);
     metrics_upstream(m->metrics, "get");
     status = upstream_get(upstream, client, reference, NULL, out, err);
-    client_give(client);
+    client_give(client, status);
     return status;
 }
 

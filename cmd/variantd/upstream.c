@@ -185,7 +185,7 @@ int client_take(struct clients *clients, enum identity identity, enum patience p
     return OCV_OK;
 }
 
-void client_give(struct client *client)
+void client_give(struct client *client, int status)
 {
     if (!client)
         return;
@@ -195,7 +195,8 @@ void client_give(struct client *client)
     struct client *old;
     pthread_mutex_lock(&clients->lock);
     client->idle_since = now;
-    if (client->uses < USES_MAX && now - client->born < LIFE_MS) {
+    bool clean = status != OCV_ERR_DATA && status != OCV_ERR_MISMATCH;
+    if (clean && client->uses < USES_MAX && now - client->born < LIFE_MS) {
         client->next = clients->idle[client->kind];
         clients->idle[client->kind] = client;
         client = NULL;

@@ -32,7 +32,8 @@ bool clients_private(const struct clients *clients, const struct upstream *upstr
 struct client;
 int client_take(struct clients *clients, enum identity identity, enum patience patience,
                 struct client **out, struct ocv_error *err) OCV_WARN_UNUSED;
-void client_give(struct client *client);
+/** `status`: how the last call ended. Connections that brought rubbish are not used again. */
+void client_give(struct client *client, int status);
 struct ocv_registry *client_registry(struct client *client);
 
 /** A manifest or index in memory, shared. */

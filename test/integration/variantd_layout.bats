@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A folder with an OCI layout in place of a registry.
+
+load harness
+load images
+load variantd
+
+setup_file()
+{
+    state_start
+    require skopeo curl jq
+    make_variants "$STATE/layout"
+    CUDA=$(digest_of cuda12.8)
+    export CUDA
+    start_variantd --layout "$STATE/layout" --registry localhost:5000 --profile "$PROFILES/h100.json"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+@test "its tags are answered with the variant, under any repository" {
+    ask HEAD "/v2/some/name/manifests/app?ns=localhost:5000"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    ask GET "/v2/some/name/manifests/app"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    ask HEAD "/v2/some/name/manifests/cpu?ns=localhost:5000"
+    [ "$code" = 404 ]
+    ask GET "/v2/some/name/manifests/cpu"
+    [ "$code" = 200 ]
+    ask GET "/raw/v2/some/name/manifests/app"
+    [ "$(header content-type)" = application/vnd.oci.image.index.v1+json ]
+    ask GET "/v2/some/name/manifests/none"
+    [ "$code" = 404 ]
+}
+
+@test "blobs, whole and in parts, and their heads" {
+    local blob path size
+    blob=$(jq -r '.layers[1].digest' "$STATE/layout/blobs/sha256/${CUDA#sha256:}")
+    path=$STATE/layout/blobs/sha256/${blob#sha256:}
+    size=$(stat -c %s "$path")
+    ask GET "/v2/x/blobs/$blob"
+    [ "$code" = 200 ]
+    cmp "$body" "$path"
+    ask HEAD "/v2/x/blobs/$blob"
+    [ "$code" = 200 ]
+    [ "$(header content-length)" = "$size" ]
+    ask GET "/v2/x/blobs/$blob" --range 5-14
+    [ "$code" = 206 ]
+    [ "$(header content-range)" = "bytes 5-14/$size" ]
+    cmp "$body" <(tail -c +6 "$path" | head -c 10)
+    ask GET "/v2/x/blobs/$blob" --range -10
+    [ "$code" = 206 ]
+    cmp "$body" <(tail -c 10 "$path")
+    ask GET "/v2/x/blobs/$blob" --range "$size-"
+    [ "$code" = 416 ]
+    ask GET "/v2/x/blobs/sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    [ "$code" = 404 ]
+}
+
+@test "digests and lists of tags" {
+    ask GET "/v2/x/manifests/$CUDA"
+    [ "$code" = 200 ]
+    [ "$(header content-type)" = application/vnd.oci.image.manifest.v1+json ]
+    ask GET "/v2/x/tags/list"
+    [ "$code" = 200 ]
+    [ "$(jq -c '.tags | map(select(. == "app" or . == "cpu"))' "$body")" = '["app","cpu"]' ]
+}
+
+@test "a client pulls all of it" {
+    run -0 skopeo --insecure-policy copy --quiet --preserve-digests --src-tls-verify=false \
+        "docker://$VARIANTD/some/name:app" "oci:$BATS_TEST_TMPDIR/out:1"
+    [ "$(jq -r '.manifests[0].digest' "$BATS_TEST_TMPDIR/out/index.json")" = "$CUDA" ]
+}
+
+@test "full names stand for themselves" {
+    local name
+    cp -r "$STATE/layout" "$STATE/named"
+    jq '(.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "app") | .annotations) +=
+        {"io.containerd.image.name": "registry.example/team/app:2.0"}' "$STATE/layout/index.json" \
+        >"$STATE/named/index.json"
+    start_variantd named --layout "$STATE/named" --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/team/app/manifests/2.0?ns=registry.example"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    ask HEAD "/v2/registry.example/team/app/manifests/2.0"
+    [ "$code" = 200 ]
+    for name in team/app/manifests/app team/other/manifests/2.0; do
+        ask HEAD "/v2/$name?ns=registry.example"
+        [ "$code" = 404 ]
+    done
+    ask GET "/v2/registry.example/team/app/tags/list"
+    [[ $(jq -c .tags "$body") == *'"2.0"'* ]]
+    stop_daemon named
+}
+
+@test "a wrong blob is not a manifest" {
+    local index
+    cp -r "$STATE/layout" "$STATE/bad"
+    index=$(jq -r '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "app") | .digest' \
+        "$STATE/bad/index.json")
+    echo '{}' >"$STATE/bad/blobs/sha256/${index#sha256:}"
+    start_variantd bad --layout "$STATE/bad" --registry localhost:5000 --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/x/manifests/app?ns=localhost:5000"
+    [ "$code" = 502 ]
+    ask GET "/v2/x/manifests/app"
+    [ "$code" = 502 ]
+    stop_daemon bad
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Registries on their bad days: what a client is told, and how soon.
+
+load harness
+load images
+load variantd
+
+setup_file()
+{
+    state_start
+    require curl jq
+    local zeros=000000000000000000000000000000000000000000000000000000000000000
+    export CHILD=sha256:${zeros}2
+    jq -n --arg null "sha256:${zeros}1" --arg cuda "$CHILD" '
+        {schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json",
+        annotations: {"dev.ocivariant.schema": "1", "dev.ocivariant.namespaces": "nvidia"},
+        manifests: [["null", "", $null], ["cuda", "nvidia :: sm_arch :: 90_real", $cuda]] | map({
+            mediaType: "application/vnd.oci.image.manifest.v1+json", digest: .[2], size: 2,
+            platform: {os: "linux", architecture: "amd64"},
+            annotations: {"dev.ocivariant.label": .[0], "dev.ocivariant.properties": .[1]}})}' \
+        >"$STATE/index.json"
+    start_daemon bad "$OCV_BUILD/test/tools/badregistry" --file "$STATE/index.json"
+    await bad awk 'NR == 3 { found = 1 } END { exit !found }' "$STATE/log/bad"
+    BAD=127.0.0.1:$(awk 'NR == 1 { print $1 }' "$STATE/log/bad")
+    BLOB=$(awk 'NR == 3 { print $1 }' "$STATE/log/bad")
+    SIZE=$(awk 'NR == 3 { print $2 }' "$STATE/log/bad")
+    export BAD BLOB SIZE
+    start_variantd --registry "$BAD=http://$BAD" --profile "$PROFILES/h100.json"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+# tag VIEW MODE METHOD
+tag()
+{
+    ask "$3" "/$1/v2/$2/x/manifests/1?ns=$BAD"
+}
+
+blob()
+{
+    ask GET "/proxy/v2/$1/x/blobs/$BLOB?ns=$BAD"
+}
+
+right_blob()
+{
+    [ "$code" = 200 ]
+    [ "sha256:$(sha256sum <"$body" | cut -d' ' -f1)" = "$BLOB" ]
+}
+
+@test "a resolver's answer is one of 200, 404, 502, 504, whatever happens" {
+    local mode
+    for mode in good reset truncated shortlength wrongdigest endless gzip badgzip bigindex bigchunked \
+        nodigest generic m400 m401 m403 m404 m429 m429long m500 silent loop redirect redirfar \
+        redirfile expired basic public private onetime farrealm badtoken; do
+        tag resolver "$mode" HEAD
+        [[ $code =~ ^(200|404|502|504)$ ]] || { echo "$mode: $code"; return 1; }
+        tag resolver "$mode" GET
+        [[ $code =~ ^(200|404|502|504)$ ]] || { echo "$mode: $code"; return 1; }
+        [ "$(jq -r '.errors | length' "$body")" = 1 ]
+    done
+}
+
+@test "401 and 403 become 404 without a challenge" {
+    local mode
+    for mode in m401 m403 basic private; do
+        tag proxy "$mode" GET
+        [ "$code" = 404 ]
+        [ -z "$(header www-authenticate)" ]
+    done
+}
+
+@test "429, 500 and rubbish are 502, and counted" {
+    local mode before
+    before=$(outcome upstream_error)
+    for mode in m429 m429long m500 badgzip bigchunked wrongdigest; do
+        tag proxy "$mode" GET
+        [ "$code" = 502 ] || { echo "$mode: $code"; return 1; }
+    done
+    [ "$(outcome upstream_error)" = $((before + 6)) ]
+    [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"http_429\"}")" -ge 1 ]
+}
+
+@test "a tag that is moved between HEAD and GET: the bytes that came are one chain" {
+    tag resolver moving HEAD
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CHILD" ]
+    tag resolver moving HEAD
+    [ "$(header docker-content-digest)" = "$CHILD" ]
+}
+
+@test "a passing trouble is not the client's" {
+    tag proxy m503ok GET
+    [ "$code" = 200 ]
+}
+
+@test "a silent registry: 504 within three seconds, and others are served meanwhile" {
+    local hung=$BATS_TEST_TMPDIR/hung i
+    for i in $(seq 40); do
+        curl -s -o /dev/null -w '%{http_code} %{time_total}\n' -H "$ACCEPT_ALL" \
+            "http://$VARIANTD/proxy/v2/slow/x$i/manifests/1?ns=$BAD" >"$hung.$i" 3>&- &
+    done
+    sleep 0.3
+    tag proxy good GET
+    [ "$code" = 200 ]
+    wait
+    [ "$(cat "$hung".* | awk '$1 == 504' | wc -l)" = 40 ]
+    # the registry's own answer would come after ten seconds or more
+    [ "$(cat "$hung".* | awk '$2 > 8' | wc -l)" = 0 ]
+}
+
+@test "a broken blob is fetched on where it broke" {
+    blob reset
+    right_blob
+    blob norange
+    right_blob
+    blob expired
+    right_blob
+}
+
+@test "a wrong blob never ends: the connection is cut before the last bytes" {
+    local mode
+    for mode in wrongdigest shortlength badrange; do
+        blob "$mode"
+        [ "$code" = 200 ]
+        [ "$(stat -c %s "$body")" -lt "$(header content-length)" ]
+    done
+    [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"mismatch\"}")" -ge 1 ]
+}
+
+@test "a redirect to where it must not go is not followed" {
+    tag proxy redirfar GET
+    [ "$code" = 502 ]
+    tag proxy redirfile GET
+    [ "$code" = 502 ]
+}
+
+@test "clients that go away leave nothing behind" {
+    local i
+    for i in 1 2 3 4 5 6 7 8; do
+        timeout 0.2 curl -s -o /dev/null --limit-rate 1K "http://$VARIANTD/proxy/v2/endless/x/blobs/$BLOB?ns=$BAD" || true
+    done
+    for i in $(seq 100); do
+        [ "$(outcome client_gone)" -lt 8 ] || break
+        sleep 0.1
+    done
+    [ "$(outcome client_gone)" -ge 8 ]
+    blob good
+    right_blob
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The ring between a worker and a connection, with a real server and client at its ends. */
+#include "stream.h"
+
+#include "ocivariant-registry.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BYTES (3u * 1024 * 1024 + 17)
+
+static struct MHD_Daemon *server;
+static unsigned port;
+static struct {
+    size_t chunk;
+    useconds_t pause;
+    bool hold, good, sized;
+    size_t ring, bytes;
+} plan;
+static atomic_int pushed_all, writers;
+
+static char byte_at(size_t i)
+{
+    return (char)(i * 31 + i / 251);
+}
+
+static void *write_all(void *data)
+{
+    struct stream *stream = data;
+    char chunk[200000];
+    size_t at = 0;
+    bool gone = false;
+    while (at < plan.bytes && !gone) {
+        size_t n = plan.chunk < plan.bytes - at ? plan.chunk : plan.bytes - at;
+        for (size_t i = 0; i < n; i++)
+            chunk[i] = byte_at(at + i);
+        gone = stream_push(stream, chunk, n);
+        at += n;
+        if (plan.pause)
+            usleep(plan.pause);
+    }
+    if (!gone)
+        atomic_fetch_add(&pushed_all, 1);
+    stream_end(stream, plan.good);
+    stream_put(stream);
+    atomic_fetch_sub(&writers, 1);
+    return NULL;
+}
+
+static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **context)
+{
+    static int seen;
+    struct stream *stream = NULL;
+    pthread_t thread;
+    (void)cls, (void)url, (void)method, (void)version, (void)upload, (void)upload_size;
+    if (!*context) {
+        *context = &seen;
+        return MHD_YES;
+    }
+    if (stream_new(plan.hold, plan.ring, &stream, NULL) < 0)
+        return MHD_NO;
+    struct MHD_Response *response =
+        stream_response(stream, connection, plan.sized ? (int64_t)plan.bytes : -1);
+    enum MHD_Result result = MHD_queue_response(connection, 200, response);
+    MHD_destroy_response(response);
+    atomic_fetch_add(&writers, 1);
+    if (pthread_create(&thread, NULL, write_all, stream))
+        abort();
+    pthread_detach(thread);
+    return result;
+}
+
+static void set_up(void)
+{
+    plan.chunk = 65536;
+    plan.pause = 0;
+    plan.hold = plan.good = plan.sized = true;
+    plan.ring = STREAM_RING_MIN;
+    plan.bytes = BYTES;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    server = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
+                              NULL, handle, NULL, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_END);
+    ck_assert_ptr_nonnull(server);
+    port = MHD_get_daemon_info(server, MHD_DAEMON_INFO_BIND_PORT)->port;
+}
+
+static void tear_down(void)
+{
+    while (atomic_load(&writers)) /* each ends by itself */
+        usleep(1000);
+    MHD_stop_daemon(server);
+}
+
+struct got {
+    size_t n, wrong, stop_at;
+};
+
+static int on_body(void *data, const char *bytes, size_t len)
+{
+    struct got *got = data;
+    for (size_t i = 0; i < len; i++)
+        got->wrong += bytes[i] != byte_at(got->n + i);
+    got->n += len;
+    return got->stop_at && got->n >= got->stop_at;
+}
+
+static int fetch(struct got *got)
+{
+    char url[64];
+    long status = 0;
+    struct ocv_error err = {0};
+    snprintf(url, sizeof(url), "http://127.0.0.1:%u/", port);
+    struct ocv_http_request request = {
+        .method = "GET", .url = url, .upload_fd = -1, .body = on_body, .data = got};
+    return ocv_http(&request, &status, &err);
+}
+
+static const struct {
+    size_t chunk;
+    useconds_t pause;
+    bool hold, sized;
+    size_t ring;
+} ways[] = {
+    {65536, 0, true, true, STREAM_RING_MIN},   {65536, 0, false, false, STREAM_RING_MAX},
+    {1, 0, true, true, STREAM_RING_MIN},       {200000, 0, true, true, STREAM_RING_MIN},
+    {1021, 0, true, false, STREAM_RING_MIN},   {50000, 3000, true, true, STREAM_RING_MIN},
+    {200000, 0, false, true, STREAM_RING_MIN},
+};
+
+START_TEST(every_byte_arrives)
+{
+    struct got got = {0};
+    plan.chunk = ways[_i].chunk;
+    plan.pause = ways[_i].pause;
+    plan.hold = ways[_i].hold;
+    plan.sized = ways[_i].sized;
+    plan.ring = ways[_i].ring;
+    ck_assert_int_eq(fetch(&got), 0);
+    ck_assert_uint_eq(got.n, BYTES);
+    ck_assert_uint_eq(got.wrong, 0);
+}
+END_TEST
+
+START_TEST(wrong_whole_never_ends)
+{
+    struct got got = {0};
+    plan.good = false;
+    plan.sized = _i;
+    ck_assert_int_lt(fetch(&got), 0);
+    ck_assert_uint_le(got.n, BYTES - STREAM_HELD);
+    ck_assert_uint_eq(got.wrong, 0);
+}
+END_TEST
+
+START_TEST(writer_notices_that_nobody_reads)
+{
+    struct got got = {.stop_at = 100000};
+    ck_assert_int_lt(fetch(&got), 0);
+    tear_down();
+    set_up();
+    ck_assert_int_eq(atomic_load(&writers), 0);
+}
+END_TEST
+
+START_TEST(slow_reader_holds_the_writer_back)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096;
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    plan.bytes = 256u * 1024 * 1024; /* more than any socket's buffers hold */
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    const char *request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    ck_assert_int_eq(send(fd, request, strlen(request), 0), (ssize_t)strlen(request));
+    usleep(300000);
+    ck_assert_int_eq(atomic_load(&pushed_all), 0);
+    ck_assert_int_eq(atomic_load(&writers), 1);
+    close(fd);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("variantd stream");
+    TCase *tcase = tcase_create("stream");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_loop_test(tcase, every_byte_arrives, 0, sizeof(ways) / sizeof(*ways));
+    tcase_add_loop_test(tcase, wrong_whole_never_ends, 0, 2);
+    tcase_add_test(tcase, writer_notices_that_nobody_reads);
+    tcase_add_test(tcase, slow_reader_holds_the_writer_back);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workers.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct workers *workers;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+static size_t done, inside, most_inside;
+static bool gate; /* jobs wait for it */
+
+static void reset(void)
+{
+    done = inside = most_inside = 0;
+    gate = true;
+    ck_assert_int_eq(workers_new(NULL, NULL, &workers, NULL), 0);
+}
+
+static void run(struct job *job)
+{
+    pthread_mutex_lock(&lock);
+    inside++;
+    most_inside = inside > most_inside ? inside : most_inside;
+    pthread_cond_broadcast(&change);
+    while (!gate)
+        pthread_cond_wait(&change, &lock);
+    inside--;
+    done++;
+    pthread_cond_broadcast(&change);
+    pthread_mutex_unlock(&lock);
+    free(job);
+}
+
+static bool submit(enum work work, size_t upstream)
+{
+    struct job *job = calloc(1, sizeof(*job));
+    ck_assert_ptr_nonnull(job);
+    job->work = work;
+    job->upstream = upstream;
+    job->run = run;
+    if (workers_submit(workers, job))
+        return true;
+    free(job);
+    return false;
+}
+
+static void set_gate(bool open)
+{
+    pthread_mutex_lock(&lock);
+    gate = open;
+    pthread_cond_broadcast(&change);
+    pthread_mutex_unlock(&lock);
+}
+
+static void await(const size_t *what, size_t n)
+{
+    pthread_mutex_lock(&lock);
+    while (*what < n)
+        pthread_cond_wait(&change, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+START_TEST(all_is_done_before_the_end)
+{
+    for (size_t i = 0; i < 1000; i++)
+        ck_assert(submit(WORK_DOCUMENT, i % 5));
+    workers_free(workers);
+    ck_assert_uint_eq(done, 1000);
+    ck_assert_uint_le(most_inside, WORKERS_DOCUMENT_MAX);
+}
+END_TEST
+
+START_TEST(one_registry_leaves_room_for_others)
+{
+    set_gate(false);
+    for (size_t i = 0; i < 2 * WORKERS_DOCUMENT_EACH; i++)
+        ck_assert(submit(WORK_DOCUMENT, 0));
+    await(&inside, WORKERS_DOCUMENT_EACH);
+    ck_assert(submit(WORK_DOCUMENT, 1)); /* gets a thread though many wait before it */
+    await(&inside, WORKERS_DOCUMENT_EACH + 1);
+    ck_assert(submit(WORK_BLOB, 0)); /* so does the other kind of work */
+    await(&inside, WORKERS_DOCUMENT_EACH + 2);
+    ck_assert_uint_eq(workers_running(workers, WORK_BLOB), 1);
+    ck_assert_uint_eq(workers_running(workers, WORK_DOCUMENT), WORKERS_DOCUMENT_EACH + 1);
+    ck_assert_uint_eq(workers_busy(workers), 2 * WORKERS_DOCUMENT_EACH + 2);
+    set_gate(true);
+    workers_free(workers);
+    ck_assert_uint_eq(done, 2 * WORKERS_DOCUMENT_EACH + 2);
+    ck_assert_uint_eq(most_inside, WORKERS_DOCUMENT_EACH + 2);
+}
+END_TEST
+
+START_TEST(queue_has_an_end)
+{
+    size_t accepted = 0;
+    set_gate(false);
+    while (accepted < 2 * WORKERS_QUEUE_MAX && submit(WORK_DOCUMENT, 0))
+        accepted++;
+    ck_assert_uint_ge(accepted, WORKERS_QUEUE_MAX);
+    ck_assert_uint_le(accepted, WORKERS_QUEUE_MAX + WORKERS_DOCUMENT_EACH);
+    set_gate(true);
+    workers_free(workers);
+    ck_assert_uint_eq(done, accepted);
+}
+END_TEST
+
+START_TEST(threads_are_used_again)
+{
+    for (size_t i = 1; i <= 300; i++) {
+        ck_assert(submit(WORK_DOCUMENT, 0));
+        await(&done, i);
+    }
+    ck_assert_uint_eq(most_inside, 1);
+    workers_free(workers);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("variantd workers");
+    TCase *tcase = tcase_create("workers");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, reset, NULL);
+    tcase_add_test(tcase, all_is_done_before_the_end);
+    tcase_add_test(tcase, one_registry_leaves_room_for_others);
+    tcase_add_test(tcase, queue_has_an_end);
+    tcase_add_test(tcase, threads_are_used_again);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
