@@ -151,6 +151,8 @@ install: all
 	install -m 644 $(filter-out %.awk,$(wildcard schema/*)) $(DESTDIR)$(DATADIR)/schema
 	install -d $(DESTDIR)$(DATADIR)/providers
 	install -m 644 plugins/providers/*.yaml $(DESTDIR)$(DATADIR)/providers
+	install -d $(DESTDIR)$(DATADIR)/tags.d
+	install -m 644 plugins/tags.d/*.yaml $(DESTDIR)$(DATADIR)/tags.d
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 644 $(BUILD)/variantd.service contrib/systemd/variantd.socket $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions

@@ -579,7 +579,7 @@ OCV_API int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err)
 OCV_API void ocv_tag_rules_free(struct ocv_tag_rules *rules);
 /** Add one rule file's text (YAML). `source` names it in messages. A family that is there already
  * is replaced; one added later is asked first. `only` (may be NULL): leave out families that cannot
- * know this repository, since their patterns cost most of the time. OCV_ERR_CONFIG: "FILE:LINE:
+ * know this repository, since their patterns cost most of the time. OCV_ERR_DATA: "FILE:LINE:
  * ...". */
 OCV_API int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text,
                               size_t len, const struct ocv_reference *only,
@@ -601,6 +601,7 @@ OCV_API int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_re
 OCV_API void ocv_tag_free(struct ocv_tag *tag);
 OCV_API const char *ocv_tag_family(const struct ocv_tag *tag); /**< or NULL */
 OCV_API const char *ocv_tag_text(const struct ocv_tag *tag);
+OCV_API const char *ocv_tag_reference(const struct ocv_tag *tag); /**< "HOST/REPOSITORY:TAG" */
 /** Why such a tag is no variant of anything ("a driver image"), or NULL. */
 OCV_API const char *ocv_tag_refused(const struct ocv_tag *tag);
 OCV_API const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm64", or NULL */
@@ -609,6 +610,9 @@ enum ocv_tag_list { OCV_TAG_IGNORED, OCV_TAG_UNKNOWN, OCV_TAG_AMBIGUOUS };
 /** One of its lists of texts. Returns how many; `out` may be NULL. */
 OCV_API size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which,
                             const char *const **out);
+/** The i-th of its groups, by key ("version" "1.9"); false past the last. */
+OCV_API bool ocv_tag_group(const struct ocv_tag *tag, size_t i, const char **key,
+                           const char **value);
 /** Append {"reference","family","properties","group","ignored","unknown","ambiguous"}, and
  * "platform" and "refused" where there is one. */
 OCV_API int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out,

@@ -11,6 +11,7 @@ static const struct {
     {"resolve", "choose in an index, as JSON for programs", cmd_resolve},
     {"explain", "choose in an index, as a table for people", cmd_explain},
     {"index", "create, show: indexes with variants", cmd_index},
+    {"tags", "parse, plan, check: what published tags say, by rule files", cmd_tags},
     {"setup", "have containerd, Docker, podman or CRI-O ask variantd", cmd_setup},
 };
 

@@ -14,9 +14,9 @@
 struct parser {
     struct ocv_tag *tag;
     const struct ocv_tag_family *family;
-    struct ocv_buffer properties; /* comma-separated */
-    bool said[OCV_TAG_ITEMS_MAX]; /* by index of the first item of a kind */
-    const char *said_by[OCV_TAG_ITEMS_MAX];
+    struct ocv_buffer properties;           /* comma-separated */
+    const char *said_by[OCV_TAG_ITEMS_MAX]; /* by kind */
+    bool in_tag;                            /* what is read now */
     struct ocv_error *err;
 };
 
@@ -47,11 +47,10 @@ static int ambiguous(struct parser *p, const char *format, ...)
     return remember(p, &p->tag->ambiguous, &p->tag->n_ambiguous, text);
 }
 
-/* Kinds are few: the items' own order names them. */
 static size_t kind_index(const struct ocv_tag_family *f, const char *kind)
 {
     size_t i = 0;
-    while (i < f->n_items && (!f->items[i].kind || strcmp(f->items[i].kind, kind) != 0))
+    while (i < f->n_kinds && strcmp(f->kinds[i], kind) != 0)
         i++;
     return i;
 }
@@ -59,7 +58,7 @@ static size_t kind_index(const struct ocv_tag_family *f, const char *kind)
 static bool kind_said(const struct parser *p, const char *kind)
 {
     size_t i = kind_index(p->family, kind);
-    return i < p->family->n_items && p->said[i];
+    return i < p->family->n_kinds && p->said_by[i];
 }
 
 static int say_kind(struct parser *p, const struct ocv_tag_item *item, const char *part)
@@ -67,11 +66,8 @@ static int say_kind(struct parser *p, const struct ocv_tag_item *item, const cha
     if (!item->kind)
         return OCV_OK;
     size_t i = kind_index(p->family, item->kind);
-    if (i == p->family->n_items)
-        return OCV_OK; /* of a repository: defaults see it, tags do not repeat it */
-    if (p->said[i] && !item->repeat && strcmp(p->said_by[i], part) != 0)
+    if (p->said_by[i] && !item->repeat && strcmp(p->said_by[i], part) != 0)
         return ambiguous(p, "%s after %s", part, p->said_by[i]);
-    p->said[i] = true;
     p->said_by[i] = ocv_arena_copy(&p->tag->arena, part, strlen(part));
     return p->said_by[i] ? OCV_OK : ocv_error_nomem(p->err);
 }
@@ -94,7 +90,7 @@ static int add_group(struct parser *p, const char *key, const char *value)
         tag->groups[at] = tag->groups[at - 1];
         at--;
     }
-    tag->groups[at] = (struct ocv_tag_pair){key, copy};
+    tag->groups[at] = (struct ocv_tag_group){key, copy, p->in_tag};
     tag->n_groups++;
     return OCV_OK;
 }
@@ -131,6 +127,16 @@ static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_
     return status;
 }
 
+static int set_platform(struct parser *p, const char *platform)
+{
+    struct ocv_tag *tag = p->tag;
+    if (platform && tag->platform && strcmp(tag->platform, platform) != 0)
+        return ambiguous(p, "%s after %s", platform, tag->platform);
+    if (platform)
+        tag->platform = platform;
+    return OCV_OK;
+}
+
 static int take(struct parser *p, const struct ocv_tag_item *item, const char *text,
                 const regmatch_t *captures)
 {
@@ -145,14 +151,11 @@ static int take(struct parser *p, const struct ocv_tag_item *item, const char *t
         status = add_groups(p, item->groups, item->n_groups, text, captures);
     if (status == OCV_OK && item->ignore)
         status = remember(p, &tag->ignored, &tag->n_ignored, part);
+    if (p->in_tag && (!item->n_groups || item->n_gives || item->ignore || item->platform))
+        tag->plain = false;
     if (item->refuse && !tag->refused)
         tag->refused = item->refuse;
-    if (item->platform && tag->platform && strcmp(tag->platform, item->platform) != 0)
-        status =
-            status == OCV_OK ? ambiguous(p, "%s after %s", item->platform, tag->platform) : status;
-    else if (item->platform)
-        tag->platform = item->platform;
-    return status;
+    return status == OCV_OK ? set_platform(p, item->platform) : status;
 }
 
 /* ---- the tag, the repository, the defaults -----------------------------------------------------
@@ -178,6 +181,7 @@ static int parse_tag(struct parser *p, const char *text)
     regmatch_t captures[OCV_TAG_CAPTURES];
     int status = OCV_OK;
     bool first = true, end = false;
+    p->in_tag = p->tag->plain = true;
     while (status == OCV_OK && !end) {
         size_t i = 0;
         while (i < f->n_items &&
@@ -198,13 +202,14 @@ static int parse_tag(struct parser *p, const char *text)
         text += len + (end ? 0 : 1);
         first = false;
     }
+    p->in_tag = false;
     return status;
 }
 
 static bool applies(const struct parser *p, const struct ocv_tag_default *d)
 {
     regmatch_t captures[OCV_TAG_CAPTURES];
-    if (kind_said(p, d->missing))
+    if (kind_said(p, d->missing) || (d->said && !kind_said(p, d->said)))
         return false;
     for (size_t i = 0; i < d->n_where; i++) {
         const char *value = ocv_tag_group_value(p->tag, d->where[i].key);
@@ -232,6 +237,8 @@ static int parse_defaults(struct parser *p)
         status = add_properties(p, d->gives, d->n_gives, "", none);
         if (status == OCV_OK)
             status = add_groups(p, d->groups, d->n_groups, "", none);
+        if (status == OCV_OK && !p->tag->platform)
+            status = set_platform(p, d->platform);
         if (d->refuse && !p->tag->refused)
             p->tag->refused = d->refuse;
     }
@@ -302,6 +309,20 @@ const char *ocv_tag_text(const struct ocv_tag *tag)
     return tag->tag;
 }
 
+const char *ocv_tag_reference(const struct ocv_tag *tag)
+{
+    return tag->reference;
+}
+
+bool ocv_tag_group(const struct ocv_tag *tag, size_t i, const char **key, const char **value)
+{
+    if (i >= tag->n_groups)
+        return false;
+    *key = tag->groups[i].key;
+    *value = tag->groups[i].text;
+    return true;
+}
+
 const char *ocv_tag_refused(const struct ocv_tag *tag)
 {
     return tag->refused;
@@ -331,6 +352,36 @@ const char *ocv_tag_group_value(const struct ocv_tag *tag, const char *key)
     for (size_t i = 0; i < tag->n_groups; i++)
         if (strcmp(tag->groups[i].key, key) == 0)
             return tag->groups[i].text;
+    return NULL;
+}
+
+bool ocv_tag_group_in(const char *format, const char *key)
+{
+    size_t len = strlen(key);
+    for (const char *p = strchr(format, '{'); p; p = strchr(p + 1, '{'))
+        if (strncmp(p + 1, key, len) == 0 && p[1 + len] == '}')
+            return true;
+    return false;
+}
+
+/* The tag says nothing but what the template names. */
+static bool is_group(const struct ocv_tag *tag, const char *format)
+{
+    for (size_t i = 0; i < tag->n_groups; i++)
+        if (tag->groups[i].in_tag && !ocv_tag_group_in(format, tag->groups[i].key))
+            return false;
+    return true;
+}
+
+const char *ocv_tag_group_name(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX])
+{
+    if (!tag->family || !tag->plain || tag->refused || tag->n_unknown || tag->n_ambiguous)
+        return NULL;
+    for (size_t i = 0; i < tag->family->n_group_tags; i++) {
+        const char *format = tag->family->group_tags[i];
+        if (is_group(tag, format) && ocv_tag_group_format(tag, format, out))
+            return out;
+    }
     return NULL;
 }
 

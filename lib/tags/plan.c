@@ -59,13 +59,22 @@ static const char *unfit(struct ocv_arena *arena, const struct ocv_tag *tag)
 bool ocv_tag_names_group(const struct ocv_tag *tag)
 {
     char text[OCV_TAG_TEXT_MAX];
-    if (!tag->family || tag->refused || tag->n_unknown || tag->n_ambiguous)
-        return false;
-    for (size_t i = 0; i < tag->family->n_group_tags; i++)
-        if (ocv_tag_group_format(tag, tag->family->group_tags[i], text) &&
-            strcmp(text, tag->tag) == 0)
-            return true;
-    return false;
+    return ocv_tag_group_name(tag, text) != NULL;
+}
+
+/* What the template leaves open must be absent, or the family must say which value is preferred:
+ * "86-1.9-grpc" is no member of "1.9". */
+static bool joins(const struct ocv_tag *tag, const char *format)
+{
+    const struct ocv_tag_family *f = tag->family;
+    for (size_t i = 0; i < tag->n_groups; i++) {
+        bool known = !tag->groups[i].in_tag || ocv_tag_group_in(format, tag->groups[i].key);
+        for (size_t k = 0; k < f->n_prefers && !known; k++)
+            known = strcmp(f->prefers[k].key, tag->groups[i].key) == 0;
+        if (!known)
+            return false;
+    }
+    return true;
 }
 
 static char *identity_of(struct ocv_arena *arena, const struct ocv_tag *tag)
@@ -204,6 +213,14 @@ static int by_identity(const void *a, const void *b)
     return order ? order : strcmp(x->tag->tag, y->tag->tag);
 }
 
+/* Is the tag itself what the set is called? */
+static bool is_name(const struct set *set, const struct member *m)
+{
+    char text[OCV_TAG_TEXT_MAX];
+    const char *name = ocv_tag_group_name(m->tag, text);
+    return name && strcmp(name, set->name) == 0;
+}
+
 /* Keep one tag for each identity. The tag that is the set's own name needs no preference: it was
  * asked for by name. */
 static int settle(struct ocv_tag_plan *plan, struct set *set, struct ocv_error *err)
@@ -213,12 +230,12 @@ static int settle(struct ocv_tag_plan *plan, struct set *set, struct ocv_error *
     qsort(set->members, set->n, sizeof(*set->members), by_identity);
     for (size_t i = 0, next; status == OCV_OK && i < set->n; i = next) {
         const struct member *best = &set->members[i];
-        bool tie = false;
-        for (next = i; next < set->n && strcmp(set->members[next].identity, best->identity) == 0;
-             next++)
-            if (strcmp(set->members[next].tag->tag, set->name) == 0)
+        bool named = is_name(set, best), tie = false;
+        for (next = i + 1;
+             next < set->n && strcmp(set->members[next].identity, best->identity) == 0; next++)
+            if (!named && (named = is_name(set, &set->members[next])))
                 best = &set->members[next];
-        if (next > i + 1 && strcmp(best->tag->tag, set->name) != 0)
+        if (next > i + 1 && !named)
             tie = compare_preference(best->tag, set->members[i + 1].tag) == 0;
         if (tie)
             status = doubt(plan, set, best->tag, set->members[i + 1].tag, err);
@@ -292,7 +309,7 @@ static int add_tag(struct ocv_tag_plan *plan, const struct ocv_tag *tag, const c
         return leave_out(plan, tag, reason, err);
     for (size_t i = 0; status == OCV_OK && i < tag->family->n_group_tags; i++) {
         const char *format = tag->family->group_tags[i];
-        if (!ocv_tag_group_format(tag, format, name))
+        if (!ocv_tag_group_format(tag, format, name) || !joins(tag, format))
             continue;
         any = true;
         if (!wanted || strcmp(wanted, name) == 0)
@@ -300,6 +317,22 @@ static int add_tag(struct ocv_tag_plan *plan, const struct ocv_tag *tag, const c
     }
     if (status == OCV_OK && !any)
         status = leave_out(plan, tag, "the rule names no group for it", err);
+    return status;
+}
+
+/* "1.9-py312" and "1.9-py3.12" want the same set. */
+static int name_wanted(struct ocv_tag_plan *plan, const struct ocv_tag_rules *rules,
+                       const struct ocv_reference *reference, const char **wanted,
+                       struct ocv_error *err)
+{
+    char text[OCV_TAG_TEXT_MAX];
+    ocv_auto(ocv_tag) tag = NULL;
+    if (!*wanted)
+        return OCV_OK;
+    int status = ocv_tag_parse(rules, reference, *wanted, &tag, err);
+    const char *name = status == OCV_OK ? ocv_tag_group_name(tag, text) : NULL;
+    if (name && !(*wanted = ocv_arena_copy(&plan->arena, name, strlen(name))))
+        return ocv_error_nomem(err);
     return status;
 }
 
@@ -314,7 +347,7 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
         free(plan);
         return ocv_error_nomem(err);
     }
-    int status = OCV_OK;
+    int status = name_wanted(plan, rules, reference, &wanted, err);
     for (size_t i = 0; status == OCV_OK && i < n; i++) {
         status = ocv_tag_parse(rules, reference, tags[i], &plan->tags[plan->n_tags], err);
         if (status == OCV_OK)

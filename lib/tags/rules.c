@@ -105,13 +105,29 @@ static bool knows(const struct ocv_tag_family *f, const char *name)
     return false;
 }
 
-/* May the file's family know the repository? Its name alone is looked at, before patterns are
- * compiled: that is most of what a rule file costs. */
+/* May this entry of a file's list know the repository? In doubt it may, and what is wrong with it
+ * is told when the family is read. */
+static bool entry_concerns(const struct ocv_yaml *entry, const char *repository)
+{
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    regex_t regex;
+    if (entry->type == OCV_YAML_SCALAR)
+        return ocv_tag_glob(entry->text, repository);
+    const char *pattern = ocv_yaml_text(entry, "match");
+    if (!pattern || ocv_tag_pattern_compile(pattern, NULL, &regex, NULL) < 0)
+        return true;
+    bool match = regexec(&regex, repository, OCV_TAG_CAPTURES, captures, 0) == 0;
+    regfree(&regex);
+    return match;
+}
+
+/* May the file's family know the repository? Only these patterns are compiled before that is known:
+ * compiling is most of what a rule file costs. */
 static bool concerns(const struct ocv_yaml *tree, const char *repository)
 {
     const struct ocv_yaml *list = ocv_yaml_get(tree, "repositories");
     for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
-        if (m->type != OCV_YAML_SCALAR || ocv_tag_glob(m->text, repository))
+        if (entry_concerns(m, repository))
             return true;
     return !list; /* without one it is an error that must be told */
 }
@@ -171,13 +187,17 @@ int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const cha
 {
     struct ocv_yaml *tree = NULL;
     if (len > OCV_TAG_RULES_BYTES_MAX)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: larger than %u bytes", source,
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", source,
                              OCV_TAG_RULES_BYTES_MAX);
     int status = ocv_yaml_read(source, text, len, &tree, err);
     if (status == OCV_OK)
         status = add_tree(rules, source, tree, only ? only->name : NULL, err);
     ocv_yaml_free(tree);
-    return status;
+    if (status != OCV_ERR_CONFIG)
+        return status;
+    if (err) /* the readers of YAML take every file for configuration */
+        err->status = OCV_ERR_DATA;
+    return OCV_ERR_DATA;
 }
 
 static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
@@ -192,7 +212,7 @@ static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error 
         status = ocv_error_set(err, OCV_ERR_IO, "%s: not a file", path);
     while (status == OCV_OK && (got = read(fd, chunk, sizeof(chunk))) > 0)
         if (ocv_buffer_append(out, chunk, (size_t)got, NULL) < 0)
-            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: larger than %u bytes", path,
+            status = ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", path,
                                    OCV_TAG_RULES_BYTES_MAX);
     if (status == OCV_OK && got < 0)
         status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
@@ -216,7 +236,7 @@ int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
         return errno == ENOENT ? OCV_OK
                                : ocv_error_set(err, OCV_ERR_IO, "%s: %s", dir, strerror(errno));
     if ((unsigned)n > OCV_TAG_RULES_FILES_MAX)
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: more than %u files", dir,
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u files", dir,
                                OCV_TAG_RULES_FILES_MAX);
     for (int i = 0; i < n; i++) {
         char path[4096];

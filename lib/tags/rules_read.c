@@ -288,13 +288,19 @@ static int repositories(const struct reader *r, const struct ocv_yaml *tree)
 static int one_default(const struct reader *r, const struct ocv_yaml *map,
                        struct ocv_tag_default *out)
 {
-    static const char *const known[] = {"missing", "where", "gives", "group",
-                                        "refuse",  "note",  NULL};
+    static const char *const known[] = {"missing",  "said",   "where", "gives", "group",
+                                        "platform", "refuse", "note",  NULL};
     int status = check_keys(r, map, known);
     if (status == OCV_OK)
         status = text(r, map, "missing", &out->missing);
     if (status == OCV_OK && !out->missing)
         status = complain(r, map, "needs 'missing', the kind that was not said");
+    if (status == OCV_OK)
+        status = text(r, map, "said", &out->said);
+    if (status == OCV_OK)
+        status = text(r, map, "platform", &out->platform);
+    if (status == OCV_OK)
+        status = platform_ok(r, map, out->platform);
     if (status == OCV_OK)
         status = pairs(r, map, "where", NULL, &out->where, &out->n_where);
     if (status == OCV_OK)
@@ -329,6 +335,44 @@ static int defaults(const struct reader *r, const struct ocv_yaml *tree)
     int status = OCV_OK;
     for (const struct ocv_yaml *m = list->first; m && status == OCV_OK; m = m->next)
         status = one_default(r, m, &f->defaults[f->n_defaults++]);
+    return status;
+}
+
+static int add_kind(const struct reader *r, const char *kind)
+{
+    struct ocv_tag_family *f = r->family;
+    for (size_t i = 0; i < f->n_kinds; i++)
+        if (!kind || strcmp(f->kinds[i], kind) == 0)
+            return OCV_OK;
+    if (kind && f->n_kinds == OCV_TAG_ITEMS_MAX)
+        return ocv_error_set(r->err, OCV_ERR_CONFIG, "%s: too many kinds", r->source);
+    if (kind)
+        f->kinds[f->n_kinds++] = kind;
+    return OCV_OK;
+}
+
+/* A default may speak only of what something can say. */
+static int kinds(const struct reader *r, const struct ocv_yaml *tree)
+{
+    struct ocv_tag_family *f = r->family;
+    const struct ocv_yaml *list = ocv_yaml_get(tree, "defaults");
+    int status = OCV_OK;
+    f->kinds = ocv_arena_alloc(&f->arena, OCV_TAG_ITEMS_MAX, sizeof(*f->kinds));
+    if (!f->kinds)
+        return ocv_error_nomem(r->err);
+    for (size_t i = 0; i < f->n_repositories && status == OCV_OK; i++)
+        status = add_kind(r, f->repositories[i].kind);
+    for (size_t i = 0; i < f->n_items && status == OCV_OK; i++)
+        status = add_kind(r, f->items[i].kind);
+    const struct ocv_yaml *m = list ? list->first : NULL;
+    for (size_t i = 0; i < f->n_defaults && status == OCV_OK; i++, m = m->next) {
+        size_t before = f->n_kinds;
+        status = add_kind(r, f->defaults[i].missing);
+        if (status == OCV_OK && f->defaults[i].said)
+            status = add_kind(r, f->defaults[i].said);
+        if (status == OCV_OK && f->n_kinds != before)
+            status = complain(r, m, "speaks of a kind that no part has");
+    }
     return status;
 }
 
@@ -419,6 +463,8 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
         status = items(&r, tree);
     if (status == OCV_OK)
         status = defaults(&r, tree);
+    if (status == OCV_OK)
+        status = kinds(&r, tree);
     if (status == OCV_OK)
         status = texts(&r, tree, "group_tags", &out->group_tags, &out->n_group_tags);
     if (status == OCV_OK)

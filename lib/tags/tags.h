@@ -42,13 +42,14 @@ struct ocv_tag_item {
 
 /** What holds where no part said it. */
 struct ocv_tag_default {
-    const char *missing;              /**< kind */
+    const char *missing;              /**< kind that nothing spoke of */
+    const char *said;                 /**< kind that something spoke of, or NULL */
     const struct ocv_tag_pair *where; /**< group key and the pattern of its value */
     regex_t *regexes;
     size_t n_where, n_compiled;
     const struct ocv_tag_pair *gives, *groups;
     size_t n_gives, n_groups;
-    const char *refuse;
+    const char *platform, *refuse;
 };
 
 /** Which of several tags that say the same is taken. */
@@ -66,6 +67,8 @@ struct ocv_tag_family {
     size_t n_repositories, n_items;
     struct ocv_tag_default *defaults;
     size_t n_defaults;
+    const char **kinds; /**< what parts and repositories speak of, each once */
+    size_t n_kinds;
     const char *const *group_tags; /**< "{version}-{python}" */
     size_t n_group_tags;
     struct ocv_tag_prefer *prefers;
@@ -119,13 +122,19 @@ const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rule
 /* ---- parsing (parse.c) -------------------------------------------------------------------------
  */
 
+struct ocv_tag_group {
+    const char *key, *text;
+    bool in_tag; /**< said by the tag, not by the repository or a default */
+};
+
 struct ocv_tag {
     struct ocv_arena arena;
     const struct ocv_tag_family *family; /**< NULL: no rule knows the repository */
     const char *reference, *tag;
     struct ocv_properties *properties;
-    struct ocv_tag_pair *groups; /**< key and value, sorted by key */
+    struct ocv_tag_group *groups; /**< sorted by key */
     size_t n_groups;
+    bool plain; /**< every part of it is a group's value: nothing speaks of hardware */
     const char **ignored, **unknown, **ambiguous;
     size_t n_ignored, n_unknown, n_ambiguous;
     const char *refused;  /**< or NULL */
@@ -134,6 +143,11 @@ struct ocv_tag {
 
 /** Value of a group key, or NULL. */
 const char *ocv_tag_group_value(const struct ocv_tag *tag, const char *key);
+/** Which of the family's group_tags the tag is, filled: "1.9-py312" is "{version}-py{python}" and
+ *  its name "1.9-py3.12". NULL where it is none of them. */
+const char *ocv_tag_group_name(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX]);
+/** Is `key` named by the template? */
+bool ocv_tag_group_in(const char *format, const char *key);
 /** Fill "{version}-{python}" from the tag's groups; false where it lacks one. */
 bool ocv_tag_group_format(const struct ocv_tag *tag, const char *format,
                           char out[OCV_TAG_TEXT_MAX]);

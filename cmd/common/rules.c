@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rules.h"
+
+#include "datadir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TAGS_MAX 100000u /* of a repository; more is a registry that never ends */
+
+int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
+               struct ocv_error *err)
+{
+    const char *data = getenv("OCV_DATADIR");
+    ocv_auto(ocv_tag_rules) rules = NULL;
+    char dir[4096];
+    snprintf(dir, sizeof(dir), "%s/tags.d", data && *data ? data : OCV_DEFAULT_DATADIR);
+    int status = ocv_tag_rules_new(&rules, err);
+    if (status == OCV_OK)
+        status = ocv_tag_rules_load(rules, dir, only, err);
+    if (status == OCV_OK)
+        status = ocv_tag_rules_load(rules, RULES_DIR_OWN, only, err);
+    if (status < 0)
+        return status;
+    cli_say(cli, "%zu families of tag rules from %s and %s", ocv_tag_rules_count(rules), dir,
+            RULES_DIR_OWN);
+    *out = rules;
+    rules = NULL;
+    return OCV_OK;
+}
+
+int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err)
+{
+    if (tags->n == TAGS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "more than %u tags", TAGS_MAX);
+    if ((tags->n & (tags->n - 1)) == 0) {
+        char **list = realloc(tags->list, (tags->n ? 2 * tags->n : 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        tags->list = list;
+    }
+    tags->list[tags->n] = strdup(tag);
+    return tags->list[tags->n] ? (tags->n++, OCV_OK) : ocv_error_nomem(err);
+}
+
+void rules_tags_free(struct rules_tags *tags)
+{
+    for (size_t i = 0; i < tags->n; i++)
+        free(tags->list[i]);
+    free(tags->list);
+    *tags = (struct rules_tags){0};
+}
+
+struct visit {
+    struct rules_tags *tags;
+    struct ocv_error failure;
+};
+
+static int take(void *data, const char *tag)
+{
+    struct visit *v = data;
+    return rules_tags_add(v->tags, tag, &v->failure) < 0 ? 1 : 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, struct rules_tags *out,
+                    struct ocv_error *err)
+{
+    struct visit visit = {.tags = out};
+    *out = (struct rules_tags){0};
+    int status = cli->api->tags(cli->registry, reference, take, &visit, err);
+    if (visit.failure.status < 0) {
+        status = visit.failure.status;
+        if (err)
+            *err = visit.failure;
+        ocv_error_prefix(err, "%s", reference->familiar);
+    }
+    if (status < 0) {
+        rules_tags_free(out);
+        return status;
+    }
+    if (out->n)
+        qsort(out->list, out->n, sizeof(*out->list), by_bytes);
+    return OCV_OK;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tag rules of this machine, and the choice among a repository's tags by them. */
+#ifndef OCV_RULES_H
+#define OCV_RULES_H
+
+#include "cli.h"
+
+#define RULES_DIR_OWN "/etc/ocivariant/tags.d" /**< the administrator's: replaces by family name \
+                                                */
+
+/** Load the shipped rules and the administrator's; `only` (may be NULL) leaves out families that
+ *  cannot know this repository. */
+int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+/** The list of a repository's tags, sorted by byte. */
+struct rules_tags {
+    char **list;
+    size_t n;
+};
+int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, struct rules_tags *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append a copy of a tag. */
+int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err) OCV_WARN_UNUSED;
+void rules_tags_free(struct rules_tags *tags);
+
+#endif

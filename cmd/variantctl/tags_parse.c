@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl tags parse, variantctl tags check */
+#include "tags.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_FORMAT = 1, OPTION_STRICT };
+
+static const struct option options[] = {{"format", required_argument, NULL, OPTION_FORMAT},
+                                        {"strict", no_argument, NULL, OPTION_STRICT},
+                                        CLI_COMMON_OPTIONS,
+                                        CLI_OPTIONS_END};
+
+static void print_help(const char *verb)
+{
+    if (strcmp(verb, "check") == 0)
+        fputs("Usage: variantctl tags check FILE...\n\n"
+              "Read rule files over the rules of this machine.\n"
+              "Exit 0: they are rule files; 4: FILE:LINE of what is wrong.\n\nOptions:\n",
+              stdout);
+    else
+        fputs(
+            "Usage: variantctl tags parse [OPTIONS] REFERENCE... | -\n\n"
+            "What the tags say by the rules of this machine; '-' reads a list, one a line.\n"
+            "Exit 0: all were read; 4: one of the list is no reference; 5: --strict, and one has\n"
+            "no family, or an unknown or ambiguous part.\n\nOptions:\n"
+            "  --format json|table      default: table on a terminal, else one JSON object a line\n"
+            "  --strict                 doubts are an error\n",
+            stdout);
+    fputs(CLI_COMMON_HELP, stdout);
+}
+
+struct parse {
+    struct cli *cli;
+    struct ocv_tag_rules *rules;
+    bool json, strict;
+    size_t doubts; /* references that --strict refuses */
+    int code;      /* the first failure's exit code */
+    struct ocv_buffer out;
+    struct ocv_error *err;
+};
+
+static int format_table(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
+{
+    static const char *const names[] = {"ignored", "unknown", "ambiguous"};
+    const char *family = ocv_tag_family(tag), *key, *value;
+    int status =
+        ocv_buffer_printf(out, err, "%s\n  family: %s\n  properties: ", ocv_tag_reference(tag),
+                          family ? family : "none");
+    if (status == OCV_OK)
+        status = tags_format_properties(tag, out, err);
+    if (status == OCV_OK && ocv_tag_platform(tag))
+        status = ocv_buffer_printf(out, err, "\n  platform: %s", ocv_tag_platform(tag));
+    for (size_t i = 0; status == OCV_OK && ocv_tag_group(tag, i, &key, &value); i++)
+        status = ocv_buffer_printf(out, err, "%s %s=%s", i ? "" : "\n  group:", key, value);
+    for (int which = OCV_TAG_IGNORED; which <= OCV_TAG_AMBIGUOUS && status == OCV_OK; which++) {
+        if (!ocv_tag_list(tag, (enum ocv_tag_list)which, NULL))
+            continue;
+        status = ocv_buffer_append(out, "\n", 1, err);
+        if (status == OCV_OK)
+            status = tags_format_list(tag, (enum ocv_tag_list)which, names[which], out, err);
+    }
+    if (status == OCV_OK && ocv_tag_refused(tag))
+        status = ocv_buffer_printf(out, err, "\n  no variant: %s", ocv_tag_refused(tag));
+    return status;
+}
+
+static int parse_one(struct parse *p, const char *text)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_tag) tag = NULL;
+    int status = ocv_reference_parse(text, &reference, p->err);
+    if (status == OCV_OK && reference->digest && !reference->tag)
+        status = ocv_error_set(p->err, OCV_ERR_INVALID, "%s: a digest says nothing", text);
+    if (status == OCV_OK)
+        status = ocv_tag_parse(p->rules, reference, NULL, &tag, p->err);
+    if (status < 0)
+        return status;
+    p->doubts += !ocv_tag_family(tag) || ocv_tag_list(tag, OCV_TAG_UNKNOWN, NULL) ||
+                 ocv_tag_list(tag, OCV_TAG_AMBIGUOUS, NULL);
+    status =
+        p->json ? ocv_tag_format_json(tag, &p->out, p->err) : format_table(tag, &p->out, p->err);
+    return status < 0 ? status : ocv_buffer_append(&p->out, "\n", 1, p->err);
+}
+
+/* A bad line is told and passed by: the others are still of use. */
+static int parse_line(void *data, size_t line, const char *text)
+{
+    struct parse *p = data;
+    *p->err = (struct ocv_error){0};
+    int status = parse_one(p, text);
+    if (status != OCV_ERR_INVALID)
+        return status;
+    ocv_error_prefix(p->err, "line %zu", line);
+    p->err->status = OCV_ERR_DATA;
+    int code = cli_fail(p->cli, p->err);
+    p->code = p->code ? p->code : code;
+    return OCV_OK;
+}
+
+static int parse_all(struct parse *p, char **references)
+{
+    ocv_auto(ocv_reference) only = NULL;
+    bool one = !references[1] && strcmp(references[0], "-") != 0;
+    int status = one ? ocv_reference_parse(references[0], &only, p->err) : OCV_OK;
+    if (status == OCV_OK)
+        status = rules_load(p->cli, only, &p->rules, p->err);
+    for (; status == OCV_OK && *references; references++)
+        status = strcmp(*references, "-") == 0 ? tags_each_line("-", parse_line, p, p->err)
+                                               : parse_one(p, *references);
+    struct ocv_error failure = {0};
+    int printed = cli_print(p->out.data ? p->out.data : "", p->out.len, &failure);
+    if (status == OCV_OK && printed < 0)
+        *p->err = failure;
+    status = status < 0 ? status : printed;
+    if (status == OCV_OK && p->strict && p->doubts)
+        status = ocv_error_set(p->err, OCV_ERR_CHECK, "%zu tags are not read in full", p->doubts);
+    return status;
+}
+
+static int check_file(struct cli *cli, const char *path, struct ocv_error *err)
+{
+    ocv_auto(ocv_tag_rules) rules = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 1024u * 1024);
+    int status = cli_read_file(path, &text, err);
+    if (status == OCV_OK) /* for the notations that the file may use */
+        status = rules_load(cli, NULL, &rules, err);
+    if (status == OCV_OK)
+        status = ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
+    return status;
+}
+
+/* Reads the options; `*done` where nothing is left to do. Returns the exit code. */
+static int read_options(struct cli *cli, int argc, char **argv, struct parse *p, bool *done)
+{
+    struct ocv_error err = {0};
+    const char *format = NULL;
+    int value, index = 0;
+    *done = true;
+    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
+        int taken = cli_option(cli, value, options, index, &err);
+        if (taken < 0)
+            return cli_fail(cli, &err);
+        if (taken)
+            continue;
+        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
+            value == CLI_OPTION_HELP ? print_help(argv[0]) : cli_print_version(cli);
+            return 0;
+        }
+        if (value == OPTION_STRICT)
+            p->strict = true;
+        else if (value == OPTION_FORMAT)
+            format = optarg;
+        else
+            return cli_bad_option(cli, argv, value);
+        if (!tags_format(format, &p->json))
+            return cli_bad_option(cli, argv, value);
+    }
+    (void)tags_format(format, &p->json);
+    *done = optind == argc;
+    if (!*done)
+        return 0;
+    ocv_error_set(&err, OCV_ERR_INVALID, "tags %s: nothing is named", argv[0]);
+    ocv_error_hint(&err, "variantctl tags %s --help", argv[0]);
+    return cli_fail(cli, &err);
+}
+
+int cmd_tags_parse(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct parse p = {.cli = cli, .err = &err};
+    bool done;
+    int code = read_options(cli, argc, argv, &p, &done);
+    if (done)
+        return code;
+    ocv_buffer_init(&p.out, TAGS_OUTPUT_MAX);
+    int status = parse_all(&p, argv + optind);
+    ocv_buffer_free(&p.out);
+    ocv_tag_rules_free(p.rules);
+    code = status < 0 ? cli_fail(cli, &err) : 0;
+    return p.code ? p.code : code;
+}
+
+int cmd_tags_check(struct cli *cli, int argc, char **argv)
+{
+    struct parse p = {0};
+    bool done;
+    int code = read_options(cli, argc, argv, &p, &done);
+    for (char **path = argv + optind; !done && *path; path++) {
+        struct ocv_error err = {0};
+        int now = check_file(cli, *path, &err) < 0 ? cli_fail(cli, &err) : 0;
+        code = code ? code : now;
+    }
+    return code;
+}
