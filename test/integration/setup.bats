@@ -435,6 +435,35 @@ TOML
     [ "$output" = $'[[registry]]\nlocation = "late.example"' ]
 }
 
+@test "a second set-up keeps what others have written meanwhile" {
+    printf 'version = 2\n' >"$TREE/etc/containerd/config.toml"
+    run -0 in_tree containerd
+    # the backup is named and is what was there
+    [ "$(cat "$(sed -n 's/^changed .*config.toml (before: \(.*\))$/\1/p' <<<"$output")")" = "version = 2" ]
+    printf '[debug]\n  level = "debug"\n' >>"$TREE/etc/containerd/config.toml"
+    in_tree containerd --registry docker.io >/dev/null
+    grep -q 'level = "debug"' "$TREE/etc/containerd/config.toml"
+    [ "$(grep -c config_path "$TREE/etc/containerd/config.toml")" = 1 ]
+    run -0 in_tree containerd --registry docker.io
+    [[ $output == *"nothing to change"* ]]
+    in_tree containerd --uninstall >/dev/null
+    [ "$(cat "$TREE/etc/containerd/config.toml")" = $'version = 2\n[debug]\n  level = "debug"' ]
+    [ ! -e "$TREE/etc/containerd/certs.d" ]
+}
+
+@test "two at once: the second finds what the first did" {
+    local before pids=() pid i
+    before=$(picture)
+    for i in 1 2 3 4; do
+        in_tree containerd --registry "r$i.example" >/dev/null &
+        pids+=($!)
+    done
+    for pid in "${pids[@]}"; do wait "$pid"; done
+    [ "$(ls "$TREE/etc/containerd/certs.d" | wc -l)" = 1 ]
+    in_tree containerd --uninstall >/dev/null
+    diff <(printf '%s\n' "$before") <(picture)
+}
+
 @test "a file that somebody removed stays away; a link stays a link" {
     local before
     mkdir -p "$TREE/srv"

@@ -229,6 +229,24 @@ static int make_folder_of(const char *path, struct ocv_error *err)
     return status;
 }
 
+static void say_written(const struct setup *setup, const struct setup_file *file, const char *path)
+{
+    char digest[OCV_DIGEST_MAX] = "";
+    char *backup = NULL;
+    if (!file->want.there) {
+        printf("removed %s\n", path);
+    } else if (!is_ours(file)) {
+        printf("put back %s\n", path);
+    } else if (file->base.there) {
+        if (ocv_digest_bytes(file->base.text.data, file->base.text.len, digest, NULL) == OCV_OK)
+            backup = setup_backup_path(setup, digest, NULL);
+        printf("changed %s (before: %s)\n", path, backup ? backup : "?");
+        free(backup);
+    } else {
+        printf("wrote %s\n", path);
+    }
+}
+
 static int write_one(struct setup *setup, struct setup_file *file, struct ocv_error *err)
 {
     char *path = setup_system_path(setup, file->path, err);
@@ -245,12 +263,7 @@ static int write_one(struct setup *setup, struct setup_file *file, struct ocv_er
             status = setup_write_file(path, &file->want, back && file->want.meta.mtime.tv_sec, err);
     }
     if (status == OCV_OK)
-        printf("%s %s\n",
-               !file->want.there  ? "removed"
-               : back             ? "put back"
-               : file->base.there ? "changed"
-                                  : "wrote",
-               path);
+        say_written(setup, file, path);
     free(path);
     return status;
 }

@@ -164,14 +164,15 @@ static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv
                                    "docker.io has to be variantd's default one");
 }
 
-static int plan_hosts(struct setup *setup, const char *folder, struct ocv_error *err)
+static int plan_hosts(struct setup *setup, const char *folder, bool dial_timeout,
+                      struct ocv_error *err)
 {
     ocv_auto_buffer root;
     ocv_buffer_init(&root, SETUP_FILE_MAX);
     int status = ocv_buffer_printf(&root, err, "%s/certs.d", folder);
     if (status < 0)
         return status;
-    status = setup_hosts(setup, &root.data, 1, true, err);
+    status = setup_hosts(setup, &root.data, 1, dial_timeout, err);
     return status < 0 ? status
                       : setup_note(setup, err,
                                    "hosts.toml files are read at every pull: no "
@@ -202,7 +203,7 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
     if (status < 0)
         return status;
     status = store == STORE_CONTAINERD && (!version.known || version.major >= 28)
-                 ? plan_hosts(setup, folder, err)
+                 ? plan_hosts(setup, folder, setup_version_at_least(&version, 29, 0), err)
                  : plan_mirrors(setup, file, err);
     return status < 0 ? status
                       : setup_note(setup, err,

@@ -49,14 +49,19 @@ static size_t count_changes(const struct setup *setup)
 /* One at a time: whoever comes second sees the first one's state. */
 static int lock_state(const struct setup *setup, int *fd, struct ocv_error *err)
 {
-    int status = setup_make_folders(setup->state_dir, 0700, err);
-    if (status < 0)
-        return status;
-    *fd = open(setup->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*fd < 0 || flock(*fd, LOCK_EX) < 0)
-        return ocv_error_set(err, OCV_ERR_IO, "%s: cannot lock: %s", setup->state_dir,
-                             strerror(errno));
-    return OCV_OK;
+    struct stat st = {0};
+    for (;;) {
+        int status = setup_make_folders(setup->state_dir, 0700, err);
+        if (status < 0)
+            return status;
+        *fd = open(setup->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (*fd < 0 || flock(*fd, LOCK_EX) < 0 || fstat(*fd, &st) < 0)
+            return ocv_error_set(err, OCV_ERR_IO, "%s: cannot lock: %s", setup->state_dir,
+                                 strerror(errno));
+        if (st.st_nlink > 0)
+            return OCV_OK;
+        close(*fd); /* whoever had the lock has removed the empty folder */
+    }
 }
 
 static void say_result(const struct setup *setup, enum setup_action action, bool dry_run,

@@ -160,6 +160,8 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err) OCV_WARN_
 /** Keep a content under its digest. */
 int setup_save_backup(const struct setup *setup, const struct setup_content *content,
                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** Where that is: owned, NULL where memory is short. */
+char *setup_backup_path(const struct setup *setup, const char *digest, struct ocv_error *err);
 int setup_read_backup(const struct setup *setup, const char *digest, struct ocv_buffer *out,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 /** Remove backups that no file of the plan needs. */

@@ -249,7 +249,7 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err)
  */
 
 /* STATE/ENGINE.d/HEX; the digest is sha256 of this program's own making or was checked. */
-static char *backup_path(const struct setup *setup, const char *digest, struct ocv_error *err)
+char *setup_backup_path(const struct setup *setup, const char *digest, struct ocv_error *err)
 {
     char tail[OCV_DIGEST_MAX + 8];
     const char *colon = strchr(digest, ':');
@@ -260,7 +260,7 @@ static char *backup_path(const struct setup *setup, const char *digest, struct o
 int setup_read_backup(const struct setup *setup, const char *digest, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
-    char *path = backup_path(setup, digest, err);
+    char *path = setup_backup_path(setup, digest, err);
     if (!path)
         return OCV_ERR_NOMEM;
     int status = setup_read_file(path, out, err);
@@ -283,7 +283,7 @@ int setup_save_backup(const struct setup *setup, const struct setup_content *con
     int status = ocv_digest_bytes(content->text.data, content->text.len, digest, err);
     if (status < 0 || setup_read_backup(setup, digest, &old, NULL) == OCV_OK)
         return status;
-    char *path = backup_path(setup, digest, err), *folder = state_path(setup, ".d", err);
+    char *path = setup_backup_path(setup, digest, err), *folder = state_path(setup, ".d", err);
     status = path && folder ? setup_make_folders(folder, FOLDER_MODE, err) : OCV_ERR_NOMEM;
     if (status == OCV_OK)
         status = setup_write_file(path, &copy, false, err);
