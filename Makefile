@@ -28,7 +28,7 @@ CORE_LIBS     := -ljansson -lyaml -lcrypto -lpthread
 REGISTRY_LIBS := -lcurl $(CORE_LIBS)
 PROBE_LIBS    := -ldl $(CORE_LIBS)
 
-CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c lib/tags/*.c))
+CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c lib/tags/*.c lib/author/*.c))
 REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
 PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c)) lib/yaml_tree.c
 COMMON_SRC   := $(sort $(wildcard cmd/common/*.c))
@@ -42,7 +42,7 @@ PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
 SETUP_A    := $(BUILD)/libsetup.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
-PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl
+PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd
 HELPERS    := $(BUILD)/libexec/nvml-query
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
