@@ -136,7 +136,7 @@ blob_of_index()
     start_variantd hubd --profile "$PROFILES/mi300x.json" --registry "docker.io=http://$REGISTRY"
     start_dockerd
     cp "$STATE/daemon.json" "$STATE/daemon.before"
-    set_up docker --registry docker.io --engine-config "$STATE/daemon.json" --store classic
+    set_up docker --registry docker.io --engine-config "$STATE/daemon.json"
     kill -HUP "$(<"$STATE/pids/dockerd")"
     for _ in {1..100}; do
         docker info 2>/dev/null | grep -q "http://$VARIANTD/" && break
