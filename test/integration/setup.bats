@@ -135,6 +135,28 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     [[ $output == *"takes for one folder"*"systemctl restart containerd"* ]]
 }
 
+@test "containerd 2: the plugin's new name, drop-ins imported by default, later versions" {
+    local config=$TREE/etc/containerd/config.toml
+    printf "version = 2\n[plugins.'io.containerd.cri.v1.images']\n  snapshotter = 'overlayfs'\n" >"$config"
+    life containerd --engine-version 2.0.5
+    grep -qF '[plugins."io.containerd.cri.v1.images".registry]' "$config"
+    in_tree containerd --uninstall >/dev/null
+    printf 'version = 4\n' >"$config"
+    mkdir "$TREE/etc/containerd/conf.d"
+    printf "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n  config_path = ''\n" \
+        >"$TREE/etc/containerd/conf.d/k.toml"
+    life containerd --engine-version 2.2.0
+    grep -qx 'version = 4' "$config"
+    grep -qx '  config_path = "/etc/containerd/certs.d"' "$TREE/etc/containerd/conf.d/k.toml"
+    in_tree containerd --uninstall >/dev/null
+    life containerd --engine-version 2.1.9 # does not read conf.d by itself
+    grep -q config_path "$config"
+    in_tree containerd --uninstall >/dev/null
+    printf 'version = 9\n' >"$config"
+    run -1 in_tree containerd
+    [[ $output == *"version 9 is not known here"* ]]
+}
+
 @test "containerd: refused beside registry.mirrors and TLS in registry.configs, wherever they stand" {
     local before
     printf 'version = 2\nimports = ["conf.d/*.toml"]\n' >"$TREE/etc/containerd/config.toml"

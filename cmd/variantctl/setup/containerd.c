@@ -24,7 +24,10 @@ static int start_config(struct containerd_config *config, struct containerd_part
 {
     if (part->file->want.there)
         return ocv_buffer_append(text, part->file->want.text.data, part->file->want.text.len, err);
-    part->version = config->engine.known && config->engine.major >= 2 ? 3 : 2;
+    bool new = config->engine.known && config->engine.major >= 2;
+    part->version = new ? 3 : 2;
+    part->plugin = new ? "plugins" TOML_DOT "io.containerd.cri.v1.images"
+                       : "plugins" TOML_DOT "io.containerd.grpc.v1.cri";
     return ocv_buffer_printf(text, err, "version = %d\n", part->version);
 }
 
@@ -38,8 +41,8 @@ static int set_config_path(struct containerd_config *config, const char *hosts,
     int status = start_config(config, part, &text, err);
     if (status == OCV_OK)
         status = toml_quote(&raw, hosts, err);
-    char *table = status == OCV_OK ? containerd_registry_path(part->version, "", err) : NULL;
-    char *key = table ? containerd_registry_path(part->version, "config_path", err) : NULL;
+    char *table = status == OCV_OK ? containerd_registry_path(part->plugin, "", err) : NULL;
+    char *key = table ? containerd_registry_path(part->plugin, "config_path", err) : NULL;
     if (status == OCV_OK && !key)
         status = OCV_ERR_NOMEM;
     char *previous = NULL;

@@ -13,6 +13,7 @@ struct containerd_part {
     struct setup_file *file;
     struct toml toml;
     int version;
+    const char *plugin; /**< path of CRI's table for images in it */
 };
 
 struct containerd_config {
@@ -39,7 +40,7 @@ int containerd_add_root(struct containerd_config *config, const char *path, size
 /** True if CRI is switched off there, as Docker's packages of containerd do. */
 bool containerd_cri_disabled(const struct containerd_config *config);
 /** Path of the CRI plugin's registry table, or of what is below it. Owned. */
-char *containerd_registry_path(int version, const char *rest, struct ocv_error *err);
+char *containerd_registry_path(const char *plugin, const char *rest, struct ocv_error *err);
 void containerd_config_free(struct containerd_config *config);
 
 #endif

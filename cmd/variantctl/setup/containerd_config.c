@@ -18,19 +18,34 @@ void containerd_config_free(struct containerd_config *config)
     free(config->path);
 }
 
-/* The plugin's table in each version of the configuration. */
-static const char *plugin_table(int version)
+#define PLUGIN_V1 "plugins" TOML_DOT "cri"
+#define PLUGIN_V2 "plugins" TOML_DOT "io.containerd.grpc.v1.cri"
+#define PLUGIN_V3 "plugins" TOML_DOT "io.containerd.cri.v1.images"
+
+static bool has_table(const struct toml *toml, const char *path)
 {
-    return version == 1   ? "plugins" TOML_DOT "cri"
-           : version == 2 ? "plugins" TOML_DOT "io.containerd.grpc.v1.cri"
-                          : "plugins" TOML_DOT "io.containerd.cri.v1.images";
+    for (size_t i = 0; i < toml->count; i++)
+        if (toml_path_under(toml->items[i].path, path))
+            return true;
+    return false;
 }
 
-char *containerd_registry_path(int version, const char *rest, struct ocv_error *err)
+/* The plugin's table in each version of the configuration. containerd 2 also takes the new name in
+ * a file that calls itself version 2, and such files are about. */
+static const char *plugin_table(const struct containerd_config *config,
+                                const struct containerd_part *part)
+{
+    bool new_name = part->version >= 3;
+    if (part->version == 2 && (!config->engine.known || config->engine.major >= 2))
+        new_name = has_table(&part->toml, PLUGIN_V3) &&
+                   !has_table(&part->toml, PLUGIN_V2 TOML_DOT "registry");
+    return new_name ? PLUGIN_V3 : part->version == 1 ? PLUGIN_V1 : PLUGIN_V2;
+}
+
+char *containerd_registry_path(const char *plugin, const char *rest, struct ocv_error *err)
 {
     char *path = NULL;
-    if (asprintf(&path, "%s" TOML_DOT "registry%s%s", plugin_table(version), *rest ? TOML_DOT : "",
-                 rest) >= 0)
+    if (asprintf(&path, "%s" TOML_DOT "registry%s%s", plugin, *rest ? TOML_DOT : "", rest) >= 0)
         return path;
     ocv_error_nomem(err);
     return NULL;
@@ -47,7 +62,7 @@ static int read_version(struct containerd_part *part, int inherited, struct ocv_
         return OCV_OK;
     }
     char c = part->toml.text[item->start];
-    if (item->end - item->start != 1 || c < '1' || c > '3')
+    if (item->end - item->start != 1 || c < '1' || c > '4')
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: version %.*s is not known here",
                              part->file->path, (int)(item->end - item->start),
                              part->toml.text + item->start);
@@ -126,14 +141,15 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
         return status;
     size_t index = config->n++;
     status = read_version(part, inherited, err);
+    part->plugin = plugin_table(config, part);
     return status < 0 ? status : add_imports(config, index, err);
 }
 
 /* Mirrors, or TLS settings in `configs`: the plugin does not start with them and config_path. */
 static int refuse_old_style(const struct containerd_part *part, struct ocv_error *err)
 {
-    char *mirrors = containerd_registry_path(part->version, "mirrors", err);
-    char *configs = containerd_registry_path(part->version, "configs", err);
+    char *mirrors = containerd_registry_path(part->plugin, "mirrors", err);
+    char *configs = containerd_registry_path(part->plugin, "configs", err);
     const char *found = NULL;
     for (size_t i = 0; mirrors && configs && i < part->toml.count && !found; i++) {
         const char *path = part->toml.items[i].path;
@@ -161,7 +177,7 @@ static int refuse_old_style(const struct containerd_part *part, struct ocv_error
 /* config_path of a part; `*out` NULL where it is not set or empty. */
 static int part_config_path(const struct containerd_part *part, char **out, struct ocv_error *err)
 {
-    char *path = containerd_registry_path(part->version, "config_path", err);
+    char *path = containerd_registry_path(part->plugin, "config_path", err);
     *out = NULL;
     if (!path)
         return OCV_ERR_NOMEM;
@@ -195,7 +211,7 @@ int containerd_judge(struct containerd_config *config, struct ocv_error *err)
             return status;
         bool names = i == 0;
         for (size_t k = 0; k < part->toml.count && !names; k++)
-            names = toml_path_under(part->toml.items[k].path, plugin_table(part->version));
+            names = toml_path_under(part->toml.items[k].path, part->plugin);
         if (names)
             config->target = i;
         if (path || (names && !merged)) {
