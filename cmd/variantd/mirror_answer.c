@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Responses: headers, error bodies, what may be given again, and the log of it all. */
 #include "clock.h"
+#include "header.h"
 #include "mirror_internal.h"
 
 #include <arpa/inet.h>
@@ -41,27 +42,6 @@ struct MHD_Response *answer_head(int64_t size)
                                              no_body, NULL, NULL);
 }
 
-/* Is a `type` of the list "a/b;q=0.5, c/d" wanted? */
-static bool in_list(const char *list, const char *type)
-{
-    size_t major = strcspn(type, "/") + 1;
-    for (const char *p = list; *p;) {
-        p += strspn(p, " \t,");
-        size_t len = strcspn(p, ",");
-        size_t name = strcspn(p, ";, \t");
-        const char *q = memchr(p, ';', len);
-        const char *zero = q ? strstr(q, "q=0") : NULL;
-        bool refused =
-            zero && zero < p + len && strspn(zero + 3, ".0") == (size_t)(p + len - zero) - 3;
-        bool all = name == 3 && !memcmp(p, "*/*", 3);
-        bool kin = name == major + 1 && p[major] == '*' && !strncasecmp(p, type, major);
-        if (!refused && (all || kin || (name == strlen(type) && !strncasecmp(p, type, name))))
-            return true;
-        p += len;
-    }
-    return false;
-}
-
 struct wanted {
     const char *type;
     bool any, found;
@@ -74,7 +54,7 @@ static enum MHD_Result look(void *cls, enum MHD_ValueKind kind, const char *name
     if (!value || !*value || strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) != 0)
         return MHD_YES;
     w->any = true;
-    w->found = in_list(value, w->type);
+    w->found = header_accepts(value, w->type);
     return w->found ? MHD_NO : MHD_YES;
 }
 

@@ -3,6 +3,7 @@
  * first byte leaves; blobs flow through a ring as they come. A worker and a request share the pass;
  * either may leave first. */
 #include "clock.h"
+#include "header.h"
 #include "layout_upstream.h"
 #include "mirror_internal.h"
 #include "stream.h"
@@ -145,35 +146,6 @@ static int ask_registry(struct pass *p, struct ocv_error *err)
  * -------------------------------------------------------------------------------
  */
 
-static bool digits(const char **p, int64_t *out)
-{
-    const char *start = *p;
-    for (*out = 0; **p >= '0' && **p <= '9' && *p - start < 18; (*p)++)
-        *out = *out * 10 + (**p - '0');
-    return *p > start;
-}
-
-/* "bytes=A-", "bytes=A-B", "bytes=-N" of a file; false: not satisfiable. */
-static bool part_of(const char *range, int64_t size, int64_t *from, int64_t *end)
-{
-    const char *p = range + strlen("bytes=");
-    int64_t a = 0, b = size - 1;
-    if (*p == '-') {
-        p++;
-        if (!digits(&p, &b) || !b)
-            return false;
-        a = b < size ? size - b : 0;
-        b = size - 1;
-    } else if (!digits(&p, &a) || *p++ != '-') {
-        return false;
-    } else if (*p && !digits(&p, &b)) {
-        return false;
-    }
-    *from = a;
-    *end = b < size ? b : size - 1;
-    return !*p && a < size && a <= *end;
-}
-
 static int open_blob(struct pass *p, struct ocv_error *err)
 {
     int status = layout_blob(p->upstream, p->reference->digest, &p->fd, &p->size, err);
@@ -184,7 +156,7 @@ static int open_blob(struct pass *p, struct ocv_error *err)
     snprintf(p->head.digest, sizeof(p->head.digest), "%s", p->reference->digest);
     if (!p->range[0])
         return OCV_OK;
-    if (!part_of(p->range, p->size, &p->head.range_start, &p->head.range_end)) {
+    if (!header_range_of(p->range, p->size, &p->head.range_start, &p->head.range_end)) {
         ocv_error_set(err, OCV_ERR_INVALID, "%s: not a part of it", p->reference->name);
         if (err)
             err->http_status = 416;
@@ -311,8 +283,7 @@ static void read_headers(struct pass *p, const struct request *r)
     MHD_get_connection_values(connection, MHD_HEADER_KIND, join_accept, &all);
     const char *range = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Range");
     /* several ranges, or another unit: the whole is a right answer, too */
-    if (p->kind == ROUTE_BLOB && range && !strncmp(range, "bytes=", 6) &&
-        strlen(range) < RANGE_MAX && strspn(range + 6, "0123456789-") == strlen(range + 6))
+    if (p->kind == ROUTE_BLOB && range && header_range_single(range))
         snprintf(p->range, sizeof(p->range), "%s", range);
     if (p->kind == ROUTE_TAGS) {
         add_query(p, connection, "n");

@@ -269,7 +269,7 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
 /* ---- start and stop ----------------------------------------------------------------------------
  */
 
-static void quiet(void *cls, const char *format, va_list args)
+static void OCV_PRINTF(2, 0) quiet(void *cls, const char *format, va_list args)
 {
     char text[512];
     (void)cls;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Values of request headers, read. Pure. */
+#ifndef VARIANTD_HEADER_H
+#define VARIANTD_HEADER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Is `type` wanted by an Accept header's value: "a/b;q=0.5, c/d"? */
+bool header_accepts(const char *value, const char *type);
+/** A Range header's value that is worth passing on: one range of bytes. */
+bool header_range_single(const char *value);
+/** The bytes `*from` to `*end`, both included, that a single range means in `size` bytes; false:
+ * not satisfiable. */
+bool header_range_of(const char *value, int64_t size, int64_t *from, int64_t *end);
+
+#endif
