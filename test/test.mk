@@ -45,7 +45,7 @@ $(BUILD)/test/unit/test_variantd_%: $(BUILD)/test/unit/test_variantd_%.o $(VARIA
 # needs CC=clang SAN=fuzz: the driver's main comes with -fsanitize=fuzzer
 $(BUILD)/test/fuzz/%: $(BUILD)/test/fuzz/%.o $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
-$(BUILD)/test/fuzz/fuzz_route: $(BUILD)/test/fuzz/fuzz_route.o $(VARIANTD_A) $(ALL_A)
+$(BUILD)/test/fuzz/fuzz_route $(BUILD)/test/fuzz/fuzz_header: $(BUILD)/test/fuzz/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o $(VARIANTD_A) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) -lmicrohttpd $(OUR_LIBS)
 
 $(BUILD)/test/bench/bench_%: $(BUILD)/test/bench/bench_%.o $(CORE_A)
