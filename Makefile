@@ -33,6 +33,9 @@ REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
 PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c)) lib/yaml_tree.c
 COMMON_SRC   := $(sort $(wildcard cmd/common/*.c))
 SETUP_SRC    := $(sort $(wildcard cmd/variantctl/setup/*.c))
+GRPC_SRC     := $(sort $(wildcard lib/grpc/*.c))
+# messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]
+PROTO        := $(patsubst schema/proto/%.proto,%,$(sort $(wildcard schema/proto/*.proto)))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 LIBS  := core registry probe
@@ -41,12 +44,13 @@ REGISTRY_A := $(BUILD)/libocivariant-registry.a
 PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
 SETUP_A    := $(BUILD)/libsetup.a
+GRPC_A     := $(BUILD)/libgrpc.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd
 HELPERS    := $(BUILD)/libexec/nvml-query
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
-              $(BUILD)/gen/providers.h
+              $(BUILD)/gen/providers.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
 all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service
@@ -71,6 +75,13 @@ $(BUILD)/gen/providers.h: plugins/providers/index.sh $(wildcard plugins/provider
 	@mkdir -p $(@D)
 	plugins/providers/index.sh $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
 
+$(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: schema/proto/%.proto
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(BUILD)/gen --proto_path=schema/proto $<
+
+$(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
+	$(CC) -std=gnu11 $(OPT) $(SANFLAGS) -fPIC -I$(BUILD)/gen -c $< -o $@
+
 # ---- objects ----------------------------------------------------------------------------------
 $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 	@mkdir -p $(@D)
@@ -83,6 +94,7 @@ $(CORE_A): $(call obj,$(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
 $(COMMON_A): $(call obj,$(COMMON_SRC))
+$(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
 %.a:
 	@rm -f $@

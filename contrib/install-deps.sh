@@ -25,6 +25,10 @@ libyaml-dev yaml.h
 libpci-dev pci/pci.h
 zlib1g-dev zlib.h
 libmicrohttpd-dev microhttpd.h
+libnghttp2-dev nghttp2/nghttp2.h
+libprotobuf-c-dev protobuf-c/protobuf-c.h
+protobuf-c-compiler protoc-c
+libsqlite3-dev sqlite3.h
 '
 test_needs='
 git git
