@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Does an image fit this node? What every hook asks variantd over its socket, and what follows from
+ * the answer under the administrator's policy (section 9 of the specification). No libcurl: a hook
+ * runs at every pull or container start and has a few milliseconds. */
+#ifndef OCV_PLUGIN_VERDICT_H
+#define OCV_PLUGIN_VERDICT_H
+
+#include "ocivariant.h"
+
+#define VERDICT_TIMEOUT_MS 2000u /**< a daemon that is late has no opinion */
+
+enum verdict {
+    VERDICT_FITS,
+    VERDICT_MISFIT,
+    VERDICT_NONE,    /**< no variants: not ours to judge */
+    VERDICT_INDEX,   /**< an index that carries variants: nobody has chosen in it */
+    VERDICT_UNKNOWN, /**< cannot be told: the fail policy decides */
+};
+enum verdict_action { VERDICT_ALLOW, VERDICT_WARN, VERDICT_REFUSE };
+
+/** The administrator's words; read once by verdict_policy_read. */
+struct verdict_policy {
+    struct ocv_config *config;
+    const char *socket; /**< variantd's */
+    bool enforce, off;  /**< `policy`; warn otherwise */
+    bool closed;        /**< `fail: closed` */
+};
+/** From the file (NULL: /etc/ocivariant/config.yaml; one that is not there means the defaults:
+ *  warn, open). */
+int verdict_policy_read(const char *file, struct verdict_policy *out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+void verdict_policy_free(struct verdict_policy *policy);
+
+/** What is known about the image; NULL what is not. Borrowed. */
+struct verdict_question {
+    const char *reference;  /**< "docker.io/team/app:1" */
+    const char *digest;     /**< of what was resolved: manifest or index */
+    const char *label;      /**< an annotation's word for the variant */
+    const char *properties; /**< likewise, canonical */
+    const char *chain;      /**< top chain id of an unpacked image */
+};
+struct verdict_answer {
+    enum verdict verdict;
+    enum verdict_action action;
+    char label[64];    /**< the variant's, or empty */
+    char fit[64];      /**< the label that would fit this node, or empty */
+    char reason[1024]; /**< one line for people: image, variant, why, what would fit */
+};
+/** Ask, and decide. Never fails: what cannot be asked is VERDICT_UNKNOWN with the reason, and an
+ * image on the `allow` list is allowed without asking. */
+void verdict_ask(const struct verdict_policy *policy, const struct verdict_question *question,
+                 struct verdict_answer *answer);
+/** The action for a verdict; used by verdict_ask, and by who has a verdict of their own. */
+enum verdict_action verdict_decide(const struct verdict_policy *policy, enum verdict verdict,
+                                   const char *reference);
+const char *verdict_name(enum verdict verdict);
+
+#endif
