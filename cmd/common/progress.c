@@ -107,7 +107,7 @@ static void terminal_size(const struct progress *progress, unsigned *rows, unsig
 static bool is_active(const struct layer *layer)
 {
     return layer->state == LAYER_DOWNLOADING || layer->state == LAYER_EXTRACTING ||
-           layer->state == LAYER_LOADING;
+           layer->state == LAYER_LOADING || layer->state == LAYER_UPLOADING;
 }
 
 static bool is_finished(const struct layer *layer)

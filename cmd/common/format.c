@@ -69,6 +69,8 @@ const char *layer_state_name(enum layer_state state)
         return "extracting";
     case LAYER_LOADING:
         return "loading";
+    case LAYER_UPLOADING:
+        return "uploading";
     case LAYER_DONE:
         return "done";
     case LAYER_CACHED:
@@ -124,7 +126,7 @@ void format_layer_line(const struct layer_line *line, unsigned width, char *out,
 {
     char head[48], amount[112], bar[80] = "";
     bool active = line->state == LAYER_DOWNLOADING || line->state == LAYER_EXTRACTING ||
-                  line->state == LAYER_LOADING;
+                  line->state == LAYER_LOADING || line->state == LAYER_UPLOADING;
     size_t used;
 
     snprintf(head, sizeof(head), "%.12s: %-12s", line->id, layer_state_name(line->state));

@@ -4,8 +4,8 @@
  * What the user sees while an image comes: bars on a terminal, lines elsewhere, JSON on request.
  * Everything goes to one stream (stderr); results on stdout are not printed here. One thread.
  */
-#ifndef VPULL_PROGRESS_H
-#define VPULL_PROGRESS_H
+#ifndef OCV_PROGRESS_H
+#define OCV_PROGRESS_H
 
 #include "format.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /** @file format.h  Numbers and progress lines as text. Pure functions. */
-#ifndef VPULL_FORMAT_H
-#define VPULL_FORMAT_H
+#ifndef OCV_FORMAT_H
+#define OCV_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +24,7 @@ enum layer_state {
     LAYER_DOWNLOADING,
     LAYER_EXTRACTING,
     LAYER_LOADING,
+    LAYER_UPLOADING,
     LAYER_DONE,
     LAYER_CACHED,
 };
