@@ -481,7 +481,7 @@ TOML
         pids+=($!)
     done
     for pid in "${pids[@]}"; do wait "$pid"; done
-    [ "$(ls "$TREE/etc/containerd/certs.d" | wc -l)" = 1 ]
+    [ "$(find "$TREE/etc/containerd/certs.d" -name hosts.toml | wc -l)" = 1 ]
     in_tree containerd --uninstall >/dev/null
     diff <(printf '%s\n' "$before") <(picture)
 }
@@ -567,6 +567,24 @@ put()
                 done
             done
         done
+    done
+}
+
+@test "killed at any moment, a set-up can be undone, and nothing of it stays" {
+    local before round delay
+    printf 'version = 2 # mine\n' >"$TREE/etc/containerd/config.toml"
+    mkdir -p "$TREE/etc/containerd/certs.d/a.example"
+    printf 'server = "https://a.example"\n' >"$TREE/etc/containerd/certs.d/a.example/hosts.toml"
+    before=$(picture)
+    for round in {1..12}; do
+        for delay in 0.00$((RANDOM % 9 + 1)) 0.01$((RANDOM % 10)); do
+            timeout -s KILL "$delay" "$VARIANTCTL" setup containerd --root "$TREE" >/dev/null 2>&1 || true
+            timeout -s KILL "$delay" "$VARIANTCTL" setup containerd --root "$TREE" --registry "r$round.example" \
+                >/dev/null 2>&1 || true
+            timeout -s KILL "$delay" "$VARIANTCTL" setup containerd --root "$TREE" --uninstall >/dev/null 2>&1 || true
+        done
+        in_tree containerd --uninstall >/dev/null
+        diff <(printf '%s\n' "$before") <(picture)
     done
 }
 

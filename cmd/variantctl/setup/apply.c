@@ -141,15 +141,21 @@ int setup_write_file(const char *path, const struct setup_content *content, bool
     return status < 0 ? status : sync_folder_of(path, err);
 }
 
+void setup_unlink_temporary(const char *path)
+{
+    char *temporary = temporary_of(path, NULL);
+    if (temporary)
+        unlink(temporary);
+    free(temporary);
+}
+
 /* What runs that were killed have left beside the plan's files. */
 static void sweep_temporaries(const struct setup *setup)
 {
     for (size_t i = 0; i < setup->n_files; i++) {
         char *path = setup_system_path(setup, setup->files[i]->path, NULL);
-        char *temporary = path ? temporary_of(path, NULL) : NULL;
-        if (temporary)
-            unlink(temporary);
-        free(temporary);
+        if (path)
+            setup_unlink_temporary(path);
         free(path);
     }
 }

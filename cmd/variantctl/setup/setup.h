@@ -172,6 +172,8 @@ int setup_drop_state(const struct setup *setup, struct ocv_error *err) OCV_WARN_
 /** Write by a temporary file, fsync and rename. `restore`: give it its time of change, too. */
 int setup_write_file(const char *path, const struct setup_content *content, bool restore,
                      struct ocv_error *err) OCV_WARN_UNUSED;
+/** Remove what a killed setup_write_file of that path has left. */
+void setup_unlink_temporary(const char *path);
 /** Read a file into a buffer; missing: OCV_ERR_NOT_FOUND. */
 int setup_read_file(const char *path, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;

@@ -312,7 +312,8 @@ void setup_sweep_backups(const struct setup *setup)
     DIR *dir = path ? opendir(path) : NULL;
     const struct dirent *entry;
     while (dir && (entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.' && !needed(setup, entry->d_name))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            !needed(setup, entry->d_name)) /* also what a killed run left half-written */
             unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         closedir(dir);
@@ -329,6 +330,7 @@ int setup_drop_state(const struct setup *setup, struct ocv_error *err)
     int status = OCV_OK;
     if (unlink(path) < 0 && errno != ENOENT)
         status = ocv_error_set(err, OCV_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
+    setup_unlink_temporary(path);
     free(path);
     if (status < 0)
         return status;
