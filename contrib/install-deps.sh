@@ -69,6 +69,7 @@ libc6-dev-s390x-cross ../s390x-linux-gnu/include/stdio.h
 bench_needs='
 pciutils lspci
 hwloc-nox lstopo-no-graphics
+nginx-light nginx
 '
 
 # The commands of daemons live here, and a plain user's PATH often lacks them.

@@ -51,7 +51,7 @@ $(BUILD)/test/fuzz/fuzz_route $(BUILD)/test/fuzz/fuzz_header: $(BUILD)/test/fuzz
 $(BUILD)/test/bench/bench_%: $(BUILD)/test/bench/bench_%.o $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
 # static: a child's peak RSS starts as its parent's, and starting it costs the least
-$(BUILD)/test/bench/%: test/bench/%.c
+$(filter-out $(BUILD)/test/bench/bench_%,$(BENCH_BIN)): $(BUILD)/test/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 $(WARN) $(WERROR) -D_GNU_SOURCE -static -o $@ $<
 

@@ -6,6 +6,8 @@
 # OCV_BENCH_PROVIDERS="COMMAND": how the published Python providers are asked here, for instance
 # "/opt/venv/bin/variantlib plugins get-supported-configs"; without it they are not measured.
 #
+# PARTS="probe mirror": only these, of selection resolve probe print_ref pull mirror.
+#
 # CPU is user and system time of the command's process tree, RSS the peak of its largest process.
 # The table goes to standard output and to $OCV_BUILD/bench.md.
 set -euo pipefail
@@ -13,12 +15,14 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=test/integration/harness.bash
 . test/integration/harness.bash
+# shellcheck source=test/bench/mirror.sh
+. test/bench/mirror.sh
 tools=$OCV_BUILD/test/bench
 result=$OCV_BUILD/bench.md
 quick=${QUICK:-}
 rounds_small=${QUICK:+7}
 rounds_small=${rounds_small:-21}
-missing=$(for tool in docker-registry skopeo jq; do command -v $tool >/dev/null || echo "$tool"; done)
+missing=$(for tool in docker-registry skopeo jq nginx; do command -v $tool >/dev/null || echo "$tool"; done)
 [ -z "$missing" ] || { echo "make bench needs $missing" >&2; exit 1; }
 
 state_start
@@ -91,7 +95,6 @@ selection()
 resolve()
 {
     local n
-    "$tools/bench_select" profile >"$STATE/profile.json"
     for n in 8 1000; do
         "$tools/bench_select" index $n >"$STATE/index-$n.json"
         alternate "${rounds_small}" nothing \
@@ -265,15 +268,14 @@ pull()
 
 # shellcheck disable=SC2119 # plain HTTP is what an empty list of options means
 start_registry
+"$tools/bench_select" profile >"$STATE/profile.json"
 {
     echo "# Benchmarks"
     echo
     echo "$(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
         "$(skopeo --version), $(docker-registry --version | head -n 1)${quick:+; quick run, smaller sizes}"
     echo
-    selection
-    resolve
-    probe
-    print_ref
-    pull
+    for part in ${PARTS:-selection resolve probe print_ref pull mirror}; do
+        "$part"
+    done
 } | tee "$result"
