@@ -240,3 +240,11 @@ const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index, con
             return &index->entries[i];
     return NULL;
 }
+
+bool ocv_index_namespace_static(const struct ocv_index *index, const char *ns)
+{
+    for (size_t i = 0; i < index->n_statics; i++)
+        if (!strcmp(index->statics[i].name, ns))
+            return true;
+    return false;
+}

@@ -325,6 +325,8 @@ OCV_API size_t ocv_index_namespaces(const struct ocv_index *index, const char *c
 /** Notes for people: static namespace that a provider owns, bad namespace list, ... */
 OCV_API size_t ocv_index_warnings(const struct ocv_index *index, const char *const **out);
 /** First entry with this digest, or NULL. */
+/** Is the namespace one that the index itself ranks by (dev.ocivariant.static.NS)? */
+OCV_API bool ocv_index_namespace_static(const struct ocv_index *index, const char *ns);
 OCV_API const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index,
                                                       const char *digest);
 
@@ -415,6 +417,13 @@ OCV_API int ocv_resolve(const struct ocv_index *index, const struct ocv_profile 
                         const struct ocv_resolve_options *options, struct ocv_decision **out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_decision_free(struct ocv_decision *decision);
+/** Does a variant fit this host, judged by its own properties, when its index is not at hand (a
+ * record of the node, labels of its config)? Properties of `statics` (namespaces joined by ", ", or
+ * NULL) are the index's own business and left out. `options` as for ocv_resolve. `*fits`; where it
+ * does not, `reason` gets one line. Malformed properties: OCV_ERR_DATA. */
+OCV_API int ocv_judge(const char *label, const char *properties, const char *statics,
+                      const struct ocv_profile *profile, const struct ocv_resolve_options *options,
+                      bool *fits, struct ocv_buffer *reason, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The chosen entry or NULL. */
 OCV_API const struct ocv_entry *ocv_decision_selected(const struct ocv_decision *decision);
 /** Compatible entries, best first. */
@@ -561,6 +570,7 @@ struct ocv_record {
     const char *index;      /**< digest of the index */
     const char *label;      /**< NULL for a non-variant */
     const char *properties; /**< canonical */
+    const char *statics;    /**< namespaces that are the index's own, joined by ", ", or NULL */
     const char *reference;  /**< as asked for */
 };
 OCV_API int ocv_record_write(const char *dir, const struct ocv_record *record,

@@ -20,8 +20,9 @@ void pull_record(const struct pull *pull)
 {
     char dir[4096];
     struct ocv_error err = {0};
-    ocv_auto_buffer properties;
+    ocv_auto_buffer properties, statics;
     ocv_buffer_init(&properties, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&statics, OCV_MANIFEST_MAX);
     if (pull->image.kind != OCV_DOCUMENT_INDEX || !pull->entry->label)
         return;
     int status = OCV_OK;
@@ -29,11 +30,14 @@ void pull_record(const struct pull *pull)
         struct ocv_property p = ocv_index_property(pull->image.index, pull->entry->properties[i]);
         status = ocv_buffer_printf(&properties, &err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
                                    p.feature, p.value);
+        if (status == OCV_OK && ocv_index_namespace_static(pull->image.index, p.ns))
+            status = ocv_buffer_printf(&statics, &err, "%s%s", statics.len ? ", " : "", p.ns);
     }
     struct ocv_record record = {.child = pull->entry->digest,
                                 .index = pull->image.top.digest,
                                 .label = pull->entry->label,
                                 .properties = properties.data ? properties.data : "",
+                                .statics = statics.data,
                                 .reference = pull->image.text};
     if (status == OCV_OK)
         status = ocv_record_write(record_dir(dir, sizeof(dir)), &record, &err);
@@ -48,8 +52,10 @@ static json_t *recorded(const struct pull *pull, struct ocv_buffer *text)
     if (ocv_record_read(record_dir(dir, sizeof(dir)), pull->entry->digest, text, NULL) < 0)
         return NULL;
     json_t *record = json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
-    json_t *pair = json_pack("{s:O, s:O}", OCV_ANNOTATION_LABEL, json_object_get(record, "label"),
-                             OCV_ANNOTATION_PROPERTIES, json_object_get(record, "properties"));
+    json_t *pair =
+        json_pack("{s:O, s:O, s:O*}", OCV_ANNOTATION_LABEL, json_object_get(record, "label"),
+                  OCV_ANNOTATION_PROPERTIES, json_object_get(record, "properties"), "static",
+                  json_object_get(record, "static"));
     json_decref(record);
     return pair;
 }
@@ -90,29 +96,19 @@ static void check_platform(const struct pull *pull, const json_t *config)
                   ocv_platform_format(&host, wanted, sizeof(wanted)));
 }
 
-/* An index of one entry with these annotations, resolved for this host. */
-static int judge(struct pull *pull, json_t *annotations, struct ocv_error *err)
+static int judge(struct pull *pull, const json_t *annotations, struct ocv_error *err)
 {
-    ocv_auto(ocv_index) index = NULL;
-    ocv_auto(ocv_decision) decision = NULL;
-    json_t *root = json_pack("{s:i, s:[{s:s, s:s, s:I, s:O}]}", "schemaVersion", 2, "manifests",
-                             "mediaType", pull->entry->media_type, "digest", pull->entry->digest,
-                             "size", (json_int_t)pull->entry->size, "annotations", annotations);
-    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-    json_decref(root);
-    int status =
-        text ? ocv_index_parse(text, strlen(text), NULL, &index, err) : ocv_error_nomem(err);
-    free(text);
-    struct ocv_resolve_options options = {.config = pull->cli->config,
-                                          .platform = pull->cli->platform};
-    if (status == OCV_OK)
-        status = ocv_resolve(index, pull->cli->profile, &options, &decision, err);
-    if (status < 0 || ocv_decision_selected(decision))
-        return status;
+    const char *properties =
+        json_string_value(json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
+    const struct ocv_resolve_options options = {.config = pull->cli->config,
+                                                .platform = pull->cli->platform};
+    bool fits = true;
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);
-    status = ocv_decision_reason(decision, 0, &reason, err);
-    if (status == OCV_OK)
+    int status = ocv_judge(json_string_value(json_object_get(annotations, OCV_ANNOTATION_LABEL)),
+                           properties, json_string_value(json_object_get(annotations, "static")),
+                           pull->cli->profile, &options, &fits, &reason, err);
+    if (status == OCV_OK && !fits)
         progress_warn(pull->progress, pull->cli->program, "%s does not fit this host: %s",
                       pull->image.text, reason.data ? reason.data : "");
     return status;

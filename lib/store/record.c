@@ -32,7 +32,9 @@ static int format_record(const struct ocv_record *record, struct ocv_buffer *out
         json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s}", "child", record->child, "index",
                   record->index, "label", record->label, "properties", record->properties,
                   "reference", record->reference, "time", when);
-    if (!json)
+    bool ok = json && (!record->statics ||
+                       json_object_set_new(json, "static", json_string(record->statics)) == 0);
+    if (!ok)
         return ocv_error_set(err, OCV_ERR_INVALID, "cannot record %s: not UTF-8 or out of memory",
                              record->child);
     int status = ocv_json_append(json, JSON_INDENT(2), out, err);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* lib/judge.c: a variant's own properties against a host. */
+#include "ocivariant.h"
+
+#include <check.h>
+#include <string.h>
+
+static const char profile_text[] =
+    "{\"schema\":\"dev.ocivariant.profile/v1\",\"platform\":{\"os\":\"linux\",\"architecture\":"
+    "\"amd64\"},\"namespaces\":[{\"namespace\":\"nvidia\",\"features\":[{\"name\":"
+    "\"cuda_version_lower_bound\",\"values\":[\"12.4\",\"12.3\"]}]}]}";
+
+static const struct {
+    const char *label, *properties, *statics;
+    int status;
+    bool fits;
+    const char *reason;
+} cases[] = {
+    {"cuda", "nvidia :: cuda_version_lower_bound :: 12.4", NULL, OCV_OK, true, NULL},
+    {"cuda", "nvidia::cuda_version_lower_bound::12.3", NULL, OCV_OK, true, NULL},
+    {"cuda", "nvidia :: cuda_version_lower_bound :: 12.8", NULL, OCV_OK, false, "12.8"},
+    {"null", "", NULL, OCV_OK, true, NULL},
+    {NULL, "", NULL, OCV_OK, true, NULL},
+    {"cuda", "nvidia :: cuda_version_lower_bound :: 12.3, priority :: order :: 1", NULL, OCV_OK,
+     false, "priority"},
+    {"cuda", "nvidia :: cuda_version_lower_bound :: 12.3, priority :: order :: 1", "priority",
+     OCV_OK, true, NULL},
+    {"cuda", "priority :: order :: 1", "other, priority", OCV_OK, true, NULL},
+    {"cuda", "nonsense", NULL, OCV_ERR_DATA, false, NULL},
+    {"no label!", "nvidia :: cuda_version_lower_bound :: 12.3", NULL, OCV_ERR_DATA, false, NULL},
+};
+
+START_TEST(test_judge)
+{
+    ocv_auto(ocv_profile) profile = NULL;
+    const struct ocv_resolve_options options = {0};
+    ocv_auto_buffer reason;
+    bool fits = false;
+    struct ocv_error err = {0};
+    ocv_buffer_init(&reason, 4096);
+    ck_assert_int_eq(ocv_profile_parse(profile_text, strlen(profile_text), &profile, &err), OCV_OK);
+    int status = ocv_judge(cases[_i].label, cases[_i].properties, cases[_i].statics, profile,
+                           &options, &fits, &reason, &err);
+    ck_assert_msg(status == cases[_i].status, "%d %s", status, err.message);
+    if (status < 0)
+        return;
+    ck_assert_int_eq(fits, cases[_i].fits);
+    ck_assert(fits == (reason.len == 0));
+    if (!fits)
+        ck_assert_msg(strstr(reason.data, cases[_i].reason) != NULL, "%s", reason.data);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("judge");
+    TCase *tcase = tcase_create("judge");
+    tcase_add_loop_test(tcase, test_judge, 0, sizeof(cases) / sizeof(*cases));
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
