@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lists of strings in JSON. A document has passed the strict parser before its places are looked
+ * for. */
+#include "arrays.h"
+#include "document.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t skip_json_string(const char *text, size_t at)
+{
+    for (at++; text[at] != '"'; at++)
+        if (text[at] == '\\')
+            at++;
+    return at + 1;
+}
+
+/* One JSON value of a valid document. */
+static size_t skip_json(const char *text, size_t at)
+{
+    size_t depth = 0;
+    do {
+        at = array_skip_blank(text, at);
+        char c = text[at];
+        if (c == '"') {
+            at = skip_json_string(text, at);
+        } else if (c == '{' || c == '[') {
+            depth++;
+            at++;
+        } else if (c == '}' || c == ']') {
+            depth--;
+            at++;
+        } else if (c == ',' || c == ':') {
+            at++;
+        } else {
+            at += strcspn(text + at, " \t\r\n,:]}");
+        }
+    } while (depth > 0);
+    return at;
+}
+
+/* Elements or members between the brackets at `open`. */
+static int json_spans(const char *source, const char *text, size_t open, struct array_spans *out,
+                      struct ocv_error *err)
+{
+    size_t at = array_skip_blank(text, open + 1);
+    out->n = 0;
+    while (text[at] != ']' && text[at] != '}') {
+        if (out->n == ARRAY_SPANS_MAX)
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: more than %u members", source,
+                                 ARRAY_SPANS_MAX);
+        size_t from = at;
+        at = skip_json(text, at);
+        if (text[open] == '{')
+            at = skip_json(text, array_skip_blank(text, array_skip_blank(text, at) + 1));
+        out->list[out->n++] = (struct array_span){from, at};
+        at = array_skip_blank(text, at);
+        if (text[at] == ',')
+            at = array_skip_blank(text, at + 1);
+    }
+    return OCV_OK;
+}
+
+static int quote_json(const char *value, struct ocv_buffer *out, struct ocv_error *err)
+{
+    setup_auto_json *string = json_string(value);
+    return string ? setup_json_dump(string, JSON_ENCODE_ANY, out, err) : ocv_error_nomem(err);
+}
+
+/* A document with the array of strings at `key`: `*member` and its value's place, or
+ * ARRAY_SPANS_MAX. */
+static int json_find(const char *source, const struct ocv_buffer *text, const char *key,
+                     struct array_spans *members, size_t *member, size_t *value,
+                     struct ocv_error *err)
+{
+    json_t *root = NULL;
+    int status = setup_json_load(source, text->data, text->len, &root, err);
+    if (status < 0)
+        return status;
+    const json_t *array = json_object_get(root, key);
+    bool bad = array && !json_is_array(array);
+    for (size_t i = 0; i < json_array_size(array); i++)
+        bad = bad || !json_is_string(json_array_get(array, i));
+    bool there = array != NULL;
+    json_decref(root);
+    if (bad)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: '%s' is not a list of strings", source, key);
+    *member = ARRAY_SPANS_MAX;
+    status = json_spans(source, text->data, array_skip_blank(text->data, 0), members, err);
+    for (size_t i = 0; there && i < members->n && status == OCV_OK; i++) {
+        size_t from = members->list[i].from, end = skip_json_string(text->data, from);
+        if (end - from != strlen(key) + 2 || memcmp(text->data + from + 1, key, strlen(key)) != 0)
+            continue;
+        *member = i;
+        *value = array_skip_blank(text->data, array_skip_blank(text->data, end) + 1);
+    }
+    if (status == OCV_OK && there && *member == ARRAY_SPANS_MAX)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: '%s' is written with escapes", source,
+                             key);
+    return status;
+}
+
+/* The element that is `value`, or ARRAY_SPANS_MAX. */
+static int json_element(const char *source, const struct ocv_buffer *text, size_t open,
+                        const char *value, struct array_spans *elements, size_t *found,
+                        struct ocv_error *err)
+{
+    int status = json_spans(source, text->data, open, elements, err);
+    *found = ARRAY_SPANS_MAX;
+    for (size_t i = 0; status == OCV_OK && i < elements->n && *found == ARRAY_SPANS_MAX; i++) {
+        const struct array_span *span = &elements->list[i];
+        setup_auto_json *string =
+            json_loadb(text->data + span->from, span->to - span->from, JSON_DECODE_ANY, NULL);
+        if (string && strcmp(json_string_value(string), value) == 0)
+            *found = i;
+    }
+    return status;
+}
+
+static int add_member(struct ocv_buffer *text, const struct array_spans *members, const char *key,
+                      const char *quoted, struct ocv_error *err)
+{
+    const char *nl = toml_newline(text->data, text->len);
+    ocv_auto_buffer add;
+    ocv_buffer_init(&add, SETUP_FILE_MAX);
+    size_t open = array_skip_blank(text->data, 0), at, to;
+    int status;
+    if (members->n) { /* behind the last one, as the first one stands behind the brace */
+        size_t first = members->list[0].from;
+        at = to = members->list[members->n - 1].to;
+        status = ocv_buffer_append(&add, ", ", first > open + 1 ? 1 : 2, err);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(&add, text->data + open + 1, first - open - 1, err);
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(&add, err, "\"%s\": [%s]", key, quoted);
+    } else {
+        at = open + 1;
+        to = array_skip_blank(text->data, at);
+        status = ocv_buffer_printf(&add, err, "%s  \"%s\": [%s]%s", nl, key, quoted, nl);
+    }
+    return status < 0 ? status : text_splice(text, at, to, add.data, add.len, err);
+}
+
+int setup_json_add(const char *source, struct ocv_buffer *text, const char *key, const char *value,
+                   bool *made, struct ocv_error *err)
+{
+    static const char empty[] = "{}\n";
+    struct array_spans spans = {.n = 0};
+    size_t member = ARRAY_SPANS_MAX, open = 0, found = ARRAY_SPANS_MAX;
+    ocv_auto_buffer quoted;
+    ocv_buffer_init(&quoted, SETUP_FILE_MAX);
+    int status = ocv_buffer_append(text, "", 0, err);
+    *made = false;
+    if (status == OCV_OK && text->data[array_skip_blank(text->data, 0)] == '\0' &&
+        strlen(text->data) == text->len) /* dockerd takes an empty file, too */
+        status = text_splice(text, 0, text->len, empty, strlen(empty), err);
+    if (status == OCV_OK)
+        status = quote_json(value, &quoted, err);
+    if (status == OCV_OK)
+        status = json_find(source, text, key, &spans, &member, &open, err);
+    if (status < 0)
+        return status;
+    if (member == ARRAY_SPANS_MAX) {
+        *made = true;
+        return add_member(text, &spans, key, quoted.data, err);
+    }
+    status = json_element(source, text, open, value, &spans, &found, err);
+    return status < 0 || found != ARRAY_SPANS_MAX
+               ? status
+               : array_insert_first(text, open, &spans, quoted.data, err);
+}
+
+int setup_json_remove(const char *source, struct ocv_buffer *text, const char *key,
+                      const char *value, bool member_too, struct ocv_error *err)
+{
+    struct array_spans members = {.n = 0}, elements = {.n = 0};
+    size_t member = ARRAY_SPANS_MAX, open = 0, found = ARRAY_SPANS_MAX;
+    int status = json_find(source, text, key, &members, &member, &open, err);
+    if (status < 0 || member == ARRAY_SPANS_MAX)
+        return status;
+    status = json_element(source, text, open, value, &elements, &found, err);
+    if (status < 0 || found == ARRAY_SPANS_MAX)
+        return status;
+    if (elements.n == 1 && member_too)
+        return array_remove(text, array_skip_blank(text->data, 0), &members, member, err);
+    return array_remove(text, open, &elements, found, err);
+}

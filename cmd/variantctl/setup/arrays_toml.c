@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lists of strings in TOML; the text is read again after each edit. */
+#include "arrays.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int toml_spans(const char *source, const struct toml *toml, const struct toml_item *item,
+                      struct array_spans *out, struct ocv_error *err)
+{
+    size_t at = 0, from, to;
+    char *text;
+    out->n = 0;
+    while ((text = toml_next_string(toml, item, &at, &from, &to)) != NULL) {
+        free(text);
+        if (out->n == ARRAY_SPANS_MAX)
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: more than %u members", source,
+                                 ARRAY_SPANS_MAX);
+        out->list[out->n++] = (struct array_span){from, to};
+    }
+    return OCV_OK;
+}
+
+/* The array at table, key in the text that `toml` is of, its elements and which of them is `value`.
+ */
+static int toml_array(const char *source, const struct toml *toml, const char *path,
+                      const char *value, struct array_spans *spans, const struct toml_item **item,
+                      size_t *found, struct ocv_error *err)
+{
+    *found = ARRAY_SPANS_MAX;
+    spans->n = 0;
+    *item = toml_find(toml, path);
+    if (!*item)
+        return OCV_OK;
+    if (!toml_is_strings(toml, *item))
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                             "%s: not a list of strings where one was "
+                             "expected",
+                             source);
+    int status = toml_spans(source, toml, *item, spans, err);
+    size_t at = 0, i = 0;
+    char *one;
+    while (status == OCV_OK && (one = toml_next_string(toml, *item, &at, NULL, NULL)) != NULL) {
+        if (strcmp(one, value) == 0 && *found == ARRAY_SPANS_MAX)
+            *found = i;
+        free(one);
+        i++;
+    }
+    return status;
+}
+
+static int add_item(const char *source, struct ocv_buffer *text, const struct toml *toml,
+                    const char *path, const char *value, bool *made, struct ocv_error *err)
+{
+    struct array_spans spans = {.n = 0};
+    const struct toml_item *item = NULL;
+    size_t found = ARRAY_SPANS_MAX;
+    ocv_auto_buffer quoted;
+    ocv_buffer_init(&quoted, SETUP_FILE_MAX);
+    int status = toml_array(source, toml, path, value, &spans, &item, &found, err);
+    *made = !item;
+    if (status < 0 || !item || found != ARRAY_SPANS_MAX)
+        return status;
+    status = toml_quote(&quoted, value, err);
+    if (status == OCV_OK)
+        status = array_insert_first(text, item->start, &spans, quoted.data, err);
+    return status < 0 ? status : toml_check_others(source, toml, text, path, err);
+}
+
+/* A copy of the text read: places stay while the text changes. */
+static int read_copy(const char *source, const struct ocv_buffer *text, const char *table,
+                     const char *key, struct ocv_buffer *copy, struct toml *toml, char **path,
+                     struct ocv_error *err)
+{
+    ocv_buffer_init(copy, text->max);
+    int status = ocv_buffer_append(copy, text->data, text->len, err);
+    if (status == OCV_OK)
+        status = toml_scan(source, copy->data, copy->len, toml, err);
+    if (status == OCV_OK && !(*path = toml_join(table, key, err)))
+        status = OCV_ERR_NOMEM;
+    return status;
+}
+
+int setup_toml_add_item(const char *source, struct ocv_buffer *text, const char *table,
+                        const char *key, const char *value, bool *made, struct ocv_error *err)
+{
+    toml_auto toml = {0};
+    ocv_auto_buffer copy, raw;
+    char *path = NULL;
+    ocv_buffer_init(&raw, SETUP_FILE_MAX);
+    int status = read_copy(source, text, table, key, &copy, &toml, &path, err);
+    *made = false;
+    if (status == OCV_OK)
+        status = add_item(source, text, &toml, path, value, made, err);
+    free(path);
+    if (status < 0 || !*made)
+        return status;
+    status = ocv_buffer_append(&raw, "[", 1, err);
+    if (status == OCV_OK)
+        status = toml_quote(&raw, value, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(&raw, "]", 1, err);
+    return status < 0 ? status : toml_set(source, text, table, key, raw.data, err);
+}
+
+int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,
+                           const char *key, const char *value, bool key_too, struct ocv_error *err)
+{
+    toml_auto toml = {0};
+    ocv_auto_buffer copy;
+    struct array_spans spans = {.n = 0};
+    const struct toml_item *item = NULL;
+    size_t found = ARRAY_SPANS_MAX;
+    char *path = NULL;
+    int status = read_copy(source, text, table, key, &copy, &toml, &path, err);
+    if (status == OCV_OK)
+        status = toml_array(source, &toml, path, value, &spans, &item, &found, err);
+    if (status == OCV_OK && found != ARRAY_SPANS_MAX) {
+        if (spans.n == 1 && key_too)
+            status = toml_unset(source, text, table, key, true, err);
+        else
+            status = array_remove(text, item->start, &spans, found, err);
+        if (status == OCV_OK)
+            status = toml_check_others(source, &toml, text, path, err);
+    }
+    free(path);
+    return status;
+}
