@@ -35,6 +35,22 @@ $(BUILD)/test/tools/cpuprobe: $(BUILD)/test/tools/cpuprobe.o $(PROBE_A) $(CORE_A
 $(BUILD)/test/tools/fake_nvml: $(BUILD)/test/tools/fake_nvml.o
 	$(CC) -shared -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl
 
+# a CRI client: messages described by a file of its own; "linux" is a field's name, and gnu11's macro
+$(BUILD)/test/tools/cri.pb-c.c: test/tools/cri.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=$(<D) --c_out=$(@D) $<
+$(BUILD)/test/tools/cri.pb-c.o: $(BUILD)/test/tools/cri.pb-c.c
+	$(CC) $(CFLAGS_ALL) -Ulinux -c $< -o $@
+$(BUILD)/test/tools/cri.o: $(BUILD)/test/tools/cri.pb-c.c
+$(BUILD)/test/tools/cri.o: CFLAGS_ALL += -Ulinux -I$(BUILD)/test/tools
+$(BUILD)/test/tools/cri: $(BUILD)/test/tools/cri.o $(BUILD)/test/tools/cri.pb-c.o $(GRPC_A) $(CORE_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lnghttp2 -lprotobuf-c $(CORE_LIBS)
+
+# what images run: nothing else is in them
+$(BUILD)/test/tools/saybuild: test/tools/saybuild.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 $(WARN) $(WERROR) -D_GNU_SOURCE -static -s -o $@ $<
+
 # the daemon without its main
 VARIANTD_SRC := $(sort $(filter-out cmd/variantd/main.c,$(wildcard cmd/variantd/*.c)))
 VARIANTD_A   := $(BUILD)/libvariantd.a

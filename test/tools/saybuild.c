@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What images of tests run. Linked statically: their layers hold nothing else.
+ *
+ *   saybuild            print the variant, /etc/build
+ *   saybuild pause      the first process of a pod: wait for a signal */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void stop(int signal_number)
+{
+    (void)signal_number;
+    _exit(0);
+}
+
+int main(int argc, char **argv)
+{
+    char name[128] = "";
+    if (argc > 1 && strcmp(argv[1], "pause") == 0) {
+        signal(SIGTERM, stop);
+        signal(SIGINT, stop);
+        for (;;)
+            pause();
+    }
+    FILE *file = fopen("/etc/build", "re");
+    if (!file || !fgets(name, sizeof(name), file)) {
+        fputs("saybuild: no /etc/build\n", stderr);
+        return 1;
+    }
+    printf("this is %s\n", name);
+    return 0;
+}
