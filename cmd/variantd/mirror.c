@@ -128,6 +128,7 @@ static void request_free(struct request *r)
 {
     pass_leave(r);
     item_put(r->verdict);
+    item_put(r->first);
     route_clear(&r->route);
     free(r->ns);
     free(r);
@@ -179,14 +180,15 @@ static enum MHD_Result judge(struct request *r)
     const struct verdict *v = r->verdict;
     bool resolver = r->route.view == VIEW_RESOLVER;
     if (v->outcome == OUTCOME_VARIANT && accepts(r->connection, v->child.media_type)) {
+        const struct verdict *tag = r->first ? r->first : v;
         if (r->head || v->document)
-            return answer_child(r, v);
+            return answer_child(r, tag, v->document);
         /* a HEAD has looked it up, and only this GET needs the bytes */
-        struct verdict *old = r->verdict;
+        if (r->first)
+            return busy(r);
+        r->first = r->verdict;
         r->verdict = NULL;
-        bool joined = flight_join(r, &old->child);
-        item_put(old);
-        return joined ? MHD_YES : busy(r);
+        return flight_join(r, &r->first->child) ? MHD_YES : busy(r);
     }
     if (v->outcome == OUTCOME_VARIANT && resolver)
         return answer_error(r, 404, OUTCOME_ORDINARY, "MANIFEST_UNKNOWN",

@@ -34,5 +34,16 @@ bool mirror_idle(const struct mirror *mirror);
  *  can read. */
 int mirror_resolve(struct mirror *mirror, const char *reference, bool trusted,
                    struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
+/** What a digest is in the index at a reference. The buffers are the caller's, initialised. */
+struct mirror_entry {
+    bool variants; /**< the index carries variants */
+    bool is_index; /**< the digest is that of the document at the reference itself */
+    bool found;    /**< the digest is one of its entries: label, properties, statics say which */
+    char label[64],
+        fit[64]; /**< `fit`: what this node would get; empty: nothing, or a non-variant */
+    struct ocv_buffer properties, statics;
+};
+int mirror_find(struct mirror *mirror, const char *reference, const char *digest, bool trusted,
+                struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

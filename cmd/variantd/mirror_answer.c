@@ -248,11 +248,12 @@ static void put_document(void *cls)
     item_put(cls);
 }
 
-static struct MHD_Response *child_body(const struct request *r, const struct verdict *v)
+static struct MHD_Response *child_body(const struct request *r, const struct verdict *v,
+                                       struct document *document)
 {
     if (r->head)
         return answer_head(v->child.size);
-    struct document *d = item_get(v->document);
+    struct document *d = item_get(document);
     struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
         d->body.len, d->body.data, put_document, d);
     if (!response)
@@ -260,11 +261,11 @@ static struct MHD_Response *child_body(const struct request *r, const struct ver
     return response;
 }
 
-enum MHD_Result answer_child(struct request *r, const struct verdict *v)
+enum MHD_Result answer_child(struct request *r, const struct verdict *v, struct document *document)
 {
     char warning[WARNING_MAX];
     const struct ocv_reference *ref = r->route.reference;
-    struct MHD_Response *response = child_body(r, v);
+    struct MHD_Response *response = child_body(r, v, document);
     if (!response)
         return MHD_NO;
     snprintf(warning, sizeof(warning), "299 - \"variantd: chose %s of %s:%s\"",

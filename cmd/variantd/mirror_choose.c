@@ -6,24 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool variants_of_images(const struct mirror *mirror, const struct ocv_reference *reference)
+bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference)
 {
-    /* annotations stand in indexes only; the rules of section 2 (2) would say more here */
+    /* annotations are the only source so far: no rule says anything about any name */
     (void)mirror;
     (void)reference;
     return false;
 }
 
-int variants_find(const struct mirror *mirror, const struct ocv_reference *reference,
-                  const struct document *document, struct ocv_index **index, struct ocv_error *err)
+/* (1) Annotations in the index itself. */
+static int find_annotated(const struct document *document, struct ocv_index **index,
+                          struct ocv_error *err)
 {
     ocv_auto(ocv_index) found = NULL;
     enum ocv_document_kind kind;
-    (void)mirror;
-    (void)reference;
-    *index = NULL;
-    if (!document)
-        return OCV_OK;
     const struct ocv_buffer *body = &document->body;
     const char *type = document->descriptor.media_type;
     int status = ocv_document_kind(body->data, body->len, *type ? type : NULL, &kind, err);
@@ -35,6 +31,17 @@ int variants_find(const struct mirror *mirror, const struct ocv_reference *refer
         found = NULL;
     }
     return status;
+}
+
+int variants_find(const struct mirror *mirror, const struct source *from,
+                  const struct ocv_reference *reference, const struct document *document,
+                  struct ocv_index **index, struct ocv_error *err)
+{
+    (void)mirror; /* (2), rules for tags, will need these */
+    (void)from;
+    (void)reference;
+    *index = NULL;
+    return document ? find_annotated(document, index, err) : OCV_OK;
 }
 
 static void free_choice(struct item *item)
@@ -67,8 +74,9 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
     return OCV_OK;
 }
 
-struct choice *choice_make(const struct mirror *mirror, const struct ocv_reference *reference,
-                           const struct document *document, const struct snapshot *snapshot)
+struct choice *choice_make(const struct mirror *mirror, const struct source *from,
+                           const struct ocv_reference *reference, const struct document *document,
+                           const struct snapshot *snapshot)
 {
     struct ocv_error err = {0};
     ocv_auto(ocv_index) index = NULL;
@@ -77,7 +85,7 @@ struct choice *choice_make(const struct mirror *mirror, const struct ocv_referen
         return NULL;
     item_init(&choice->item, free_choice);
     choice->outcome = OUTCOME_ORDINARY;
-    int status = variants_find(mirror, reference, document, &index, &err);
+    int status = variants_find(mirror, from, reference, document, &index, &err);
     if (status == OCV_OK && index)
         status = decide(choice, mirror, index, snapshot, &err);
     if (status == OCV_ERR_NOMEM) {

@@ -123,17 +123,19 @@ struct verdict *verdict_new(enum outcome outcome, unsigned status, const char *c
 struct verdict *verdict_of_error(struct mirror *mirror, const struct upstream *upstream,
                                  const struct ocv_error *err);
 
-/** Where variants come from (section 2 of the specification), in one place. `document`: the bytes
- *  at that name, or NULL where they are known to be an image, or nothing, and were not fetched.
- *  `*index` NULL: an ordinary image. */
-int variants_find(const struct mirror *mirror, const struct ocv_reference *reference,
-                  const struct document *document, struct ocv_index **index,
-                  struct ocv_error *err) OCV_WARN_UNUSED;
-/** Must the document be fetched even where its type says that it is an image? */
-bool variants_of_images(const struct mirror *mirror, const struct ocv_reference *reference);
+/** Where variants come from (section 2 of the specification), in one place. `document`: the index
+ *  at that name, or NULL where there is an image or nothing. `from`: whom to ask for what else is
+ *  needed. `*index` NULL: an ordinary image. */
+int variants_find(const struct mirror *mirror, const struct source *from,
+                  const struct ocv_reference *reference, const struct document *document,
+                  struct ocv_index **index, struct ocv_error *err) OCV_WARN_UNUSED;
+/** May a rule give that name variants, even where there is no index or nothing at all? What such a
+ *  name means is not remembered by its digest. */
+bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference);
 /** Decide for this node. NULL: no memory. */
-struct choice *choice_make(const struct mirror *mirror, const struct ocv_reference *reference,
-                           const struct document *document, const struct snapshot *snapshot);
+struct choice *choice_make(const struct mirror *mirror, const struct source *from,
+                           const struct ocv_reference *reference, const struct document *document,
+                           const struct snapshot *snapshot);
 
 /* ---- requests -----------------------------------------------------------------------------------
  */
@@ -155,6 +157,7 @@ struct request {
     struct request *next_waiter;
     /* results */
     struct verdict *verdict;
+    struct verdict *first; /* the tag's, when `verdict` is about the child's bytes */
     struct pass *pass;
     /* for the log */
     bool answered;
@@ -200,8 +203,9 @@ enum MHD_Result answer(struct request *request, struct MHD_Response *response, u
 enum MHD_Result answer_error(struct request *request, unsigned status, enum outcome outcome,
                              const char *code, const char *message);
 enum MHD_Result answer_base(struct request *request);
-/** The chosen child of a tag, and whether it may be remembered as ready. */
-enum MHD_Result answer_child(struct request *request, const struct verdict *verdict);
+/** The chosen child of a tag; `document` are its bytes, for a GET. */
+enum MHD_Result answer_child(struct request *request, const struct verdict *verdict,
+                             struct document *document);
 /** A proxy's answer to the HEAD of a tag that is passed on as it is. */
 enum MHD_Result answer_top(struct request *request, const struct verdict *verdict);
 /** A resolver's 404 for a tag that has no variant for this node. */

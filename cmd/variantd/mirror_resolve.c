@@ -2,43 +2,56 @@
 /* /v1/resolve: the decision about a reference, with every reason. */
 #include "mirror_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
+/* An ordinary image is decided about, too: as its index, or as an index of one. */
+static int plain_index(const struct document *document, struct ocv_index **out,
+                       struct ocv_error *err)
+{
+    const struct ocv_buffer *body = &document->body;
+    const char *type = *document->descriptor.media_type ? document->descriptor.media_type : NULL;
+    enum ocv_document_kind kind;
+    int status = ocv_document_kind(body->data, body->len, type, &kind, err);
+    if (status < 0)
+        return status;
+    return kind == OCV_DOCUMENT_INDEX ? ocv_index_parse(body->data, body->len, type, out, err)
+                                      : ocv_index_of_manifest(&document->descriptor, out, err);
+}
+
+static int find_index(const struct mirror *m, const struct source *from,
+                      const struct ocv_reference *reference, struct ocv_index **out,
+                      struct ocv_error *err)
+{
+    struct document *document = NULL;
+    metrics_upstream(m->metrics, "get");
+    int missing = upstream_get(from, reference, NULL, &document, err);
+    if (missing < 0 && !(missing == OCV_ERR_NOT_FOUND && variants_by_rule(m, reference)))
+        return missing;
+    int status = variants_find(m, from, reference, document, out, err);
+    if (status == OCV_OK && !*out)
+        status = document ? plain_index(document, out, err) : missing;
+    item_put(document);
+    return status;
+}
+
 static int fetch(struct mirror *m, const struct upstream *upstream,
-                 const struct ocv_reference *reference, bool trusted, struct document **out,
+                 const struct ocv_reference *reference, bool trusted, struct ocv_index **out,
                  struct ocv_error *err)
 {
     bool private = m->private[upstream - m->settings->upstreams];
     enum identity identity = private && trusted ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS;
-    struct client *client = NULL;
-    if (upstream->layout)
-        return upstream_get(upstream, NULL, reference, NULL, out, err);
-    int status = client_take(m->clients, identity, PATIENCE_DOCUMENT, &client, err);
-    if (status < 0)
-        return status;
-    ocv_registry_deadline(client_registry(client), FLIGHT_MS);
-    metrics_upstream(m->metrics, "get");
-    status = upstream_get(upstream, client, reference, NULL, out, err);
-    client_give(client, status);
+    struct source from = {.upstream = upstream};
+    int status = OCV_OK;
+    if (!upstream->layout) {
+        status = client_take(m->clients, identity, PATIENCE_DOCUMENT, &from.client, err);
+        if (status < 0)
+            return status;
+        ocv_registry_deadline(client_registry(from.client), FLIGHT_MS);
+    }
+    status = find_index(m, &from, reference, out, err);
+    client_give(from.client, status);
     return status;
-}
-
-/* An ordinary image is decided about, too: as an index of one, or as its index. */
-static int index_of(const struct mirror *m, const struct ocv_reference *reference,
-                    const struct document *document, struct ocv_index **out, struct ocv_error *err)
-{
-    const char *type = document->descriptor.media_type;
-    enum ocv_document_kind kind;
-    int status = variants_find(m, reference, document, out, err);
-    if (status < 0 || *out)
-        return status;
-    status =
-        ocv_document_kind(document->body.data, document->body.len, *type ? type : NULL, &kind, err);
-    if (status < 0)
-        return status;
-    return kind == OCV_DOCUMENT_INDEX ? ocv_index_parse(document->body.data, document->body.len,
-                                                        *type ? type : NULL, out, err)
-                                      : ocv_index_of_manifest(&document->descriptor, out, err);
 }
 
 static int decide(const struct mirror *m, const struct ocv_index *index, struct ocv_buffer *json,
@@ -56,12 +69,11 @@ static int decide(const struct mirror *m, const struct ocv_index *index, struct 
     return status;
 }
 
-int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_buffer *json,
-                   struct ocv_error *err)
+/* The index at a name. */
+static int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index **index,
+                    struct ocv_error *err)
 {
     ocv_auto(ocv_reference) reference = NULL;
-    ocv_auto(ocv_index) index = NULL;
-    struct document *document = NULL;
     int status = ocv_reference_parse(text, &reference, err);
     if (status < 0)
         return status;
@@ -69,11 +81,57 @@ int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_
     if (!upstream)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: the registry is not configured here",
                              reference->name);
-    status = fetch(m, upstream, reference, trusted, &document, err);
+    return fetch(m, upstream, reference, trusted, index, err);
+}
+
+int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_buffer *json,
+                   struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    int status = index_at(m, text, trusted, &index, err);
+    return status < 0 ? status : decide(m, index, json, err);
+}
+
+/* Properties of an entry, and which of its namespaces are the index's own. */
+static int describe(const struct ocv_index *index, const struct ocv_entry *entry,
+                    struct mirror_entry *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    snprintf(out->label, sizeof(out->label), "%s", entry->label ? entry->label : "");
+    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(index, entry->properties[i]);
+        status = ocv_buffer_printf(&out->properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
+                                   p.feature, p.value);
+        if (status == OCV_OK && ocv_index_namespace_static(index, p.ns))
+            status =
+                ocv_buffer_printf(&out->statics, err, "%s%s", out->statics.len ? ", " : "", p.ns);
+    }
+    return status;
+}
+
+int mirror_find(struct mirror *m, const char *text, const char *digest, bool trusted,
+                struct mirror_entry *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto(ocv_decision) decision = NULL;
+    const struct ocv_resolve_options options = {.config = m->settings->config};
+    int status = index_at(m, text, trusted, &index, err);
+    const struct snapshot *snapshot = node_get(m->node);
     if (status == OCV_OK)
-        status = index_of(m, reference, document, &index, err);
-    if (status == OCV_OK)
-        status = decide(m, index, json, err);
-    item_put(document);
+        status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
+    if (status == OCV_OK) {
+        const struct ocv_entry *selected = ocv_decision_selected(decision);
+        const struct ocv_entry *entry = digest ? ocv_index_find_digest(index, digest) : NULL;
+        out->variants = ocv_index_has_variants(index);
+        out->is_index = digest && strcmp(ocv_index_digest(index), digest) == 0;
+        out->found = entry && entry->code == OCV_REJECT_NONE;
+        if (selected)
+            snprintf(out->fit, sizeof(out->fit), "%s", selected->label ? selected->label : "");
+        if (out->found)
+            status = describe(index, entry, out, err);
+    }
+    ocv_decision_free(decision);
+    decision = NULL;
+    node_put(snapshot);
     return status;
 }

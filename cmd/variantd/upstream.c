@@ -235,12 +235,11 @@ static int on_head(void *data, const struct ocv_stream_head *from)
     return 0;
 }
 
-int upstream_head(const struct upstream *upstream, struct client *client,
-                  const struct ocv_reference *reference, const char *etag, struct head *out,
-                  struct ocv_error *err)
+int upstream_head(const struct source *from, const struct ocv_reference *reference,
+                  const char *etag, struct head *out, struct ocv_error *err)
 {
-    if (upstream->layout)
-        return layout_head(upstream, reference, out, err);
+    if (from->upstream->layout)
+        return layout_head(from->upstream, reference, out, err);
     struct ocv_stream question = {
         .kind = OCV_STREAM_MANIFEST,
         .reference = reference,
@@ -251,7 +250,7 @@ int upstream_head(const struct upstream *upstream, struct client *client,
         .data = out,
     };
     struct ocv_error local = {0};
-    int status = ocv_registry_stream(client->registry, &question, &local);
+    int status = ocv_registry_stream(from->client->registry, &question, &local);
     if (status < 0 && (local.http_status == 405 || local.http_status == 501))
         status = local.status = OCV_ERR_UNSUPPORTED;
     if (status < 0 && err)
@@ -266,18 +265,18 @@ static void free_document(struct item *item)
     free(document);
 }
 
-int upstream_get(const struct upstream *upstream, struct client *client,
-                 const struct ocv_reference *reference, const char *digest, struct document **out,
-                 struct ocv_error *err)
+int upstream_get(const struct source *from, const struct ocv_reference *reference,
+                 const char *digest, struct document **out, struct ocv_error *err)
 {
     struct document *document = calloc(1, sizeof(*document));
     if (!document)
         return ocv_error_nomem(err);
     item_init(&document->item, free_document);
     ocv_buffer_init(&document->body, OCV_MANIFEST_MAX);
-    int status = upstream->layout ? layout_get(upstream, reference, digest, document, err)
-                                  : ocv_registry_get(client->registry, reference, digest,
-                                                     &document->body, &document->descriptor, err);
+    int status = from->upstream->layout
+                     ? layout_get(from->upstream, reference, digest, document, err)
+                     : ocv_registry_get(from->client->registry, reference, digest, &document->body,
+                                        &document->descriptor, err);
     if (status < 0)
         item_put(document);
     else

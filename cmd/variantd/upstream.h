@@ -49,15 +49,18 @@ struct head {
     struct ocv_descriptor descriptor; /**< digest empty where the registry does not tell */
     char etag[256];
 };
-/** HEAD of the reference's digest, else its tag. `etag` may be NULL. `client` is NULL for layouts.
- *  OCV_ERR_UNSUPPORTED where the registry has no HEAD. */
-int upstream_head(const struct upstream *upstream, struct client *client,
-                  const struct ocv_reference *reference, const char *etag, struct head *out,
-                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Whom to ask. */
+struct source {
+    const struct upstream *upstream;
+    struct client *client; /**< NULL for layouts */
+};
+/** HEAD of the reference's digest, else its tag. `etag` may be NULL. OCV_ERR_UNSUPPORTED where the
+ *  registry has no HEAD. */
+int upstream_head(const struct source *from, const struct ocv_reference *reference,
+                  const char *etag, struct head *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** GET of a manifest, checked. `digest` NULL: the reference's digest, else its tag. */
-int upstream_get(const struct upstream *upstream, struct client *client,
-                 const struct ocv_reference *reference, const char *digest, struct document **out,
-                 struct ocv_error *err) OCV_WARN_UNUSED;
+int upstream_get(const struct source *from, const struct ocv_reference *reference,
+                 const char *digest, struct document **out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Is it the type of an image manifest, which has no variants by itself? */
 bool media_type_is_manifest(const char *media_type);

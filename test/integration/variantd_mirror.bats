@@ -58,6 +58,21 @@ sha256_of()
     [ "$(sha256_of "$body")" = "$CUDA" ]
 }
 
+@test "a GET beside a HEAD of the same tag: both shared, both named" {
+    local i method url
+    for i in 1 2 3 4 5; do
+        push_layout "$STATE/layout:app" "$REGISTRY/demo/both$i:1"
+        url="http://$VARIANTD/v2/demo/both$i/manifests/1?$NS"
+        curl --silent --parallel --parallel-immediate -H "$ACCEPT_ALL" --output /dev/null \
+            --head --dump-header "$BATS_TEST_TMPDIR/both.$i.HEAD" "$url" --next --silent \
+            -H "$ACCEPT_ALL" --output /dev/null --dump-header "$BATS_TEST_TMPDIR/both.$i.GET" "$url"
+        for method in HEAD GET; do
+            grep -q "chose cuda12.8 of $REGISTRY/demo/both$i:1" "$BATS_TEST_TMPDIR/both.$i.$method"
+            grep -qi "docker-content-digest: $CUDA" "$BATS_TEST_TMPDIR/both.$i.$method"
+        done
+    done
+}
+
 @test "a tag with variants: proxy HEAD and GET give the chosen child" {
     ask HEAD "/v2/$SEGMENT/demo/app/manifests/1"
     expect_child

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The worker's side of a pass: from a registry or a layout. */
+#include "clock.h"
+#include "header.h"
+#include "layout_upstream.h"
+#include "pass.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Wake the request; false if it has left. */
+static bool arrive(struct pass *p)
+{
+    pthread_mutex_lock(&p->mirror->lock);
+    bool wanted = p->request;
+    p->arrived = true;
+    if (wanted)
+        request_wake(p->request);
+    pthread_mutex_unlock(&p->mirror->lock);
+    return wanted;
+}
+
+bool pass_streams(const struct pass *p)
+{
+    return p->kind == ROUTE_BLOB && !p->head_only;
+}
+
+/* Room for all streams together stays the same, within bounds. */
+static size_t ring_size(const struct mirror *m)
+{
+    size_t n = workers_running(m->workers, WORK_BLOB);
+    return n <= 4 ? STREAM_RING_MAX : n <= 16 ? STREAM_RING_MIN * 2 : STREAM_RING_MIN;
+}
+
+static int on_head(void *data, const struct ocv_stream_head *head)
+{
+    struct pass *p = data;
+    p->head = *head;
+    p->head.link = NULL;
+    p->list_link = head->link ? strdup(head->link) : NULL;
+    if (!pass_streams(p))
+        return 0;
+    if (stream_new(head->status == 200, ring_size(p->mirror), &p->stream, NULL) < 0)
+        return -1;
+    return !arrive(p);
+}
+
+static int on_body(void *data, const char *bytes, size_t len)
+{
+    struct pass *p = data;
+    if (p->stream)
+        return stream_push(p->stream, bytes, len);
+    return ocv_buffer_append(&p->body, bytes, len, NULL);
+}
+
+static int ask(struct pass *p, struct client *client, struct ocv_error *err)
+{
+    static const enum ocv_stream_kind kinds[] = {[ROUTE_TAG] = OCV_STREAM_MANIFEST,
+                                                 [ROUTE_DIGEST] = OCV_STREAM_MANIFEST,
+                                                 [ROUTE_BLOB] = OCV_STREAM_BLOB,
+                                                 [ROUTE_TAGS] = OCV_STREAM_TAGS,
+                                                 [ROUTE_REFERRERS] = OCV_STREAM_REFERRERS};
+    int64_t left = p->until_ms - clock_ms();
+    struct ocv_stream question = {
+        .kind = kinds[p->kind],
+        .reference = p->reference,
+        .object = p->reference->digest ? p->reference->digest : p->reference->tag,
+        .query = p->query,
+        .head_only = p->head_only,
+        .accept = p->accept[0] ? p->accept : NULL,
+        .range = p->range[0] ? p->range : NULL,
+        .head = on_head,
+        .body = on_body,
+        .data = p,
+    };
+    ocv_registry_deadline(client_registry(client), left > 1 ? (unsigned)left : 1);
+    metrics_upstream(p->mirror->metrics, pass_streams(p) ? "blob" : p->head_only ? "head" : "get");
+    return ocv_registry_stream(client_registry(client), &question, err);
+}
+
+static int ask_registry(struct pass *p, struct ocv_error *err)
+{
+    struct client *client = NULL;
+    enum patience patience = pass_streams(p) ? PATIENCE_BLOB : PATIENCE_DOCUMENT;
+    int status = client_take(p->mirror->clients, p->identity, patience, &client, err);
+    if (status < 0)
+        return status;
+    status = ask(p, client, err);
+    client_give(client, status);
+    return status;
+}
+
+/* ---- from a layout
+ * -------------------------------------------------------------------------------
+ */
+
+static int open_blob(struct pass *p, struct ocv_error *err)
+{
+    int status = layout_blob(p->upstream, p->reference->digest, &p->fd, &p->size, err);
+    if (status < 0)
+        return status;
+    p->head.status = 200;
+    p->head.size = p->head.range_total = p->size;
+    snprintf(p->head.digest, sizeof(p->head.digest), "%s", p->reference->digest);
+    if (!p->range[0])
+        return OCV_OK;
+    if (!header_range_of(p->range, p->size, &p->head.range_start, &p->head.range_end)) {
+        ocv_error_set(err, OCV_ERR_INVALID, "%s: not a part of it", p->reference->name);
+        if (err)
+            err->http_status = 416;
+        return OCV_ERR_INVALID;
+    }
+    p->head.status = 206;
+    p->from = p->head.range_start;
+    p->head.size = p->size = p->head.range_end + 1 - p->from;
+    return OCV_OK;
+}
+
+static int read_layout(struct pass *p, struct ocv_error *err)
+{
+    struct document document = {0};
+    int status = OCV_OK;
+    p->head = (struct ocv_stream_head){.status = 200};
+    switch (p->kind) {
+    case ROUTE_BLOB:
+        return open_blob(p, err);
+    case ROUTE_TAGS:
+        snprintf(p->head.media_type, sizeof(p->head.media_type), "application/json");
+        status = layout_tags(p->upstream, p->reference, &p->body, err);
+        break;
+    case ROUTE_TAG:
+    case ROUTE_DIGEST:
+        ocv_buffer_init(&document.body, OCV_MANIFEST_MAX);
+        status = layout_get(p->upstream, p->reference, NULL, &document, err);
+        p->body = document.body;
+        memcpy(p->head.media_type, document.descriptor.media_type, sizeof(p->head.media_type));
+        memcpy(p->head.digest, document.descriptor.digest, sizeof(p->head.digest));
+        break;
+    default:
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such list", p->reference->name);
+    }
+    p->head.size = (int64_t)p->body.len;
+    return status;
+}
+
+/* ---- the job ------------------------------------------------------------------------------------
+ */
+
+static void finish_stream(struct pass *p, int status, const struct ocv_error *err)
+{
+    stream_end(p->stream, status == OCV_OK);
+    if (status == OCV_OK || status == OCV_ERR_INTERRUPTED)
+        return;
+    metrics_upstream_error(p->mirror->metrics, p->upstream->name,
+                           status == OCV_ERR_MISMATCH ? "mismatch" : "blob");
+    log_line(LOG_LEVEL_WARNING, "%s: the client's connection is cut", err->message);
+}
+
+void pass_run(struct job *job)
+{
+    struct pass *p = (struct pass *)((char *)job - offsetof(struct pass, job));
+    struct ocv_error err = {0};
+    int status = p->upstream->layout ? read_layout(p, &err) : ask_registry(p, &err);
+    if (p->stream) {
+        finish_stream(p, status, &err);
+    } else {
+        if (status < 0 && err.http_status == 416)
+            p->no = verdict_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
+        else if (status < 0)
+            p->no = verdict_of_error(p->mirror, p->upstream, &err);
+        if (status < 0 && !p->no) /* no memory, twice */
+            p->head.status = 0;
+        (void)arrive(p);
+    }
+    pthread_mutex_lock(&p->mirror->lock);
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+    pthread_mutex_unlock(&p->mirror->lock);
+    item_put(&p->item);
+}
