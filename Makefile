@@ -45,6 +45,7 @@ PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
 SETUP_A    := $(BUILD)/libsetup.a
 GRPC_A     := $(BUILD)/libgrpc.a
+VERDICT_A  := $(BUILD)/libverdict.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd
 HELPERS    := $(BUILD)/libexec/nvml-query
@@ -94,6 +95,7 @@ $(CORE_A): $(call obj,$(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
 $(COMMON_A): $(call obj,$(COMMON_SRC))
+$(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
 $(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
 %.a:

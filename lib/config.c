@@ -408,3 +408,13 @@ const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, co
             return &config->devices[i].values;
     return NULL;
 }
+
+size_t ocv_config_allow_count(const struct ocv_config *config)
+{
+    return config->allow.count;
+}
+
+const char *ocv_config_allow(const struct ocv_config *config, size_t i)
+{
+    return config->allow.list[i];
+}

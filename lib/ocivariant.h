@@ -385,6 +385,9 @@ OCV_API int ocv_config_set_registry(struct ocv_config *config, const char *host,
 OCV_API const char *const *ocv_config_keys(void);
 /** A scalar key's value (to, listen, socket, mode, tag_rules, policy, ...), NULL if not set. */
 OCV_API const char *ocv_config_get(const struct ocv_config *config, const char *key);
+/** The globs of `allow`. */
+OCV_API size_t ocv_config_allow_count(const struct ocv_config *config);
+OCV_API const char *ocv_config_allow(const struct ocv_config *config, size_t i);
 OCV_API size_t ocv_config_registry_count(const struct ocv_config *config);
 OCV_API struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i);
 /** The registry entry for a host, host NULL in the result if there is none. */

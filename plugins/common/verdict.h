@@ -37,7 +37,6 @@ struct verdict_question {
     const char *digest;     /**< of what was resolved: manifest or index */
     const char *label;      /**< an annotation's word for the variant */
     const char *properties; /**< likewise, canonical */
-    const char *chain;      /**< top chain id of an unpacked image */
 };
 struct verdict_answer {
     enum verdict verdict;

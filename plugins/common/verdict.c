@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "verdict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONFIG_FILE "/etc/ocivariant/config.yaml"
+#define CONFIG_MAX (256u * 1024)
+#define SOCKET "/run/ocivariant/variantd.sock"
+#define ANSWER_MAX (64u * 1024)
+#define TARGET_MAX 4000u
+
+/* A node cannot do without these, whatever the daemon thinks: the sandbox's own image and this
+ * project's. */
+static const char *const always[] = {"registry.k8s.io/pause:*", "k8s.gcr.io/pause:*", "*/pause:*",
+                                     "*/ocivariant/*"};
+
+/* ---- policy ------------------------------------------------------------------------------------
+ */
+
+static int read_config(const char *file, bool must_exist, struct ocv_config *config,
+                       struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    char chunk[8192];
+    ssize_t got = 0;
+    int status = OCV_OK, fd = open(file, O_RDONLY | O_CLOEXEC);
+    ocv_buffer_init(&text, CONFIG_MAX);
+    if (fd < 0 && errno == ENOENT && !must_exist)
+        return OCV_OK;
+    if (fd < 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "configuration %s: %s", file, strerror(errno));
+    while (status == OCV_OK && (got = read(fd, chunk, sizeof(chunk))) > 0)
+        status = ocv_buffer_append(&text, chunk, (size_t)got, err);
+    if (got < 0)
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "configuration %s: %s", file, strerror(errno));
+    close(fd);
+    return status < 0
+               ? status
+               : ocv_config_merge_yaml(config, file, text.data ? text.data : "", text.len, err);
+}
+
+static bool says(const struct ocv_config *config, const char *key, const char *word)
+{
+    const char *text = ocv_config_get(config, key);
+    return text && strcmp(text, word) == 0;
+}
+
+int verdict_policy_read(const char *file, struct verdict_policy *out, struct ocv_error *err)
+{
+    *out = (struct verdict_policy){0};
+    int status = ocv_config_new(&out->config, err);
+    if (status == OCV_OK)
+        status = read_config(file ? file : CONFIG_FILE, file != NULL, out->config, err);
+    if (status < 0) {
+        verdict_policy_free(out);
+        return status;
+    }
+    const char *socket = ocv_config_get(out->config, "socket");
+    out->socket = socket && *socket ? socket : SOCKET;
+    out->enforce = says(out->config, "policy", "enforce");
+    out->off = says(out->config, "policy", "off");
+    out->closed = says(out->config, "fail", "closed");
+    return OCV_OK;
+}
+
+void verdict_policy_free(struct verdict_policy *policy)
+{
+    ocv_config_free(policy->config);
+    *policy = (struct verdict_policy){0};
+}
+
+static bool allowed(const struct verdict_policy *policy, const char *reference)
+{
+    if (!reference)
+        return false;
+    for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
+        if (fnmatch(always[i], reference, 0) == 0)
+            return true;
+    for (size_t i = 0; i < ocv_config_allow_count(policy->config); i++)
+        if (fnmatch(ocv_config_allow(policy->config, i), reference, 0) == 0)
+            return true;
+    return false;
+}
+
+enum verdict_action verdict_decide(const struct verdict_policy *policy, enum verdict verdict,
+                                   const char *reference)
+{
+    bool trouble = verdict == VERDICT_MISFIT || verdict == VERDICT_INDEX ||
+                   (verdict == VERDICT_UNKNOWN && policy->closed);
+    if (!trouble || policy->off || allowed(policy, reference))
+        return VERDICT_ALLOW;
+    return policy->enforce ? VERDICT_REFUSE : VERDICT_WARN;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------
+ */
+
+static const char *const names[] = {
+    [VERDICT_FITS] = "fits",   [VERDICT_MISFIT] = "misfit",   [VERDICT_NONE] = "none",
+    [VERDICT_INDEX] = "index", [VERDICT_UNKNOWN] = "unknown",
+};
+
+const char *verdict_name(enum verdict verdict)
+{
+    return names[verdict];
+}
+
+/* "&name=value", escaped; false when it does not fit. */
+static bool add_argument(char target[TARGET_MAX], const char *name, const char *value)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    size_t n = strlen(target);
+    int head =
+        value ? snprintf(target + n, TARGET_MAX - n, "%c%s=", strchr(target, '?') ? '&' : '?', name)
+              : 0;
+    n += head > 0 ? (size_t)head : 0;
+    for (const unsigned char *p = (const unsigned char *)value; p && *p; p++) {
+        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                     (*p >= '0' && *p <= '9') || strchr("-._~:/@", *p);
+        if (n + 4 >= TARGET_MAX)
+            return false;
+        if (plain) {
+            target[n++] = (char)*p;
+        } else {
+            target[n++] = '%';
+            target[n++] = hex[*p >> 4];
+            target[n++] = hex[*p & 15];
+        }
+    }
+    if (n >= TARGET_MAX)
+        return false;
+    target[n] = '\0';
+    return true;
+}
+
+static enum verdict parse(const struct ocv_buffer *body, struct verdict_answer *answer, char *why,
+                          size_t size)
+{
+    json_t *root = json_loadb(body->data ? body->data : "", body->len, 0, NULL);
+    const char *word = json_string_value(json_object_get(root, "verdict"));
+    const char *label = json_string_value(json_object_get(root, "label"));
+    const char *fit = json_string_value(json_object_get(root, "fit"));
+    const char *reason = json_string_value(json_object_get(root, "reason"));
+    enum verdict verdict = VERDICT_UNKNOWN;
+    for (size_t i = 0; word && i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(names[i], word) == 0)
+            verdict = (enum verdict)i;
+    snprintf(answer->label, sizeof(answer->label), "%s", label ? label : "");
+    snprintf(answer->fit, sizeof(answer->fit), "%s", fit ? fit : "");
+    snprintf(why, size, "%s", reason ? reason : "");
+    json_decref(root);
+    return verdict;
+}
+
+static enum verdict ask(const struct verdict_policy *policy, const struct verdict_question *q,
+                        struct verdict_answer *answer, char *why, size_t size)
+{
+    char target[TARGET_MAX] = "/v1/verdict";
+    struct ocv_error err = {0};
+    ocv_auto_buffer body;
+    long http = 0;
+    ocv_buffer_init(&body, ANSWER_MAX);
+    if (!add_argument(target, "ref", q->reference) || !add_argument(target, "digest", q->digest) ||
+        !add_argument(target, "label", q->label) ||
+        !add_argument(target, "properties", q->properties)) {
+        snprintf(why, size, "the question is too long");
+        return VERDICT_UNKNOWN;
+    }
+    int status = ocv_local_get(policy->socket, target, VERDICT_TIMEOUT_MS, &http, &body, &err);
+    if (status == OCV_OK && http == 200)
+        return parse(&body, answer, why, size);
+    if (status == OCV_OK)
+        snprintf(why, size, "variantd answers HTTP %ld", http);
+    else
+        snprintf(why, size, "variantd cannot be asked: %s", err.message);
+    return VERDICT_UNKNOWN;
+}
+
+/* "docker.io/team/app:1 (cuda12.8) does not fit this node: ...; cuda12.6 would". */
+static void tell(const struct verdict_question *q, struct verdict_answer *answer, const char *why)
+{
+    const char *image = q->reference ? q->reference : q->digest ? q->digest : "the image";
+    static const char *const words[] = {
+        [VERDICT_FITS] = "fits this node",
+        [VERDICT_MISFIT] = "does not fit this node",
+        [VERDICT_NONE] = "has no variants",
+        [VERDICT_INDEX] = "is an index with variants, in which nobody has chosen",
+        [VERDICT_UNKNOWN] = "cannot be judged",
+    };
+    bool reason = *why && answer->verdict != VERDICT_INDEX;
+    snprintf(answer->reason, sizeof(answer->reason), "%.300s%s%s%s %s%s%.500s%s%s", image,
+             answer->label[0] ? " (" : "", answer->label, answer->label[0] ? ")" : "",
+             words[answer->verdict], reason ? ": " : "", reason ? why : "",
+             answer->fit[0] ? "; what would fit: " : "", answer->fit);
+}
+
+void verdict_ask(const struct verdict_policy *policy, const struct verdict_question *question,
+                 struct verdict_answer *answer)
+{
+    char why[640] = "";
+    *answer = (struct verdict_answer){.verdict = VERDICT_UNKNOWN, .action = VERDICT_ALLOW};
+    if (policy->off || allowed(policy, question->reference)) {
+        snprintf(answer->reason, sizeof(answer->reason), "%s",
+                 policy->off ? "the policy is off" : "on the list of what is always allowed");
+        return;
+    }
+    answer->verdict = ask(policy, question, answer, why, sizeof(why));
+    answer->action = verdict_decide(policy, answer->verdict, question->reference);
+    tell(question, answer, why);
+}
