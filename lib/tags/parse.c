@@ -209,7 +209,10 @@ static int parse_tag(struct parser *p, const char *text)
 static bool applies(const struct parser *p, const struct ocv_tag_default *d)
 {
     regmatch_t captures[OCV_TAG_CAPTURES];
-    if (kind_said(p, d->missing) || (d->said && !kind_said(p, d->said)))
+    for (size_t i = 0; i < d->n_missing; i++)
+        if (kind_said(p, d->missing[i]))
+            return false;
+    if (d->said && !kind_said(p, d->said))
         return false;
     for (size_t i = 0; i < d->n_where; i++) {
         const char *value = ocv_tag_group_value(p->tag, d->where[i].key);
@@ -219,7 +222,15 @@ static bool applies(const struct parser *p, const struct ocv_tag_default *d)
     return true;
 }
 
-/* The first default of a kind that applies speaks for it. */
+static bool same_question(const struct ocv_tag_default *a, const struct ocv_tag_default *b)
+{
+    bool same = a->n_missing == b->n_missing;
+    for (size_t i = 0; same && i < a->n_missing; i++)
+        same = strcmp(a->missing[i], b->missing[i]) == 0;
+    return same;
+}
+
+/* Of the defaults that ask for the same kinds, the first that applies speaks. */
 static int parse_defaults(struct parser *p)
 {
     const struct ocv_tag_family *f = p->family;
@@ -231,7 +242,7 @@ static int parse_defaults(struct parser *p)
         const struct ocv_tag_default *d = &f->defaults[i];
         bool done = false;
         for (size_t k = 0; k < i && !done; k++)
-            done = strcmp(f->defaults[k].missing, d->missing) == 0 && applies(p, &f->defaults[k]);
+            done = same_question(&f->defaults[k], d) && applies(p, &f->defaults[k]);
         if (done || !applies(p, d))
             continue;
         status = add_properties(p, d->gives, d->n_gives, "", none);
@@ -263,9 +274,10 @@ static int parse(const struct ocv_tag_rules *rules, const struct ocv_reference *
         if (status == OCV_OK)
             status = parse_defaults(&p);
     }
+    bool doubt = tag->n_ambiguous > 0; /* of two things said, neither is taken */
     if (status == OCV_OK)
-        status = ocv_properties_parse(p.properties.data ? p.properties.data : "", p.properties.len,
-                                      &tag->properties, err);
+        status = ocv_properties_parse(doubt || !p.properties.len ? "" : p.properties.data,
+                                      doubt ? 0 : p.properties.len, &tag->properties, err);
     ocv_buffer_free(&p.properties);
     return status;
 }

@@ -80,6 +80,18 @@ static int texts(const struct reader *r, const struct ocv_yaml *map, const char 
     return OCV_OK;
 }
 
+/* A text where a list may stand, too. */
+static int one_text(const struct reader *r, const struct ocv_yaml *map, const char *key,
+                    const char *const **out, size_t *n)
+{
+    const char **list = ocv_arena_alloc(&r->family->arena, 1, sizeof(*list));
+    if (!list)
+        return ocv_error_nomem(r->err);
+    *out = list;
+    *n = 1;
+    return text(r, map, key, list);
+}
+
 /* Would the template be a property if what it captures were plain? */
 static int check_property(const struct reader *r, const struct ocv_yaml *node)
 {
@@ -290,11 +302,12 @@ static int one_default(const struct reader *r, const struct ocv_yaml *map,
 {
     static const char *const known[] = {"missing",  "said",   "where", "gives", "group",
                                         "platform", "refuse", "note",  NULL};
+    const struct ocv_yaml *missing = ocv_yaml_get(map, "missing");
     int status = check_keys(r, map, known);
-    if (status == OCV_OK)
-        status = text(r, map, "missing", &out->missing);
-    if (status == OCV_OK && !out->missing)
-        status = complain(r, map, "needs 'missing', the kind that was not said");
+    if (status == OCV_OK && missing && missing->type == OCV_YAML_SCALAR)
+        status = one_text(r, map, "missing", &out->missing, &out->n_missing);
+    else if (status == OCV_OK)
+        status = texts(r, map, "missing", &out->missing, &out->n_missing);
     if (status == OCV_OK)
         status = text(r, map, "said", &out->said);
     if (status == OCV_OK)
@@ -367,7 +380,8 @@ static int kinds(const struct reader *r, const struct ocv_yaml *tree)
     const struct ocv_yaml *m = list ? list->first : NULL;
     for (size_t i = 0; i < f->n_defaults && status == OCV_OK; i++, m = m->next) {
         size_t before = f->n_kinds;
-        status = add_kind(r, f->defaults[i].missing);
+        for (size_t k = 0; k < f->defaults[i].n_missing && status == OCV_OK; k++)
+            status = add_kind(r, f->defaults[i].missing[k]);
         if (status == OCV_OK && f->defaults[i].said)
             status = add_kind(r, f->defaults[i].said);
         if (status == OCV_OK && f->n_kinds != before)

@@ -42,7 +42,8 @@ struct ocv_tag_item {
 
 /** What holds where no part said it. */
 struct ocv_tag_default {
-    const char *missing;              /**< kind that nothing spoke of */
+    const char *const *missing; /**< kinds that nothing spoke of; none: always */
+    size_t n_missing;
     const char *said;                 /**< kind that something spoke of, or NULL */
     const struct ocv_tag_pair *where; /**< group key and the pattern of its value */
     regex_t *regexes;

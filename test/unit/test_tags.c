@@ -74,9 +74,8 @@ static const struct {
      "sm_arch :: 86_real\"],\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":[],"
      "\"ambiguous\":[]}"},
     {"demo/app:1.9-cu118-cuda12.1",
-     "{\"reference\":\"docker.io/demo/app:1.9-cu118-cuda12.1\",\"family\":\"demo\",\"properties\":["
-     "\"nvidia :: cuda_version_lower_bound :: 11.8\",\"nvidia :: cuda_version_lower_bound :: "
-     "12.1\"]"
+     "{\"reference\":\"docker.io/demo/"
+     "app:1.9-cu118-cuda12.1\",\"family\":\"demo\",\"properties\":[]"
      ",\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[\"cuda12.1 "
      "after cu118\"]}"},
     {"demo/app:1.9-what-ever",
