@@ -4,6 +4,7 @@
 #include "api.h"
 
 #include "clock.h"
+#include "judge.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -23,7 +24,8 @@
 struct call {
     struct server *server;
     struct MHD_Connection *connection;
-    char *reference;
+    char *reference, *digest, *label, *properties;
+    bool verdict; /* /v1/verdict, else /v1/resolve */
     bool trusted;
     atomic_bool done; /* by the thread; read when the connection is resumed */
     unsigned status;
@@ -136,8 +138,14 @@ static void *resolve(void *data)
     struct call *call = data;
     struct ocv_error err = {0};
     struct instance *instance = server_borrow(call->server);
-    int status =
-        mirror_resolve(instance->mirror, call->reference, call->trusted, &call->body, &err);
+    const struct judge_question question = {.reference = call->reference,
+                                            .digest = call->digest,
+                                            .label = call->label,
+                                            .properties = call->properties,
+                                            .trusted = call->trusted};
+    int status = call->verdict ? judge(instance, &question, &call->body, &err)
+                               : mirror_resolve(instance->mirror, call->reference, call->trusted,
+                                                &call->body, &err);
     server_return(call->server, instance);
     call->status = status == OCV_OK ? MHD_HTTP_OK : http_status(status);
     if (status < 0) {
@@ -175,21 +183,51 @@ static enum MHD_Result start_resolve(struct call *call)
     return MHD_YES;
 }
 
-static enum MHD_Result handle_resolve(struct server *server, struct MHD_Connection *connection,
-                                      struct call **out)
+static void free_call(struct call *call)
 {
-    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ref");
+    free(call->reference);
+    free(call->digest);
+    free(call->label);
+    free(call->properties);
+    ocv_buffer_free(&call->body);
+    free(call);
+}
+
+/* A copy of an argument; NULL where it is not given or empty. */
+static bool copy_argument(struct MHD_Connection *connection, const char *name, char **out)
+{
+    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
     if (!text || !*text)
-        return answer_error(connection, MHD_HTTP_BAD_REQUEST, "?ref=REFERENCE is missing");
+        return true;
+    *out = strdup(text);
+    return *out != NULL;
+}
+
+static enum MHD_Result handle_question(struct server *server, struct MHD_Connection *connection,
+                                       bool verdict, struct call **out)
+{
     struct call *call = calloc(1, sizeof(*call));
-    if (!call || !(call->reference = strdup(text))) {
-        free(call);
+    if (!call)
         return MHD_NO;
+    ocv_buffer_init(&call->body, 16u * 1024 * 1024);
+    if (!copy_argument(connection, "ref", &call->reference) ||
+        !copy_argument(connection, "digest", &call->digest) ||
+        !copy_argument(connection, "label", &call->label) ||
+        !copy_argument(connection, "properties", &call->properties)) {
+        free_call(call);
+        return MHD_NO;
+    }
+    bool enough = call->reference || (verdict && (call->digest || call->properties));
+    if (!enough) {
+        free_call(call);
+        return answer_error(connection, MHD_HTTP_BAD_REQUEST,
+                            verdict ? "?ref=, digest= or properties= is missing"
+                                    : "?ref=REFERENCE is missing");
     }
     call->server = server;
     call->connection = connection;
+    call->verdict = verdict;
     call->trusted = trusted(connection);
-    ocv_buffer_init(&call->body, 16u * 1024 * 1024);
     *out = call;
     return start_resolve(call);
 }
@@ -250,10 +288,14 @@ static enum MHD_Result route(struct server *server, struct MHD_Connection *conne
     if (full && strcmp(url, "/v1/profile") == 0)
         return handle_profile(server, connection);
     if (full && strcmp(url, "/v1/resolve") == 0)
-        return handle_resolve(server, connection, call);
-    return answer_error(connection, MHD_HTTP_NOT_FOUND,
-                        full ? "there are /v1/profile, /v1/resolve?ref=, /v1/healthz and /metrics"
-                             : "there are /metrics and /v1/healthz");
+        return handle_question(server, connection, false, call);
+    if (full && strcmp(url, "/v1/verdict") == 0)
+        return handle_question(server, connection, true, call);
+    return answer_error(
+        connection, MHD_HTTP_NOT_FOUND,
+        full ? "there are /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/healthz and "
+               "/metrics"
+             : "there are /metrics and /v1/healthz");
 }
 
 static enum MHD_Result handle(struct server *server, struct MHD_Connection *connection,
@@ -294,9 +336,7 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
     (void)cls, (void)connection, (void)why;
     if (!call)
         return;
-    free(call->reference);
-    ocv_buffer_free(&call->body);
-    free(call);
+    free_call(call);
     *context = NULL;
 }
 

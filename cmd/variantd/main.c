@@ -77,6 +77,7 @@ static void print_help(void)
 struct daemon {
     struct cli cli;
     const char *registries[LIST_MAX], *layouts[LIST_MAX];
+    char records[4096];
     struct settings_flags flags;
     struct metrics *metrics;
     struct server *server;
@@ -140,7 +141,12 @@ static int read_settings(struct daemon *d, struct settings **out, struct ocv_err
     d->flags.registries = d->registries;
     d->flags.layouts = d->layouts;
     d->flags.profile_file = d->cli.profile_file;
-    d->flags.datadir = getenv("OCV_DATADIR"); /* where files lie, not what they say */
+    d->flags.datadir = getenv("OCV_DATADIR");      /* where files lie, not what they say */
+    const char *state = getenv("STATE_DIRECTORY"); /* systemd's StateDirectory= */
+    if (state && *state == '/') {
+        snprintf(d->records, sizeof(d->records), "%.4000s/resolved", state);
+        d->flags.records = d->records;
+    }
     return settings_make(config, &d->flags, out, err);
 }
 

@@ -10,6 +10,7 @@
 #define DEFAULT_LISTEN "127.0.0.1:5050"
 #define DEFAULT_SOCKET "/run/ocivariant/variantd.sock"
 #define DEFAULT_PROBE_INTERVAL "10m"
+#define DEFAULT_RECORDS "/var/lib/ocivariant/resolved"
 
 /* ---- names -------------------------------------------------------------------------------------
  */
@@ -335,6 +336,7 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
     s->config = config;
     s->once = flags->once;
     s->datadir = flags->datadir;
+    s->records = flags->records ? flags->records : DEFAULT_RECORDS;
     int status = copy_text(&s->profile_file, flags->profile_file, err);
     if (status == OCV_OK)
         status = add_upstreams(s, flags, err);

@@ -34,6 +34,7 @@ struct settings {
     bool access_log;
     int64_t tag_ttl_ms;         /**< 0: every pull asks upstream */
     bool once;                  /**< --once: probe at start, then never again */
+    const char *records;        /**< folder of what was resolved on this node; borrowed */
     const char *datadir;        /**< data folder, or NULL for the installed one; borrowed */
     int64_t probe_interval_ms;  /**< 0: only on events */
     struct upstream *upstreams; /**< the first is the default one where there is a default */

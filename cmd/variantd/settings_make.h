@@ -15,6 +15,7 @@ struct settings_flags {
     size_t n_layouts;
     const char *profile_file;
     const char *datadir; /**< kept by the settings */
+    const char *records; /**< likewise */
     bool once;
 };
 

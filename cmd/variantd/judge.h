@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v1/verdict: does an image that is here, or about to be, fit this node? (Section 9 of the
+ * specification; asked by plugins/common/verdict.c.) */
+#ifndef VARIANTD_JUDGE_H
+#define VARIANTD_JUDGE_H
+
+#include "instance.h"
+
+/** What is known of the image; NULL what is not. */
+struct judge_question {
+    const char *reference, *digest, *label, *properties;
+    bool trusted;
+};
+
+/** Append {"verdict": "fits|misfit|none|index|unknown", "label", "fit", "reason"}. What cannot be
+ * told is "unknown" with the reason, not an error. Blocks while a registry is asked. */
+int judge(const struct instance *instance, const struct judge_question *question,
+          struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Keep what was chosen for hooks and verify. A failure is logged once. */
+void judge_record(const struct settings *settings, const struct ocv_record *record);
+
+#endif
