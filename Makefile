@@ -33,6 +33,7 @@ REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
 PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c)) lib/yaml_tree.c
 COMMON_SRC   := $(sort $(wildcard cmd/common/*.c))
 SETUP_SRC    := $(sort $(wildcard cmd/variantctl/setup/*.c))
+LINT_SRC     := $(sort $(wildcard lib/lint/*.c)) lib/arena.c lib/json.c lib/yaml_tree.c
 GRPC_SRC     := $(sort $(wildcard lib/grpc/*.c))
 # messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]
 PROTO        := $(patsubst schema/proto/%.proto,%,$(sort $(wildcard schema/proto/*.proto)))
@@ -44,6 +45,7 @@ REGISTRY_A := $(BUILD)/libocivariant-registry.a
 PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
 SETUP_A    := $(BUILD)/libsetup.a
+LINT_A     := $(BUILD)/liblint.a
 GRPC_A     := $(BUILD)/libgrpc.a
 VERDICT_A  := $(BUILD)/libverdict.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
@@ -51,7 +53,7 @@ PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd
 HELPERS    := $(BUILD)/libexec/nvml-query
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
-              $(BUILD)/gen/providers.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
+              $(BUILD)/gen/providers.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
 all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service
@@ -98,6 +100,7 @@ $(COMMON_A): $(call obj,$(COMMON_SRC))
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
 $(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
+$(LINT_A): $(call obj,$(LINT_SRC))
 %.a:
 	@rm -f $@
 	ar rcs $@ $^
@@ -136,7 +139,7 @@ $(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHA
 endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))
-$(BUILD)/variantctl: $(SETUP_A)
+$(BUILD)/variantctl: $(SETUP_A) $(LINT_A)
 $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 
 # ---- helpers: what opens a vendor's library, run by the probe in a process of its own -----------

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-# vocabulary.yaml -> vocabulary.h: the namespaces that this project owns, sorted by byte.
-# Reads the two keys it needs at their fixed indentation; anything else passes by.
+# vocabulary.yaml -> vocabulary.h: the namespaces that this project owns, sorted by byte, and their
+# features in the file's order. Reads the keys it needs at their fixed indentation; anything else
+# passes by.
+
+# "[a3, \"910b\"] # why" -> "a3,910b"
+function joined(line) {
+    sub(/^[^\[]*\[/, "", line)
+    sub(/\].*$/, "", line)
+    gsub(/[" ]/, "", line)
+    return line
+}
 
 /^  - namespace: / {
     if ($3 !~ /^[a-z0-9_]+$/ || (n > 0 && names[n - 1] >= $3)) {
@@ -19,6 +28,38 @@
     }
     if ($2 == "cpu")
         cpu[n_cpu++] = names[n - 1]
+}
+
+/^    documented: true/ { early[n - 1] = 1 }
+/^      - feature: / {
+    owner[n_features + 0] = n - 1
+    feature[n_features++] = $3
+}
+/^        values: / { values[n_features - 1] = joined($0) }
+/^        documented: true/ { all_early[n_features - 1] = 1 }
+/^        documented: \[/ { some_early[n_features - 1] = joined($0) }
+/^        pattern: '.*'$/ {
+    line = $0
+    sub(/^[^']*'/, "", line)
+    sub(/'$/, "", line)
+    gsub(/\\\./, "[.]", line) # how many backslashes gsub writes, awks do not agree on
+    if (line ~ /[\\"]/)
+        exit failed = 1
+    pattern[n_features - 1] = line
+}
+
+function text(s) {
+    return s == "" ? "NULL" : "\"" s "\""
+}
+
+function features(    i) {
+    print "/* Values joined by commas, or a pattern; `documented`: those that no provider reports yet, \"*\": all. */"
+    print "static const struct ocv_vocabulary_feature {"
+    print "    const char *ns, *name, *values, *pattern, *documented;"
+    print "} ocv_vocabulary_features[] __attribute__((unused)) = {"
+    for (i = 0; i < n_features; i++)
+        print "    {\"" names[owner[i]] "\", \"" feature[i] "\", " text(values[i]) ", " text(pattern[i]) ", " text(all_early[i] || early[owner[i]] ? "*" : some_early[i]) "},"
+    print "};"
 }
 
 function array(name, list, count,    i) {
@@ -41,6 +82,8 @@ END {
     print ""
     array("ocv_vocabulary_namespaces", names, n)
     array("ocv_vocabulary_cpu_namespaces", cpu, n_cpu)
+    print ""
+    features()
     print ""
     print "#endif"
 }

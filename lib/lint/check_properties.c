@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Properties against the vocabulary and against each other (OCV201 to 212). */
+#include "internal.h"
+
+#include "vocabulary.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT_PROPERTIES "/annotations/" OCV_ANNOTATION_PROPERTIES
+
+typedef const struct ocv_vocabulary_feature *feature_ref;
+
+static feature_ref find_feature(struct ocv_property p)
+{
+    for (size_t i = 0; i < OCV_LINT_COUNT(ocv_vocabulary_features); i++)
+        if (!strcmp(ocv_vocabulary_features[i].ns, p.ns) &&
+            !strcmp(ocv_vocabulary_features[i].name, p.feature))
+            return &ocv_vocabulary_features[i];
+    return NULL;
+}
+
+/* Place of `word` in "a,b,c", -1: not there. */
+static int place(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+    for (int at = 0; list && *list; at++) {
+        size_t n = strcspn(list, ",");
+        if (n == len && !memcmp(list, word, n))
+            return at;
+        list += n + (list[n] != '\0');
+    }
+    return -1;
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+    regex_t regex;
+    if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return true; /* out of memory: say nothing */
+    bool match = regexec(&regex, text, 0, NULL, 0) == 0;
+    regfree(&regex);
+    return match;
+}
+
+/* ---- vocabulary ---- */
+
+static void unknown_namespace(struct ocv_lint *lint, size_t i, struct ocv_property p)
+{
+    struct ocv_lint_nearest nearest = {.wanted = p.ns};
+    ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_UNKNOWN, i, AT_PROPERTIES,
+                      "no provider owns the namespace %s", p.ns);
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_vocabulary_namespaces); k++)
+        ocv_lint_offer(&nearest, ocv_vocabulary_namespaces[k]);
+    if (ocv_lint_meant(&nearest))
+        ocv_lint_hint(lint, "did you mean %s?", nearest.best);
+}
+
+static void unknown_feature(struct ocv_lint *lint, size_t i, struct ocv_property p)
+{
+    struct ocv_lint_nearest nearest = {.wanted = p.feature};
+    ocv_lint_entry_at(lint, OCV_LINT_FEATURE_UNKNOWN, i, AT_PROPERTIES,
+                      "the namespace %s has no feature %s", p.ns, p.feature);
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_vocabulary_features); k++)
+        if (!strcmp(ocv_vocabulary_features[k].ns, p.ns))
+            ocv_lint_offer(&nearest, ocv_vocabulary_features[k].name);
+    if (ocv_lint_meant(&nearest))
+        ocv_lint_hint(lint, "did you mean %s :: %s?", p.ns, nearest.best);
+}
+
+/* Of a pattern, what the wrong value becomes by small changes that people get wrong: a prefix of
+ * letters too many ("sm_90"), a dot or a suffix missing or too many. */
+static bool repair(const char *pattern, const char *value, char out[64])
+{
+    static const char *const suffixes[] = {"", "_real", ".0"};
+    size_t digits = strcspn(value, "0123456789");
+    for (size_t start = 0; start <= digits; start += digits ? digits : 1) {
+        for (size_t cut = strlen(value + start); cut > 0; cut--) {
+            for (size_t s = 0; s < OCV_LINT_COUNT(suffixes); s++) {
+                snprintf(out, 64, "%.*s%s", (int)cut, value + start, suffixes[s]);
+                if (matches(pattern, out))
+                    return true;
+            }
+            if (cut + 4 < strlen(value + start))
+                break;
+        }
+    }
+    return false;
+}
+
+static void unknown_value(struct ocv_lint *lint, size_t i, struct ocv_property p, feature_ref f)
+{
+    struct ocv_lint_nearest nearest = {.wanted = p.value};
+    char words[64][64], fixed[64];
+    ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNKNOWN, i, AT_PROPERTIES, "%s :: %s has no value %s",
+                      p.ns, p.feature, p.value);
+    const char *list = f->values;
+    for (size_t k = 0; list && *list && k < OCV_LINT_COUNT(words); k++) {
+        size_t n = strcspn(list, ",");
+        snprintf(words[k], sizeof(words[k]), "%.*s", (int)n, list);
+        ocv_lint_offer(&nearest, words[k]);
+        list += n + (list[n] != '\0');
+    }
+    if (ocv_lint_meant(&nearest))
+        ocv_lint_hint(lint, "did you mean %s :: %s :: %s?", p.ns, p.feature, nearest.best);
+    else if (f->values)
+        ocv_lint_hint(lint, "known are %.300s", f->values);
+    else if (strlen(p.value) < 48 && repair(f->pattern, p.value, fixed))
+        ocv_lint_hint(lint, "did you mean %s :: %s :: %s?", p.ns, p.feature, fixed);
+    else
+        ocv_lint_hint(lint, "it must match %s", f->pattern);
+}
+
+static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
+{
+    if (ocv_lint_is_static(lint, p.ns))
+        return;
+    if (!ocv_lint_known_namespace(p.ns)) {
+        unknown_namespace(lint, i, p);
+        return;
+    }
+    feature_ref f = find_feature(p);
+    if (!f) {
+        unknown_feature(lint, i, p);
+        return;
+    }
+    if (f->values ? place(f->values, p.value) < 0 : !matches(f->pattern, p.value)) {
+        unknown_value(lint, i, p, f);
+    } else if (f->documented && (*f->documented == '*' || place(f->documented, p.value) >= 0)) {
+        ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNREPORTED, i, AT_PROPERTIES,
+                          "no provider reports %s :: %s :: %s yet", p.ns, p.feature, p.value);
+    }
+}
+
+/* ---- syntax ---- */
+
+static void check_syntax(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
+{
+    const char *text = ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES);
+    ocv_auto(ocv_properties) set = NULL;
+    ocv_auto_buffer canonical;
+    ocv_buffer_init(&canonical, 64u * 1024);
+    if (entry->code == OCV_REJECT_BAD_PROPERTIES) {
+        ocv_lint_entry_at(lint, OCV_LINT_PROPERTY_MALFORMED, i, AT_PROPERTIES, "%s",
+                          entry->detail ? entry->detail : "malformed properties");
+        ocv_lint_hint(lint, "write namespace :: feature :: value, joined by commas");
+    }
+    if (!text || ocv_properties_parse(text, strlen(text), &set, NULL) < 0)
+        return;
+    lint->status = ocv_properties_format(set, &canonical, lint->err);
+    if (lint->status == OCV_OK && strcmp(canonical.data ? canonical.data : "", text) != 0) {
+        ocv_lint_entry_at(lint, OCV_LINT_PROPERTY_NOT_CANONICAL, i, AT_PROPERTIES,
+                          "the properties are not in canonical form");
+        ocv_lint_hint(lint, "write %.600s, or let --fix do it",
+                      canonical.data ? canonical.data : "''");
+    }
+}
+
+/* ---- processors ---- */
+
+static void check_processor(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry,
+                            struct ocv_property p)
+{
+    const char *architecture = entry->platform.architecture;
+    for (size_t k = 0; architecture && k < OCV_LINT_COUNT(ocv_lint_processors); k++)
+        if (!strcmp(ocv_lint_processors[k].a, p.ns) &&
+            strcmp(ocv_lint_processors[k].b, architecture) != 0) {
+            ocv_lint_entry_at(lint, OCV_LINT_CPU_NAMESPACE_FOREIGN, i, "/platform",
+                              "%s :: %s :: %s on an image for %s", p.ns, p.feature, p.value,
+                              architecture);
+            ocv_lint_hint(lint, "the platform or the property is of another build");
+        }
+}
+
+static void check_level(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
+{
+    const char *variant = entry->platform.variant, *architecture = entry->platform.architecture;
+    for (size_t k = 0; variant && architecture && k < OCV_LINT_COUNT(ocv_lint_levels); k++) {
+        const struct lint_fact *level = &ocv_lint_levels[k];
+        const char *wanted = strrchr(level->c, ' ') + 1;
+        if (strcmp(level->a, architecture) != 0 || strcmp(level->b, variant) != 0)
+            continue;
+        for (size_t n = 0; n < entry->n_properties; n++) {
+            struct ocv_property p = ocv_index_property(lint->index, entry->properties[n]);
+            char feature[128];
+            snprintf(feature, sizeof(feature), "%.*s", (int)(wanted - 4 - level->c), level->c);
+            if (!ocv_lint_is_feature(p, feature) || !strcmp(p.value, wanted))
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_CPU_LEVEL_CONTRADICTS, i, "/platform/variant",
+                              "the platform says %s and the properties %s :: %s :: %s", variant,
+                              p.ns, p.feature, p.value);
+            ocv_lint_hint(lint, "keep the property; platform.variant becomes x- and the label");
+        }
+    }
+}
+
+/* ---- features against each other ---- */
+
+/* Lowest or highest value of a feature in the entry, NULL: not named. */
+static const char *extreme(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                           const char *feature, int direction)
+{
+    const char *found = NULL;
+    for (size_t k = 0; k < entry->n_properties; k++) {
+        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+        if (ocv_lint_is_feature(p, feature) &&
+            (!found || ocv_lint_version_compare(p.value, found) * direction > 0))
+            found = p.value;
+    }
+    return found;
+}
+
+static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
+{
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_bounds); k++) {
+        const char *lower = extreme(lint, entry, ocv_lint_bounds[k].a, -1);
+        const char *upper = extreme(lint, entry, ocv_lint_bounds[k].b, 1);
+        if (lower && upper && ocv_lint_version_compare(lower, upper) >= 0)
+            ocv_lint_entry_at(lint, OCV_LINT_BOUNDS_CROSSED, i, AT_PROPERTIES,
+                              "at least %s and below %s: no host is both", lower, upper);
+    }
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_drivers); k++) {
+        if (!extreme(lint, entry, ocv_lint_drivers[k].a, 1) ||
+            extreme(lint, entry, ocv_lint_drivers[k].b, 1))
+            continue;
+        ocv_lint_entry_at(lint, OCV_LINT_DRIVER_BOUND_MISSING, i, AT_PROPERTIES,
+                          "%s without %s: hosts with too old a driver get it, too",
+                          ocv_lint_drivers[k].a, ocv_lint_drivers[k].b);
+        ocv_lint_hint(lint, "add %s :: VERSION", ocv_lint_drivers[k].b);
+    }
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_exact); k++)
+        if (extreme(lint, entry, ocv_lint_exact[k].a, 1)) {
+            ocv_lint_entry_at(lint, OCV_LINT_VERSION_EXACT, i, AT_PROPERTIES,
+                              "%s is an exact version", ocv_lint_exact[k].a);
+            ocv_lint_hint(lint, "%s takes newer ones, too", ocv_lint_exact[k].b);
+        }
+}
+
+static void check_subsumed(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
+{
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_cumulative); k++) {
+        size_t n = 0;
+        for (size_t m = 0; m < entry->n_properties; m++)
+            n += ocv_lint_is_feature(ocv_index_property(lint->index, entry->properties[m]),
+                                     ocv_lint_cumulative[k].a);
+        if (n > 1)
+            ocv_lint_entry_at(lint, OCV_LINT_VALUES_SUBSUMED, i, AT_PROPERTIES,
+                              "%zu values of %s: the lowest alone decides who fits", n,
+                              ocv_lint_cumulative[k].a);
+    }
+}
+
+void ocv_lint_check_properties(struct ocv_lint *lint)
+{
+    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        const char *last = "";
+        check_syntax(lint, i, entry);
+        for (size_t k = 0; k < entry->n_properties; k++) {
+            struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+            check_word(lint, i, p);
+            if (strcmp(p.ns, last) != 0)
+                check_processor(lint, i, entry, p);
+            last = p.ns;
+        }
+        check_level(lint, i, entry);
+        check_bounds(lint, i, entry);
+        check_subsumed(lint, i, entry);
+    }
+}

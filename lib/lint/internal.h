@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What the checks of lint share. */
+#ifndef OCV_LINT_INTERNAL_H
+#define OCV_LINT_INTERNAL_H
+
+#include "json.h"
+#include "lint-facts.h"
+#include "lint.h"
+
+#define OCV_LINT_COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/** One run over one input. The first failure stays in `status`; after it nothing is reported. */
+struct ocv_lint {
+    const struct ocv_lint_input *input;
+    const struct ocv_lint_options *options;
+    struct ocv_lint_report *report;
+    struct ocv_error *err;
+    int status;
+    json_t *root;                  /* of the index, or NULL */
+    struct ocv_index *index;       /* the same, or NULL */
+    struct ocv_lint_finding *last; /* what ocv_lint_hint adds to, or NULL */
+};
+
+/** Report about the index as a whole; `pointer` may be "". */
+void ocv_lint_index_at(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer,
+                       const char *format, ...) OCV_PRINTF(4, 5);
+/** Report about an entry; `member` is "" or a pointer inside of it ("/platform"). */
+void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry, const char *member,
+                       const char *format, ...) OCV_PRINTF(5, 6);
+/** Report about a tag. */
+void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, const char *format,
+                     ...) OCV_PRINTF(4, 5);
+/** What to do about the last finding. */
+void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...) OCV_PRINTF(2, 3);
+
+/** The label annotation's text, "" where there is none. */
+const char *ocv_lint_label(const struct ocv_lint *lint, size_t entry);
+const json_t *ocv_lint_entry_json(const struct ocv_lint *lint, size_t entry);
+/** A string annotation of the entry, or NULL. */
+const char *ocv_lint_annotation(const struct ocv_lint *lint, size_t entry, const char *key);
+const char *ocv_lint_index_annotation(const struct ocv_lint *lint, const char *key);
+/** An image that readers choose from: a variant, null or ordinary image without a fault. */
+bool ocv_lint_usable(const struct ocv_entry *entry);
+/** The entry speaks of another one (vnd.docker.reference.type). */
+bool ocv_lint_attests(const struct ocv_lint *lint, size_t entry);
+bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b);
+/** platform.variant is "x-..." */
+bool ocv_lint_hidden(const struct ocv_entry *entry);
+/** platform.variant that the writers' layout has for the label: "x-" and the label with - for . */
+void ocv_lint_hidden_variant(const char *label, char out[80]);
+/** The child of an entry if it was read, else NULL. */
+const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t entry);
+
+/** "ns :: feature" in one text. */
+bool ocv_lint_is_feature(struct ocv_property p, const char *text);
+/** The namespace is given by the index itself. */
+bool ocv_lint_is_static(const struct ocv_lint *lint, const char *ns);
+bool ocv_lint_known_namespace(const char *ns);
+/** Place of a value in the static namespace's list of the feature, -1: not there. `*feature_at`
+ * (may be NULL): place of the feature, -1. */
+int ocv_lint_static_value(const struct ocv_lint *lint, struct ocv_property p, int *feature_at);
+
+/** Edit distance of two words (a swap of neighbours counts one), at most `max` + 1. */
+size_t ocv_lint_distance(const char *a, const char *b, size_t max);
+/** Keep the nearest of the words offered to `wanted`. */
+struct ocv_lint_nearest {
+    const char *wanted, *best;
+    size_t distance;
+};
+void ocv_lint_offer(struct ocv_lint_nearest *nearest, const char *word);
+/** The nearest one if it is near enough to be meant, else NULL. */
+const char *ocv_lint_meant(const struct ocv_lint_nearest *nearest);
+
+/** Compare dotted numbers ("12.8" < "12.10"); letters compare as text. */
+int ocv_lint_version_compare(const char *a, const char *b);
+
+/** The container toolkit's conditions: alternatives of conditions that all must hold. */
+#define OCV_LINT_CONDITIONS_MAX 1024u
+#define OCV_LINT_CONDITION_TEXT 64
+struct ocv_lint_condition {
+    size_t alternative;
+    char name[OCV_LINT_CONDITION_TEXT], op[3], value[OCV_LINT_CONDITION_TEXT];
+};
+struct ocv_lint_requirement {
+    struct ocv_lint_condition *list;
+    size_t n, alternatives;
+};
+/** Parse. OCV_ERR_DATA says what is not understood. */
+int ocv_lint_require_parse(const char *text, struct ocv_lint_requirement *out,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_lint_require_free(struct ocv_lint_requirement *requirement);
+/** The lowest value of `name` that some alternative admits for every brand of device; NULL if one
+ * asks for nothing. Points into the requirement. */
+const char *ocv_lint_require_least(const struct ocv_lint_requirement *requirement,
+                                   const char *name);
+
+/* The checks, one file each. */
+void ocv_lint_check_annotations(struct ocv_lint *lint);
+void ocv_lint_check_labels(struct ocv_lint *lint);
+void ocv_lint_check_reach(struct ocv_lint *lint);
+void ocv_lint_check_properties(struct ocv_lint *lint);
+void ocv_lint_check_tags(struct ocv_lint *lint);
+void ocv_lint_check_configs(struct ocv_lint *lint);
+void ocv_lint_check_config_labels(struct ocv_lint *lint);
+void ocv_lint_check_layout(struct ocv_lint *lint);
+void ocv_lint_check_platforms(struct ocv_lint *lint);
+void ocv_lint_check_trust(struct ocv_lint *lint);
+
+int ocv_lint_format_json(const struct ocv_lint_report *report,
+                         const struct ocv_lint_failure *failures, size_t n_failures,
+                         struct ocv_buffer *out, struct ocv_error *err);
+int ocv_lint_format_sarif(const struct ocv_lint_report *report,
+                          const struct ocv_lint_failure *failures, size_t n_failures,
+                          struct ocv_buffer *out, struct ocv_error *err);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Lint of variant indexes, their images and tags. Pure: whoever calls reads documents and gives
+ * them here; nothing is fetched, printed or written. The rules are data: schema/lint-rules.yaml.
+ * Linked into variantctl; not part of libocivariant. */
+#ifndef OCV_LINT_H
+#define OCV_LINT_H
+
+#include "arena.h"
+#include "lint-rules.h"
+#include "ocivariant.h"
+
+#include <jansson.h>
+
+enum ocv_lint_level { OCV_LINT_OFF, OCV_LINT_NOTE, OCV_LINT_WARNING, OCV_LINT_ERROR };
+enum ocv_lint_fixable { OCV_LINT_FIX_NO, OCV_LINT_FIX_COMMAND, OCV_LINT_FIX_WRITE };
+
+struct ocv_lint_rule {
+    const char *id, *name;
+    enum ocv_lint_level level;
+    enum ocv_lint_fixable fix;
+    const char *what, *why, *bad, *good;
+};
+/** The rule, in order of id; `i` below OCV_LINT_RULES. */
+const struct ocv_lint_rule *ocv_lint_rule(size_t i);
+/** By id ("OCV101") or name, NULL if there is none. */
+const struct ocv_lint_rule *ocv_lint_rule_find(const char *text);
+/** "off", "note", "warning", "error". */
+const char *ocv_lint_level_name(enum ocv_lint_level level);
+
+/* ---- Input ---- */
+
+#define OCV_LINT_INDEX_MAX \
+    (64u * 1024 * 1024)           /**< bytes of an index that is too large for clients */
+#define OCV_LINT_TAGS_MAX 100000u /**< tags of an input */
+#define OCV_LINT_LIST_MAX (16u * 1024 * 1024) /**< bytes of a list of tags */
+
+enum ocv_lint_child_state {
+    OCV_LINT_STATE_UNREAD, /**< nothing is known, nothing is said */
+    OCV_LINT_STATE_READ,
+    OCV_LINT_STATE_MISSING,
+    OCV_LINT_STATE_BROKEN /**< `problem` says how */
+};
+
+/** The image of one entry: its manifest and its configuration, parsed. Either may be NULL. */
+struct ocv_lint_child {
+    enum ocv_lint_child_state state;
+    const char *problem;
+    json_t *manifest, *config;
+};
+
+/** A tag of the index's repository, or of a list. */
+struct ocv_lint_tag {
+    const struct ocv_reference *reference; /**< repository and tag */
+    const char *digest;                    /**< what it points at; NULL: not known */
+    size_t line;                           /**< of the list; 0: from no list */
+};
+
+struct ocv_lint_input {
+    const char *name;       /**< as given: a file, a reference, oci:DIR:TAG */
+    bool file;              /**< the name is a file: findings have lines */
+    const void *bytes;      /**< of the index; NULL: tags only */
+    size_t len;             /**< may be more than is in `bytes` when the body was not read */
+    const char *media_type; /**< Content-Type, or NULL */
+    const struct ocv_lint_child *children; /**< one for each entry, or NULL */
+    size_t n_children;
+    const struct ocv_lint_tag *tags;
+    size_t n_tags;
+    const char *const *signatures; /**< digests that have a signature; NULL: not known */
+    size_t n_signatures;
+};
+
+/* ---- A repository's own settings ---- */
+
+#define OCV_LINT_CONFIG_FILE ".ocivariant-lint.yaml"
+#define OCV_LINT_CONFIG_MAX (256u * 1024) /**< bytes of it */
+
+struct ocv_lint_config;
+/** Read it (schema/lint-config.schema.json). OCV_ERR_CONFIG: "FILE:LINE: ...". */
+int ocv_lint_config_read(const char *source, const char *text, size_t len,
+                         struct ocv_lint_config **out, struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_lint_config_free(struct ocv_lint_config *config);
+/** The level that a rule has by it; `config` may be NULL. */
+enum ocv_lint_level ocv_lint_config_level(const struct ocv_lint_config *config,
+                                          const struct ocv_lint_rule *rule);
+/** Why such a finding is allowed, or NULL. `label` may be NULL. */
+const char *ocv_lint_config_allowed(const struct ocv_lint_config *config,
+                                    const struct ocv_lint_rule *rule, const char *input,
+                                    const char *label);
+
+/* ---- Findings ---- */
+
+#define OCV_LINT_FINDINGS_MAX 10000u /**< of a report; more are counted and not kept */
+
+struct ocv_lint_finding {
+    const struct ocv_lint_rule *rule;
+    enum ocv_lint_level level;
+    const char *input;   /**< its name */
+    bool file;           /**< it is a file */
+    const char *pointer; /**< JSON pointer into the index, or NULL */
+    const char *where;   /**< for people: "manifests[2] (cu128)", a tag, or "" */
+    size_t line, column; /**< of a file, from 1; 0: none */
+    const char *message; /**< one sentence */
+    const char *hint;    /**< what to do, or NULL */
+    const char *allowed; /**< the reason for which the settings allow it, or NULL */
+};
+
+/** What one run found, over all inputs. Zero-initialise; ocv_lint_report_free at the end. */
+struct ocv_lint_report {
+    struct ocv_arena arena;
+    struct ocv_lint_finding *findings;
+    size_t n, cap;
+    size_t counts[OCV_LINT_ERROR + 1]; /**< of those not allowed, by level */
+    size_t allowed, dropped;
+};
+void ocv_lint_report_free(struct ocv_lint_report *report);
+
+struct ocv_lint_options {
+    const struct ocv_lint_config *config;  /**< or NULL */
+    const struct ocv_tag_rules *tag_rules; /**< or NULL: nothing is said by rules of families */
+};
+/** Apply every rule to one input; findings are added to the report. An index that cannot be read is
+ *  an error (OCV_ERR_DATA) and no finding, except for its size. */
+int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_options *options,
+                 struct ocv_lint_report *report, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Line and column (from 1) of the member that a JSON pointer names, of valid JSON; the innermost
+ * one that is there. */
+void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *line,
+                     size_t *column);
+
+/** Correct what is mechanical. `*changes`: how many; with none, `out` stays empty. The result reads
+ *  as an index and is formatted as the input is. */
+int ocv_lint_fix(const void *bytes, size_t len, struct ocv_buffer *out, size_t *changes,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- Output ---- */
+
+/** An input that could not be read, for the machine formats. */
+struct ocv_lint_failure {
+    const char *input, *message;
+};
+
+enum ocv_lint_format {
+    OCV_LINT_FORMAT_TEXT,
+    OCV_LINT_FORMAT_JSON,
+    OCV_LINT_FORMAT_SARIF,
+    OCV_LINT_FORMAT_GITHUB
+};
+/** Append the report: text for people, JSON, SARIF 2.1.0, or GitHub's workflow commands. */
+int ocv_lint_format(const struct ocv_lint_report *report, enum ocv_lint_format format,
+                    const struct ocv_lint_failure *failures, size_t n_failures,
+                    struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

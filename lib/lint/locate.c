@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Where in its text a JSON document has the member that a pointer (RFC 6901) names. The text has
+ * been parsed before: this walk is never longer than the text and believes nothing. */
+#include "lint.h"
+
+#include <string.h>
+
+#define DEPTH_MAX 64 /* deeper values are passed over as one */
+
+struct walk {
+    const char *text;
+    size_t len, at;
+};
+
+static char peek(const struct walk *w)
+{
+    return w->at < w->len ? w->text[w->at] : '\0';
+}
+
+static void blanks(struct walk *w)
+{
+    while (w->at < w->len && strchr(" \t\r\n", w->text[w->at]) && w->text[w->at])
+        w->at++;
+}
+
+/* Past a string, whose content is [*start, *end). */
+static void string(struct walk *w, size_t *start, size_t *end)
+{
+    *start = ++w->at;
+    while (w->at < w->len && w->text[w->at] != '"')
+        w->at += w->text[w->at] == '\\' ? 2 : 1;
+    *end = w->at < w->len ? w->at : w->len;
+    w->at = *end < w->len ? *end + 1 : w->len;
+}
+
+/* Past any value. */
+static void skip(struct walk *w)
+{
+    size_t depth = 0, start, end;
+    do {
+        char c = peek(w);
+        if (c == '"')
+            string(w, &start, &end);
+        else {
+            if (c == '{' || c == '[')
+                depth++;
+            else if ((c == '}' || c == ']') && depth)
+                depth--;
+            w->at++;
+        }
+    } while (w->at < w->len && (depth || !strchr(",]} \t\r\n", peek(w)) || !peek(w)));
+}
+
+/* One step of a pointer, and what is left of it. "~1" is '/', "~0" is '~'. */
+static bool same_key(const char *key, size_t len, const char *step, size_t step_len)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < step_len; i++, at++) {
+        char c = step[i];
+        if (c == '~' && i + 1 < step_len)
+            c = step[++i] == '1' ? '/' : '~';
+        if (at == len || key[at] != c)
+            return false;
+    }
+    return at == len;
+}
+
+/* Into the member of the object or list at hand. True if it is there: then w stands on its value
+ * and
+ * `*found` on its key, or its value in a list. */
+static bool enter(struct walk *w, const char *step, size_t step_len, size_t *found)
+{
+    bool object = peek(w) == '{';
+    size_t wanted = 0;
+    if (!object && peek(w) != '[')
+        return false;
+    for (size_t i = 0; !object && i < step_len; i++)
+        wanted = wanted * 10 + (size_t)(step[i] - '0');
+    w->at++;
+    for (size_t i = 0;; i++) {
+        size_t start = 0, end = 0, at;
+        blanks(w);
+        at = w->at;
+        if (w->at >= w->len || peek(w) == '}' || peek(w) == ']' || (object && peek(w) != '"'))
+            return false;
+        if (object) {
+            string(w, &start, &end);
+            blanks(w);
+            w->at += peek(w) == ':';
+            blanks(w);
+        }
+        if (object ? same_key(w->text + start, end - start, step, step_len) : i == wanted) {
+            *found = at;
+            return true;
+        }
+        skip(w);
+        blanks(w);
+        w->at += peek(w) == ',';
+    }
+}
+
+void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *line,
+                     size_t *column)
+{
+    struct walk w = {text, len, 0};
+    blanks(&w);
+    size_t found = w.at;
+    for (size_t depth = 0; *pointer == '/' && depth < DEPTH_MAX; depth++) {
+        size_t n = strcspn(pointer + 1, "/");
+        if (!enter(&w, pointer + 1, n, &found))
+            break;
+        pointer += n + 1;
+    }
+    *line = *column = 1;
+    for (size_t i = 0; i < found && i < len; i++) {
+        *column = text[i] == '\n' ? 1 : *column + 1;
+        *line += text[i] == '\n';
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Findings: their places, levels and what the repository's settings say of them. */
+#include "internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ocv_lint_report_free(struct ocv_lint_report *report)
+{
+    free(report->findings);
+    ocv_arena_free(&report->arena);
+    *report = (struct ocv_lint_report){0};
+}
+
+/* Text that may quote anything becomes one clean line. */
+static const char *keep(struct ocv_lint *lint, const char *text)
+{
+    struct ocv_error line = {0};
+    ocv_error_set(&line, OCV_ERR_CHECK, "%s", text);
+    char *copy = ocv_arena_copy(&lint->report->arena, line.message, strlen(line.message));
+    if (!copy)
+        lint->status = ocv_error_nomem(lint->err);
+    return copy ? copy : "";
+}
+
+static struct ocv_lint_finding *new_finding(struct ocv_lint *lint)
+{
+    struct ocv_lint_report *report = lint->report;
+    if (report->n == OCV_LINT_FINDINGS_MAX) {
+        report->dropped++;
+        return NULL;
+    }
+    if (report->n == report->cap) {
+        size_t cap = report->cap ? report->cap * 2 : 64;
+        struct ocv_lint_finding *grown = realloc(report->findings, cap * sizeof(*grown));
+        if (!grown) {
+            lint->status = ocv_error_nomem(lint->err);
+            return NULL;
+        }
+        report->findings = grown;
+        report->cap = cap;
+    }
+    return &report->findings[report->n++];
+}
+
+/* Count it as an error, whether there is room to keep it or not: a cut report must not pass. */
+static void add(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer, const char *where,
+                const char *label, const struct ocv_lint_tag *tag, const char *message)
+{
+    const struct ocv_lint_rule *rule = ocv_lint_rule(id);
+    enum ocv_lint_level level = ocv_lint_config_level(lint->options->config, rule);
+    lint->last = NULL;
+    if (lint->status < 0 || level == OCV_LINT_OFF)
+        return;
+    const char *allowed =
+        ocv_lint_config_allowed(lint->options->config, rule, lint->input->name, label);
+    if (allowed)
+        lint->report->allowed++;
+    else
+        lint->report->counts[level]++;
+    struct ocv_lint_finding *finding = new_finding(lint);
+    if (!finding)
+        return;
+    *finding = (struct ocv_lint_finding){.rule = rule,
+                                         .level = level,
+                                         .input = keep(lint, lint->input->name),
+                                         .file = lint->input->file,
+                                         .where = keep(lint, where),
+                                         .message = keep(lint, message),
+                                         .line = tag ? tag->line : 0,
+                                         .column = tag && tag->line ? 1 : 0};
+    if (pointer)
+        finding->pointer = keep(lint, pointer);
+    if (pointer && lint->input->file && lint->input->bytes)
+        ocv_lint_locate(lint->input->bytes, lint->input->len, pointer, &finding->line,
+                        &finding->column);
+    if (allowed)
+        finding->allowed = keep(lint, allowed);
+    lint->last = finding;
+}
+
+void ocv_lint_index_at(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer,
+                       const char *format, ...)
+{
+    char message[OCV_ERROR_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    add(lint, id, pointer, "", NULL, NULL, message);
+}
+
+void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry, const char *member,
+                       const char *format, ...)
+{
+    char message[OCV_ERROR_MESSAGE_MAX], pointer[256], where[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    const char *label = ocv_lint_label(lint, entry);
+    snprintf(pointer, sizeof(pointer), "/manifests/%zu%s", entry, member);
+    snprintf(where, sizeof(where), "manifests[%zu]%s%.64s%s", entry, *label ? " (" : "", label,
+             *label ? ")" : "");
+    add(lint, id, pointer, where, *label ? label : NULL, NULL, message);
+}
+
+void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, const char *format,
+                     ...)
+{
+    char message[OCV_ERROR_MESSAGE_MAX], where[640];
+    const struct ocv_lint_tag *t = &lint->input->tags[tag];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    snprintf(where, sizeof(where), "%.480s:%.128s", t->reference->familiar,
+             t->reference->tag ? t->reference->tag : "");
+    add(lint, id, NULL, where, t->reference->tag, t, message);
+}
+
+void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...)
+{
+    char hint[OCV_ERROR_MESSAGE_MAX];
+    if (lint->status < 0 || !lint->last)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(hint, sizeof(hint), format, args);
+    va_end(args);
+    lint->last->hint = keep(lint, hint);
+}
