@@ -141,7 +141,7 @@ bool flight_join(struct request *r, const struct ocv_descriptor *child)
         r->flight = f;
         r->next_waiter = f->waiters;
         f->waiters = r;
-        request_sleep(r, r->started_us / 1000 + MIRROR_ANSWER_MS);
+        request_sleep(r, r->started_us / 1000 + TAG_ANSWER_MS);
         joined = true;
     }
     pthread_mutex_unlock(&m->lock);

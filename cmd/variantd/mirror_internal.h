@@ -16,11 +16,12 @@
 
 #include <pthread.h>
 
-#define LABEL_BYTES 64           /* readers accept 63 characters */
-#define CHILD_KNOWN_MS 600000    /* a child that was seen is taken to exist for so long */
-#define FLIGHT_MS 10000u         /* a worker's patience; what comes late is remembered, at least */
-#define DOCUMENT_ANSWER_MS 10000 /* a proxy's answer to anything but tags and blobs */
-#define BLOB_ANSWER_MS 30000     /* the head of a blob */
+#define LABEL_BYTES 64        /* readers accept 63 characters */
+#define CHILD_KNOWN_MS 600000 /* a child that was seen is taken to exist for so long */
+#define FLIGHT_MS 10000u      /* a worker's patience; what comes late is remembered, at least */
+#define TAG_ANSWER_MS (MIRROR_ANSWER_MS - 100) /* the clock and the network take some time, too */
+#define DOCUMENT_ANSWER_MS 10000               /* a proxy's answer to anything but tags and blobs */
+#define BLOB_ANSWER_MS 30000                   /* the head of a blob */
 
 #define FLIGHT_BUCKETS 256u
 

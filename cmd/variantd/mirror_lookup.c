@@ -219,7 +219,7 @@ static struct verdict *look_up(struct lookup *l, const atomic_bool *want_body)
         status = OCV_OK; /* a tag that only a rule knows */
     if (status == OCV_OK)
         status = find_choice(l, &tag, &choice, &err);
-    v = status < 0 ? lookup_failed(l, &err) : judge(l, choice, atomic_load(want_body));
+    v = choice ? judge(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);
     if (v && tag) {
         v->validated_ms = atomic_load(&tag->validated_ms);
         v->top = tag->head.descriptor;

@@ -111,7 +111,7 @@ static struct pass *make(struct request *r)
     p->reference = r->route.reference; /* the request needs it no more */
     r->route.reference = NULL;
     p->head_only = r->head;
-    p->until_ms = r->started_us / 1000 + (p->kind == ROUTE_TAG    ? MIRROR_ANSWER_MS
+    p->until_ms = r->started_us / 1000 + (p->kind == ROUTE_TAG    ? TAG_ANSWER_MS
                                           : p->kind == ROUTE_BLOB ? BLOB_ANSWER_MS
                                                                   : DOCUMENT_ANSWER_MS);
     read_headers(p, r);

@@ -75,8 +75,6 @@ target_of()
     stop_daemon gone
     ctr images rm "$REGISTRY/demo/app:1" >/dev/null 2>&1 || true
     run -0 ctr images pull --hosts-dir "$hosts" --platform linux/amd64 "$REGISTRY/demo/app:1"
-    run -0 ctr run --rm --null-io --snapshotter native "$REGISTRY/demo/app:1" unused true ||
-        true # what counts is which image it would be
     run -0 ctr images check "name==\"$REGISTRY/demo/app:1\""
     [[ $output == *"application/vnd.oci.image.index.v1+json"* ]]
 }
@@ -127,4 +125,22 @@ TOML
         "oci:$BATS_TEST_TMPDIR/all:1"
     [ "$(jq '.manifests | length' "$BATS_TEST_TMPDIR/all/index.json")" = 1 ]
     [ "$(jq -r '.manifests[0].digest' "$BATS_TEST_TMPDIR/all/index.json")" = "$(digest_of cuda12.8)" ]
+}
+
+@test "ctr: upstream hangs for the daemon, the default arrives" {
+    start_daemon bad "$OCV_BUILD/test/tools/badregistry"
+    await bad awk 'NR == 3 { found = 1 } END { exit !found }' "$STATE/log/bad"
+    local bad
+    bad=127.0.0.1:$(awk 'NR == 1 { print $1 }' "$STATE/log/bad")
+    # what the daemon is told is this registry says nothing after the head
+    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false \
+        "oci:$STATE/layout:app" "docker://$REGISTRY/slow/app:1"
+    start_variantd hung --registry "$REGISTRY=http://$bad" --profile "$PROFILES/h100.json"
+    hosts_for "$VARIANTD"
+    run -0 ctr images pull --hosts-dir "$hosts" --platform linux/amd64 "$REGISTRY/slow/app:1"
+    grep -q '"HEAD /v2/slow/app/manifests/1" 504 timeout' "$STATE/log/hung"
+    [ "$(target_of "$REGISTRY/slow/app:1")" != "$(digest_of cuda12.8)" ]
+    run -0 ctr images check "name==\"$REGISTRY/slow/app:1\""
+    stop_daemon hung
+    stop_daemon bad
 }
