@@ -2,10 +2,13 @@
 # shellcheck shell=bash
 # containerd with its CRI plugin, pulled from as a kubelet does (`load cri` after harness).
 #
-#   start_cri          configuration $STATE/cri.toml, with a copy in cri.toml.orig
+#   start_cri [DIR]    configuration $STATE/cri.toml, with a copy in cri.toml.orig; DIR is its
+#                      config_path. PAUSE_IMAGE: what pods start with, where containers are to run
 #   restart_cri        after a change of that file
+#   cri VERB ...       test/tools/cri.c
 #   cri_pull IMAGE     PullImage by gRPC; fails where that does
 #   cri_images [NAME]  what its store has (ctr images ls)
+#   cri_store_is_whole every blob is what its digest says
 
 start_cri()
 {
@@ -22,6 +25,11 @@ state = "$STATE/cri-run"
 [plugins."io.containerd.grpc.v1.cri"] # the kubelet's
   restrict_oom_score_adj = true
 TOML
+    [ -z "${PAUSE_IMAGE:-}" ] || echo "  sandbox_image = \"$PAUSE_IMAGE\"" >>"$STATE/cri.toml"
+    [ -z "${1:-}" ] || cat >>"$STATE/cri.toml" <<TOML
+[plugins."io.containerd.grpc.v1.cri".registry]
+  config_path = "$1"
+TOML
     cp "$STATE/cri.toml" "$STATE/cri.toml.orig"
     restart_cri
 }
@@ -33,25 +41,45 @@ restart_cri()
     await cri ctr --address "$STATE/cri.sock" version
 }
 
-# PullImageRequest{image: {image: REF}} as one gRPC message; the answer names the image.
+cri()
+{
+    "$OCV_BUILD/test/tools/cri" "$STATE/cri.sock" "$@"
+}
+
 cri_pull()
 {
-    local ref=$1 n=${#1} status
-    {
-        printf '\0\0\0\0'
-        # shellcheck disable=SC2059 # bytes
-        printf "$(printf '\\%03o\\012\\%03o\\012\\%03o' $((n + 4)) $((n + 2)) "$n")"
-        printf '%s' "$ref"
-    } >"$STATE/pull.grpc"
-    curl -s --http2-prior-knowledge --unix-socket "$STATE/cri.sock" -H 'Content-Type: application/grpc' \
-        -H 'TE: trailers' --data-binary "@$STATE/pull.grpc" -D "$STATE/pull.headers" -o "$STATE/pull.answer" \
-        http://localhost/runtime.v1.ImageService/PullImage
-    cat "$STATE/pull.headers"
-    status=$(tr -d '\r' <"$STATE/pull.headers" | sed -n 's/^grpc-status: //p')
-    [ "$status" = 0 ]
+    cri pull "$1"
 }
 
 cri_images()
 {
     ctr -a "$STATE/cri.sock" -n k8s.io images ls ${1:+"name==$1"}
+}
+
+# store_is_whole CTR-OPTION...: every blob that containerd has committed is what its digest says
+store_is_whole()
+{
+    local digest n=0
+    for digest in $(ctr "$@" content ls -q); do
+        [ "sha256:$(ctr "$@" content get "$digest" | sha256sum | cut -d' ' -f1)" = "$digest" ] || {
+            echo "$digest is damaged"
+            return 1
+        }
+        n=$((n + 1))
+    done
+    [ "$n" -gt 0 ]
+}
+
+cri_store_is_whole()
+{
+    store_is_whole -a "$STATE/cri.sock" -n k8s.io
+}
+
+# hosts_toml DIR REGISTRY SERVER [MIRROR]: what setup writes, in DIR for the registry
+hosts_toml()
+{
+    mkdir -p "$1/$2"
+    printf 'server = "%s"\n' "$3" >"$1/$2/hosts.toml"
+    [ -z "${4:-}" ] ||
+        printf '[host."%s"]\n  capabilities = ["pull", "resolve"]\n' "$4" >>"$1/$2/hosts.toml"
 }

@@ -28,3 +28,38 @@ digest_of()
         jq -r --arg name "$1" \
             'first(.manifests[] | select(.annotations["dev.ocivariant.label"] == $name)) | .digest'
 }
+
+# make_programs LAYOUT: five variants that print "this is LABEL" when they run, their index `app`,
+# and `pause` for the pods of a CRI runtime
+make_programs()
+{
+    local layout=$1 label program=$OCV_BUILD/test/tools/saybuild
+    export VARIANTS=$layout
+    for label in null cpu.v3 cuda12.6 cuda12.8 rocm7.1; do
+        mkimage "$layout" "$label" --binary "say=$program" --cmd /say --file "etc/build=$label" \
+            --label "build=$label" --layer 200000 --seed ${#label} >/dev/null
+    done
+    mkimage "$layout" pause --binary "pause=$program" --cmd /pause --cmd pause >/dev/null
+    "$VARIANTCTL" index create --quiet "oci:$layout:app" --namespaces 'nvidia, amd, x86_64' \
+        "null=oci:$layout:null" \
+        "cpu.v3=oci:$layout:cpu.v3,x86_64 :: level :: v3" \
+        "cuda12.6=oci:$layout:cuda12.6,nvidia :: cuda_version_lower_bound :: 12.6,nvidia :: sm_arch :: 90_real" \
+        "cuda12.8=oci:$layout:cuda12.8,nvidia :: cuda_version_lower_bound :: 12.8,nvidia :: sm_arch :: 90_real" \
+        "rocm7.1=oci:$layout:rocm7.1,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
+}
+
+# index_digest: of `app`
+index_digest()
+{
+    "$VARIANTCTL" resolve --format json --profile "$PROFILES/laptop.json" "oci:$VARIANTS:app" | jq -r .index
+}
+
+# wanted PROFILE: the label that its machine gets of `app`
+wanted()
+{
+    case $1 in
+    h100) echo cuda12.8 ;;
+    mi300x) echo rocm7.1 ;;
+    laptop) echo cpu.v3 ;;
+    esac
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# containerd's CRI plugin, asked by gRPC as a kubelet asks it, through the mirror.
+
+load harness
+load images
+load variantd
+load cri
+
+setup_file()
+{
+    local profile
+    state_start
+    require docker-registry skopeo containerd ctr runc jq htpasswd
+    make_programs "$STATE/layout"
+    start_registry
+    export PAUSE_IMAGE=$REGISTRY/pause:1 IMAGE=$REGISTRY/demo/app:1 PLAIN_REGISTRY=$REGISTRY
+    push_layout "$STATE/layout:pause" "$PAUSE_IMAGE"
+    push_layout "$STATE/layout:app" "$IMAGE"
+    push_layout "$STATE/layout:cpu.v3" "$REGISTRY/demo/plain:1"
+    start_registry private htpasswd
+    export PRIVATE=$REGISTRY
+    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false --dest-creds user:secret \
+        "oci:$STATE/layout:app" "docker://$PRIVATE/demo/app:1"
+    for profile in h100 mi300x laptop; do
+        start_variantd "$profile" --registry "$PLAIN_REGISTRY=http://$PLAIN_REGISTRY" \
+            --registry "$PRIVATE=http://$PRIVATE" --profile "$PROFILES/$profile.json"
+        echo "$VARIANTD" >"$STATE/$profile.address"
+    done
+    start_cri "$STATE/certs.d"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+# through PROFILE: containerd's mirror is that machine's daemon; "none": as without us
+through()
+{
+    local host
+    [ "$1" != none ] || { rm -rf "$STATE/certs.d" && return; }
+    for host in "$PLAIN_REGISTRY" "$PRIVATE"; do
+        hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(<"$STATE/$1.address")"
+    done
+    export VARIANTD_SOCKET=$STATE/$1.sock
+}
+
+# pulled_digest IMAGE: a fresh pull; the digest that the store has for the name
+pulled_digest()
+{
+    cri rmi "$1"
+    cri_pull "$1" >/dev/null || return 1
+    cri status "$1" | jq -r '.repo_digests[0] | sub(".*@"; "")'
+}
+
+@test "three machines pull one tag: each its own digest, and its container says so" {
+    local profile
+    for profile in h100 mi300x laptop; do
+        through "$profile"
+        run -0 pulled_digest "$IMAGE"
+        [ "$output" = "$(digest_of "$(wanted "$profile")")" ]
+        run -0 cri run "$IMAGE"
+        [ "$output" = "this is $(wanted "$profile")" ]
+    done
+}
+
+@test "without a mirror the same tag is the default entry" {
+    through none
+    run -0 pulled_digest "$IMAGE"
+    [ "$output" = "$(index_digest)" ]
+    run -0 cri run "$IMAGE"
+    [ "$output" = "this is null" ]
+}
+
+@test "ordinary images and pulls by digest are as without us" {
+    local with without
+    for image in "$PLAIN_REGISTRY/demo/plain:1" "$PLAIN_REGISTRY/demo/app@$(digest_of rocm7.1)" \
+        "$PLAIN_REGISTRY/demo/app@$(index_digest)"; do
+        through none
+        pulled_digest "$image" >/dev/null
+        without=$(cri status "$image")
+        through h100
+        pulled_digest "$image" >/dev/null
+        with=$(cri status "$image")
+        [ -n "$with" ]
+        [ "$with" = "$without" ]
+    done
+    run -0 cri run "$PLAIN_REGISTRY/demo/app@$(index_digest)"
+    [ "$output" = "this is null" ] # what is pinned to the index stays the default
+}
+
+# private_pull PASSWORD: with the credentials that a kubelet has from a pull secret
+private_pull()
+{
+    cri PullImage "$(jq -n --arg image "$PRIVATE/demo/app:1" --arg host "http://$PRIVATE" --arg password "$1" \
+        '{image: {image: $image}, auth: {username: "user", password: $password, server_address: $host}}')"
+}
+
+@test "a private image needs the kubelet's own credentials, as without us" {
+    local side
+    for side in none h100; do
+        through "$side"
+        run ! cri_pull "$PRIVATE/demo/app:1"
+        [[ $output == *"authorization failed"* || $output == *"401"* ]]
+        run ! private_pull wrong
+        run -0 private_pull secret
+        run -0 cri status "$PRIVATE/demo/app:1"
+        [ "$(jq -r '.repo_digests[0] | sub(".*@"; "")' <<<"$output")" = "$(index_digest)" ]
+        cri rmi "$PRIVATE/demo/app:1"
+    done
+    [ "$(outcome denied)" -ge 1 ]
+}
+
+@test "fail-closed: everything through the daemon, nothing without it" {
+    local direct
+    direct=$(grep -c 'containerd/' "$STATE/log/registry" || true)
+    start_variantd closed --registry "$PLAIN_REGISTRY=http://$PLAIN_REGISTRY" --profile "$PROFILES/mi300x.json"
+    hosts_toml "$STATE/certs.d" "$PLAIN_REGISTRY" "http://$VARIANTD/proxy" "http://$VARIANTD/proxy"
+    run -0 pulled_digest "$IMAGE"
+    [ "$output" = "$(digest_of rocm7.1)" ]
+    run -0 pulled_digest "$PLAIN_REGISTRY/demo/plain:1"
+    [ "$output" = "$(digest_of cpu.v3)" ]
+    stop_daemon closed
+    run ! pulled_digest "$IMAGE"
+    [ "$(grep -c 'containerd/' "$STATE/log/registry")" = "$direct" ]
+}
+
+@test "nothing that was stored is anything but whole" {
+    cri_store_is_whole
+}
