@@ -138,10 +138,42 @@ int judge(const struct instance *instance, const struct judge_question *q, struc
     return status;
 }
 
-void judge_record(const struct settings *settings, const struct ocv_record *record)
+int judge_describe(const struct ocv_index *index, const struct ocv_entry *entry,
+                   struct ocv_buffer *properties, struct ocv_buffer *statics, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(index, entry->properties[i]);
+        status = ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
+                                   p.feature, p.value);
+        if (status == OCV_OK && ocv_index_namespace_static(index, p.ns))
+            status = ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns);
+    }
+    return status;
+}
+
+void judge_record(const struct settings *settings, const struct ocv_reference *reference,
+                  const struct ocv_index *index, const struct ocv_entry *entry)
 {
     static atomic_bool told; /* one folder, one reason */
+    char name[1024];
     struct ocv_error err = {0};
-    if (ocv_record_write(settings->records, record, &err) < 0 && !atomic_exchange(&told, true))
+    ocv_auto_buffer properties, statics;
+    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    if (!entry->label)
+        return;
+    snprintf(name, sizeof(name), "%s%s%s", reference->name, reference->tag ? ":" : "",
+             reference->tag ? reference->tag : "");
+    int status = judge_describe(index, entry, &properties, &statics, &err);
+    const struct ocv_record record = {.child = entry->digest,
+                                      .index = ocv_index_digest(index),
+                                      .label = entry->label,
+                                      .properties = properties.data ? properties.data : "",
+                                      .statics = statics.data,
+                                      .reference = name};
+    if (status == OCV_OK)
+        status = ocv_record_write(settings->records, &record, &err);
+    if (status < 0 && !atomic_exchange(&told, true))
         log_line(LOG_LEVEL_WARNING, "what is chosen is not recorded: %s", err.message);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the bytes at a name to what this node gets. */
+#include "judge.h"
 #include "mirror_internal.h"
 
 #include <stdio.h>
@@ -58,7 +59,8 @@ static void take(struct choice *choice, const struct ocv_entry *entry)
     snprintf(choice->label, sizeof(choice->label), "%s", entry->label ? entry->label : "");
 }
 
-static int decide(struct choice *choice, const struct mirror *mirror, const struct ocv_index *index,
+static int decide(struct choice *choice, const struct mirror *mirror,
+                  const struct ocv_reference *reference, const struct ocv_index *index,
                   const struct snapshot *snapshot, struct ocv_error *err)
 {
     struct ocv_resolve_options options = {.config = mirror->settings->config};
@@ -67,10 +69,12 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
     if (status < 0)
         return status;
     const struct ocv_entry *entry = ocv_decision_selected(decision);
-    if (entry)
+    if (entry) {
         take(choice, entry);
-    else
+        judge_record(mirror->settings, reference, index, entry);
+    } else {
         choice->outcome = OUTCOME_NO_FIT;
+    }
     return OCV_OK;
 }
 
@@ -87,7 +91,7 @@ struct choice *choice_make(const struct mirror *mirror, const struct source *fro
     choice->outcome = OUTCOME_ORDINARY;
     int status = variants_find(mirror, from, reference, document, &index, &err);
     if (status == OCV_OK && index)
-        status = decide(choice, mirror, index, snapshot, &err);
+        status = decide(choice, mirror, reference, index, snapshot, &err);
     if (status == OCV_ERR_NOMEM) {
         item_put(choice);
         return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v1/resolve: the decision about a reference, with every reason. */
+#include "judge.h"
 #include "mirror_internal.h"
 
 #include <stdio.h>
@@ -92,23 +93,6 @@ int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_
     return status < 0 ? status : decide(m, index, json, err);
 }
 
-/* Properties of an entry, and which of its namespaces are the index's own. */
-static int describe(const struct ocv_index *index, const struct ocv_entry *entry,
-                    struct mirror_entry *out, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    snprintf(out->label, sizeof(out->label), "%s", entry->label ? entry->label : "");
-    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(index, entry->properties[i]);
-        status = ocv_buffer_printf(&out->properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
-                                   p.feature, p.value);
-        if (status == OCV_OK && ocv_index_namespace_static(index, p.ns))
-            status =
-                ocv_buffer_printf(&out->statics, err, "%s%s", out->statics.len ? ", " : "", p.ns);
-    }
-    return status;
-}
-
 int mirror_find(struct mirror *m, const char *text, const char *digest, bool trusted,
                 struct mirror_entry *out, struct ocv_error *err)
 {
@@ -127,8 +111,10 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
         out->found = entry && entry->code == OCV_REJECT_NONE;
         if (selected)
             snprintf(out->fit, sizeof(out->fit), "%s", selected->label ? selected->label : "");
-        if (out->found)
-            status = describe(index, entry, out, err);
+        if (out->found) {
+            snprintf(out->label, sizeof(out->label), "%s", entry->label ? entry->label : "");
+            status = judge_describe(index, entry, &out->properties, &out->statics, err);
+        }
     }
     ocv_decision_free(decision);
     decision = NULL;

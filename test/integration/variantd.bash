@@ -23,7 +23,7 @@ start_variantd()
         name=$1
         shift
     fi
-    start_daemon "$name" "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/$name.sock" "$@"
+    start_daemon "$name" env STATE_DIRECTORY="$STATE/node" "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/$name.sock" "$@"
     await "$name" variantd_port "$name" || return 1
     VARIANTD=127.0.0.1:$(variantd_port "$name")
     VARIANTD_SOCKET=$STATE/$name.sock

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ocivariant-verifier: containerd's image verifier (containerd 2.0 and newer, plugin
+ * io.containerd.image-verifier.v1.bindir). containerd runs it after a name is resolved and before
+ * anything is fetched:
+ *
+ *   ocivariant-verifier -name REF -digest DIGEST -stdin-media-type TYPE   < descriptor JSON
+ *
+ * Exit 0 allows, anything else blocks, and what is printed reaches the user as the reason. */
+#include "verdict.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DESCRIPTOR_MAX (64u * 1024)
+#define BLOCKED 1
+#define USAGE 2
+
+struct arguments {
+    const char *name, *digest, *config;
+};
+
+static void print_help(void)
+{
+    fputs("Usage: ocivariant-verifier -name REF -digest DIGEST [-stdin-media-type TYPE]\n\n"
+          "Run by containerd for every pull; install it into its image verifiers' bin_dir\n"
+          "(/opt/containerd/image-verifier/bin). Asks variantd whether the image fits this node\n"
+          "and follows `policy` and `fail` of /etc/ocivariant/config.yaml (or of the file in\n"
+          "OCIVARIANT_CONFIG).\n",
+          stdout);
+}
+
+/* 1: go on; 0: done; below: wrong usage. */
+static int read_arguments(int argc, char **argv, struct arguments *out)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i] + (strncmp(argv[i], "--", 2) == 0 ? 1 : 0);
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(name, "-help") == 0 || strcmp(name, "-h") == 0) {
+            print_help();
+            return 0;
+        }
+        if (strcmp(name, "-version") == 0) {
+            printf("ocivariant-verifier %s\n", ocv_version());
+            return 0;
+        }
+        bool known = true;
+        if (strcmp(name, "-name") == 0)
+            out->name = value;
+        else if (strcmp(name, "-digest") == 0)
+            out->digest = value;
+        else
+            known = strcmp(name, "-stdin-media-type") == 0; /* one later may come */
+        if (!value && known) {
+            fprintf(stderr, "ocivariant-verifier: %s needs a value\n", argv[i]);
+            return -1;
+        }
+        i += value && value[0] != '-' ? 1 : 0;
+    }
+    if (out->name && out->digest)
+        return 1;
+    fputs("ocivariant-verifier: -name and -digest are needed\n", stderr);
+    return -1;
+}
+
+/* The descriptor's digest is the argument's; a different one is no descriptor of this pull. */
+static bool descriptor_agrees(const char *digest)
+{
+    char text[DESCRIPTOR_MAX + 1];
+    size_t n = isatty(STDIN_FILENO) ? 0 : fread(text, 1, sizeof(text), stdin);
+    if (n == 0)
+        return true;
+    json_t *root = n <= DESCRIPTOR_MAX ? json_loadb(text, n, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+    const char *told = json_string_value(json_object_get(root, "digest"));
+    bool same = told && strcmp(told, digest) == 0;
+    json_decref(root);
+    return same;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct verdict_policy policy;
+    struct verdict_answer answer;
+    struct ocv_error err = {0};
+    int go = read_arguments(argc, argv, &arguments);
+    if (go <= 0)
+        return go < 0 ? USAGE : 0;
+    if (!descriptor_agrees(arguments.digest)) {
+        printf("the descriptor on standard input is not that of %s", arguments.digest);
+        return BLOCKED;
+    }
+    if (verdict_policy_read(getenv("OCIVARIANT_CONFIG"), &policy, &err) < 0) {
+        printf("%s", err.message);
+        return BLOCKED; /* an administrator's file that cannot be read allows nothing */
+    }
+    const struct verdict_question question = {.reference = arguments.name,
+                                              .digest = arguments.digest};
+    verdict_ask(&policy, &question, &answer);
+    if (answer.action == VERDICT_WARN)
+        fprintf(stderr, "ocivariant-verifier: warning: %s\n", answer.reason);
+    if (answer.action == VERDICT_REFUSE)
+        printf("%s", answer.reason);
+    verdict_policy_free(&policy);
+    return answer.action == VERDICT_REFUSE ? BLOCKED : 0;
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Refusing what does not fit: the daemon's verdict, the image verifier and the OCI runtime hook.
+
+load harness
+load images
+load variantd
+
+VERIFIER=$OCV_BUILD/libexec/ocivariant-verifier
+HOOK=$OCV_BUILD/libexec/ocivariant-oci-hook
+
+setup_file()
+{
+    state_start
+    start_registry
+    make_variants "$STATE/images"
+    push_layout "$STATE/images:app" "$REGISTRY/app:1"
+    skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:cpu" "docker://$REGISTRY/plain:1" 3>&-
+    start_variantd --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    export CUDA ROCM INDEX PLAIN
+    CUDA=$(digest_of cuda12.8)
+    ROCM=$(digest_of rocm7.1)
+    INDEX=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/app:1" | sha256sum)
+    INDEX=sha256:${INDEX%% *}
+    PLAIN=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/plain:1" | sha256sum)
+    PLAIN=sha256:${PLAIN%% *}
+    for policy in enforce warn off; do
+        printf 'policy: %s\nsocket: %s\n' "$policy" "$VARIANTD_SOCKET" >"$STATE/$policy.yaml"
+    done
+    printf 'policy: enforce\nfail: closed\nsocket: %s\n' "$STATE/nobody.sock" >"$STATE/closed.yaml"
+    printf 'policy: enforce\nfail: open\nsocket: %s\n' "$STATE/nobody.sock" >"$STATE/open.yaml"
+    printf 'policy: enforce\nsocket: %s\nallow: ["%s/app:*"]\n' "$VARIANTD_SOCKET" "$REGISTRY" >"$STATE/allow.yaml"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+# verdict ARGUMENT=VALUE...: the daemon's answer
+verdict()
+{
+    local args=() pair
+    for pair; do
+        args+=(--data-urlencode "$pair")
+    done
+    curl --silent --max-time 10 --get --unix-socket "$VARIANTD_SOCKET" "${args[@]}" \
+        http://localhost/v1/verdict
+}
+
+# verify POLICY REF DIGEST
+verify()
+{
+    printf '{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"%s","size":1}\n' "$3" |
+        OCIVARIANT_CONFIG=$STATE/$1.yaml "$VERIFIER" -name "$2" -digest "$3" \
+            -stdin-media-type application/vnd.oci.descriptor.v1+json
+}
+
+@test "the verdict on a variant that fits, one that does not, an index, and an ordinary image" {
+    answer=$(verdict "ref=$REGISTRY/app:1" "digest=$CUDA")
+    [ "$(jq -r .verdict <<<"$answer")" = fits ]
+    [ "$(jq -r .label <<<"$answer")" = cuda12.8 ]
+    answer=$(verdict "ref=$REGISTRY/app:1" "digest=$ROCM")
+    [ "$(jq -r .verdict <<<"$answer")" = misfit ]
+    [ "$(jq -r .label <<<"$answer")" = rocm7.1 ]
+    [ "$(jq -r .fit <<<"$answer")" = cuda12.8 ]
+    [[ $(jq -r .reason <<<"$answer") == *amd* ]]
+    answer=$(verdict "ref=$REGISTRY/app:1" "digest=$INDEX")
+    [ "$(jq -r .verdict <<<"$answer")" = index ]
+    answer=$(verdict "ref=$REGISTRY/app@$INDEX" "digest=$INDEX")
+    [ "$(jq -r .verdict <<<"$answer")" = index ]
+    answer=$(verdict "ref=$REGISTRY/plain:1" "digest=$PLAIN")
+    [ "$(jq -r .verdict <<<"$answer")" = none ]
+}
+
+@test "properties alone are judged; nonsense is unknown; too little is refused" {
+    answer=$(verdict 'properties=nvidia :: cuda_version_lower_bound :: 99.0' label=x)
+    [ "$(jq -r .verdict <<<"$answer")" = misfit ]
+    answer=$(verdict 'properties=nonsense')
+    [ "$(jq -r .verdict <<<"$answer")" = unknown ]
+    answer=$(verdict "digest=sha256:$(printf '0%.0s' {1..64})")
+    [ "$(jq -r .verdict <<<"$answer")" = unknown ]
+    [[ $(verdict "label=x") == *missing* ]]
+    [[ $(verdict "digest=sha256:x") == *"not a digest"* ]]
+}
+
+@test "what the mirror chose is recorded, and judged without the registry" {
+    ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+    [ "$code" = 200 ]
+    record=$STATE/node/resolved/${CUDA/:/-}.json
+    [ "$(jq -r .label "$record")" = cuda12.8 ]
+    [ "$(jq -r .index "$record")" = "$INDEX" ]
+    [ "$(jq -r .reference "$record")" = "$REGISTRY/app:1" ]
+    answer=$(verdict "digest=$CUDA")
+    [ "$(jq -r .verdict <<<"$answer")" = fits ]
+}
+
+@test "the verifier lets pass what fits, and what has no variants" {
+    run -0 verify enforce "$REGISTRY/app:1" "$CUDA"
+    [ -z "$output" ]
+    run -0 verify enforce "$REGISTRY/plain:1" "$PLAIN"
+}
+
+@test "the verifier blocks what does not fit, and an index nobody chose in, with the reason" {
+    run -1 verify enforce "$REGISTRY/app:1" "$ROCM"
+    [[ $output == *"$REGISTRY/app:1 (rocm7.1) does not fit this node"*"what would fit: cuda12.8"* ]]
+    run -1 verify enforce "$REGISTRY/app:1" "$INDEX"
+    [[ $output == *"nobody has chosen"*"what would fit: cuda12.8"* ]]
+}
+
+@test "warn and off let pass, warn says so" {
+    run -0 --separate-stderr verify warn "$REGISTRY/app:1" "$ROCM"
+    [ -z "$output" ]
+    [[ $stderr == *"warning: $REGISTRY/app:1 (rocm7.1) does not fit"* ]]
+    run -0 --separate-stderr verify off "$REGISTRY/app:1" "$ROCM"
+    [ -z "$output$stderr" ]
+}
+
+@test "without a daemon the fail policy decides, and the allow list stands before it" {
+    run -0 verify open "$REGISTRY/app:1" "$ROCM"
+    run -1 verify closed "$REGISTRY/app:1" "$ROCM"
+    [[ $output == *"cannot be judged: variantd cannot be asked"* ]]
+    run -0 verify closed registry.k8s.io/pause:3.9 "$ROCM"
+    run -0 verify allow "$REGISTRY/app:1" "$ROCM"
+}
+
+@test "a daemon that hangs is no opinion" {
+    start_variantd hung --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    printf 'policy: enforce\nfail: closed\nsocket: %s\n' "$VARIANTD_SOCKET" >"$STATE/hung.yaml"
+    kill -STOP "$(pgrep -P "$(cat "$STATE/pids/hung")" || cat "$STATE/pids/hung")"
+    run -1 verify hung "$REGISTRY/app:1" "$CUDA"
+    [[ $output == *"no answer in time"* ]]
+    kill -CONT "$(pgrep -P "$(cat "$STATE/pids/hung")" || cat "$STATE/pids/hung")"
+    stop_daemon hung
+}
+
+@test "the verifier's bad input: usage, another descriptor, a configuration that cannot be read" {
+    run -2 "$VERIFIER" -name x </dev/null
+    run -2 "$VERIFIER" </dev/null
+    run -1 bash -c "echo '{\"digest\":\"sha256:other\"}' | '$VERIFIER' -name a -digest '$CUDA'"
+    run -1 bash -c "echo nonsense | '$VERIFIER' -name a -digest '$CUDA'"
+    echo 'policy: [' >"$STATE/broken.yaml"
+    run -1 verify broken "$REGISTRY/app:1" "$CUDA"
+    run -0 "$VERIFIER" -help
+}
+
+hook()
+{
+    OCIVARIANT_CONFIG=$STATE/$1.yaml "$HOOK"
+}
+
+@test "the runtime hook judges by annotation, by recorded digest, and leaves the rest alone" {
+    run -1 hook enforce <<<'{"ociVersion":"1.0.2","id":"c","annotations":{"dev.ocivariant.label":"x","dev.ocivariant.properties":"amd :: gfx_arch :: gfx942"}}'
+    [[ $output == *"does not fit this node"* ]]
+    run -0 hook enforce <<<'{"id":"c","annotations":{"dev.ocivariant.properties":"nvidia :: cuda_version_lower_bound :: 12.8"}}'
+    run -1 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\",\"org.opencontainers.image.ref.name\":\"$REGISTRY/app:1\"}}"
+    run -0 hook enforce <<<'{"id":"c"}'
+    run -0 hook warn <<<'{"annotations":{"dev.ocivariant.properties":"amd :: gfx_arch :: gfx942"}}'
+    [[ $output == *warning* ]]
+    run -1 hook enforce <<<'nonsense'
+    run -1 hook enforce <<<''
+}
+
+@test "podman refuses to start a container that the hook refuses" {
+    require podman runc
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    start_podman
+    mkdir -p "$STATE/hooks.d"
+    cat >"$STATE/hook.sh" <<SH
+#!/bin/sh
+OCIVARIANT_CONFIG=$STATE/enforce.yaml exec $HOOK
+SH
+    chmod 755 "$STATE/hook.sh"
+    sed "s|@LIBEXECDIR@/ocivariant-oci-hook|$STATE/hook.sh|" "$OCV_TOP/plugins/oci-hook/50-ocivariant.json.in" >"$STATE/hooks.d/50-ocivariant.json"
+    mkdir -p "$STATE/rootfs/bin"
+    printf 'int main(void){return 0;}' | cc -static -x c -o "$STATE/rootfs/bin/true" -
+    tar -C "$STATE/rootfs" -c . | podman import - localhost/tiny:1 >/dev/null 2>&1 3>&-
+    options=(--hooks-dir "$STATE/hooks.d" --runtime /usr/sbin/runc)
+    run_args=(--rm --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000)
+    run -0 podman "${options[@]}" run "${run_args[@]}" localhost/tiny:1 /bin/true 3>&-
+    run -0 podman "${options[@]}" run "${run_args[@]}" --annotation 'dev.ocivariant.properties=nvidia :: cuda_version_lower_bound :: 12.8' localhost/tiny:1 /bin/true 3>&-
+    run podman "${options[@]}" run "${run_args[@]}" --annotation 'dev.ocivariant.properties=amd :: gfx_arch :: gfx942' --annotation dev.ocivariant.label=rocm7.1 localhost/tiny:1 /bin/true 3>&-
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *"does not fit this node"* ]]
+}
