@@ -2,6 +2,7 @@
 #include "image.h"
 
 #include "cache.h"
+#include "rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,9 @@ bool image_split_layout(const char *text, char **dir, char **tag)
 static int parse_body(struct image *image, struct ocv_error *err)
 {
     const char *type = image->top.media_type[0] ? image->top.media_type : NULL;
-    int status = ocv_index_parse(image->body.data, image->body.len, type, &image->index, err);
+    int status = ocv_index_parse(image->body.data, image->body.len, type, &image->parsed, err);
     image->kind = OCV_DOCUMENT_INDEX;
+    image->index = image->parsed;
     if (status == OCV_OK)
         return OCV_OK;
     if (status != OCV_ERR_DATA ||
@@ -36,7 +38,9 @@ static int parse_body(struct image *image, struct ocv_error *err)
     if (!type)
         snprintf(image->top.media_type, sizeof(image->top.media_type), "%s",
                  OCV_MEDIA_TYPE_MANIFEST);
-    return ocv_index_of_manifest(&image->top, &image->index, err);
+    status = ocv_index_of_manifest(&image->top, &image->parsed, err);
+    image->index = image->parsed;
+    return status;
 }
 
 static int open_layout(struct image *image, const char *dir, struct ocv_error *err)
@@ -82,8 +86,8 @@ static int seen_before(struct cli *cli, struct image *image, bool *same, struct 
 
 /* What stands on standard input is one registry's secret: another one that asks for a login, as
  * Docker Hub always does, must not get it. */
-static int bind_credentials(struct cli *cli, const struct ocv_reference *reference,
-                            struct ocv_error *err)
+int image_bind_credentials(struct cli *cli, const struct ocv_reference *reference,
+                           struct ocv_error *err)
 {
     if (!cli->creds_stdin)
         return OCV_OK;
@@ -99,7 +103,7 @@ static int open_registry(struct cli *cli, struct image *image, struct ocv_error 
 {
     int status = ocv_reference_parse(image->text, &image->reference, err);
     if (status == OCV_OK)
-        status = bind_credentials(cli, image->reference, err);
+        status = image_bind_credentials(cli, image->reference, err);
     if (status == OCV_OK)
         status = cli_registry(cli, err);
     bool same = false;
@@ -128,6 +132,60 @@ int image_open(struct cli *cli, const char *text, struct image *out, struct ocv_
     return status == OCV_OK ? parse_body(out, err) : status;
 }
 
+/* What is chosen in is now made of tags. */
+static void take_choice(struct image *image)
+{
+    image->index = ocv_tag_choice_index(image->choice);
+    image->kind = OCV_DOCUMENT_INDEX;
+    snprintf(image->top.digest, sizeof(image->top.digest), "%s", ocv_index_digest(image->index));
+    snprintf(image->top.media_type, sizeof(image->top.media_type), "%s", OCV_MEDIA_TYPE_INDEX);
+}
+
+static int choose_tag(struct cli *cli, struct image *image, struct ocv_error *err)
+{
+    int status = rules_load(cli, image->reference, &image->rules, err);
+    if (status < 0 || ocv_tag_rules_count(image->rules) == 0)
+        return status;
+    struct rules_source data;
+    struct ocv_tag_source source = rules_source(cli, image->reference, &data);
+    status = ocv_tag_choice_new(image->rules, image->reference, &source, &image->choice, err);
+    if (status == OCV_OK && image->choice)
+        take_choice(image);
+    return status;
+}
+
+/* The second source is asked only where the first has nothing to say. A registry that does not list
+ * its tags leaves the image as it is. */
+int image_open_by_rule(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)
+{
+    struct ocv_error failure = {0}, reason = {0};
+    int status = image_open(cli, text, out, &failure);
+    const struct ocv_reference *ref = out->reference;
+    const char *rules = ocv_config_get(cli->config, "tag_rules");
+    bool may = ref && ref->tag && !ref->digest && (!rules || strcmp(rules, "off") != 0);
+    bool asked = status == OCV_OK ? !ocv_index_has_variants(out->index)
+                                  : status == OCV_ERR_NOT_FOUND && cli->registry;
+    int second = may && asked ? choose_tag(cli, out, &reason) : OCV_OK;
+    if (out->choice)
+        return OCV_OK;
+    bool unlisted = second == OCV_ERR_DENIED || second == OCV_ERR_NOT_FOUND;
+    if (unlisted && status == OCV_OK)
+        cli_warn(cli, "%s is taken as it is, since its tags are not listed: %s", text,
+                 reason.message);
+    if (second < 0 && !unlisted) {
+        status = second;
+        failure = reason;
+    }
+    if (status < 0 && err)
+        *err = failure;
+    return status;
+}
+
+const char *image_tag(const struct image *image, const struct ocv_entry *entry)
+{
+    return image->choice ? ocv_tag_choice_tag(image->choice, entry, NULL) : NULL;
+}
+
 int image_open_file(const char *path, struct image *out, struct ocv_error *err)
 {
     *out = (struct image){.text = path};
@@ -147,7 +205,9 @@ void image_close(struct image *image)
     ocv_layout_free(image->layout);
     free(image->layout_tag);
     ocv_buffer_free(&image->body);
-    ocv_index_free(image->index);
+    ocv_index_free(image->parsed);
+    ocv_tag_choice_free(image->choice);
+    ocv_tag_rules_free(image->rules);
 }
 
 /* A profile without a platform (PEP 825 has none) is taken to be of this machine's kind. */
@@ -159,7 +219,7 @@ static int own_platform(struct ocv_platform **out, struct ocv_error *err)
     return ocv_platform_parse(machine.machine, out, err);
 }
 
-int image_resolve(struct cli *cli, const struct image *image, struct ocv_decision **out,
+int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
                   struct ocv_error *err)
 {
     int status = cli_profile(cli, err);
@@ -171,5 +231,11 @@ int image_resolve(struct cli *cli, const struct image *image, struct ocv_decisio
                                           .platform = cli->platform,
                                           .label = cli->label,
                                           .unchecked = cli->unchecked};
-    return ocv_resolve(image->index, cli->profile, &options, out, err);
+    if (!image->choice)
+        return ocv_resolve(image->index, cli->profile, &options, out, err);
+    struct rules_source data;
+    struct ocv_tag_source source = rules_source(cli, image->reference, &data);
+    status = ocv_tag_choice_resolve(image->choice, &source, cli->profile, &options, out, err);
+    take_choice(image);
+    return status;
 }

@@ -13,7 +13,11 @@ struct image {
     struct ocv_descriptor top;       /**< what the name stands for */
     struct ocv_buffer body;          /**< its bytes */
     enum ocv_document_kind kind;
-    struct ocv_index *index; /**< of the body; a lone manifest becomes an index of one entry */
+    const struct ocv_index *index; /**< to choose in: of the body (a lone manifest becomes an index
+                                        of one entry), or of the tags that stand for the name */
+    struct ocv_index *parsed;      /**< of the body; NULL where the tag does not exist */
+    struct ocv_tag_rules *rules;   /**< with a choice among tags, else NULL */
+    struct ocv_tag_choice *choice;
 };
 
 /** Split "oci:DIR[:TAG]". Both outputs are owned by the caller; tag may be NULL. False: not oci:.
@@ -22,11 +26,22 @@ bool image_split_layout(const char *text, char **dir, char **tag);
 /** Open by name: registry reference or oci:DIR[:TAG]. Fetches the top document. */
 int image_open(struct cli *cli, const char *text, struct image *out,
                struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same, and where the document has no variants of its own, by the tag rules (unless the
+ *  configuration has `tag_rules: off`): the index is then one of the tags that stand for the name,
+ *  which need not be a tag itself. */
+int image_open_by_rule(struct cli *cli, const char *text, struct image *out,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** The tag that a rule made this entry of, or NULL. */
+const char *image_tag(const struct image *image, const struct ocv_entry *entry);
 /** From a file of index bytes. */
 int image_open_file(const char *path, struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Before a registry is asked: --creds-stdin is for one host alone. */
+int image_bind_credentials(struct cli *cli, const struct ocv_reference *reference,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
 void image_close(struct image *image);
-/** Resolve with the command's options. Needs cli_load; makes cli->profile. */
-int image_resolve(struct cli *cli, const struct image *image, struct ocv_decision **out,
+/** Resolve with the command's options. Needs cli_load; makes cli->profile. By a rule, the index may
+ *  be another one afterwards. */
+int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -201,7 +201,10 @@ static int load_library(struct cli *cli, struct ocv_error *err)
     if (!table)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "the registry client library is too old");
     cli->api = table();
-    return OCV_OK;
+    if (cli->api->version >= 2)
+        return OCV_OK;
+    cli->api = NULL;
+    return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "the registry client library is too old");
 }
 
 int cli_registry(struct cli *cli, struct ocv_error *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index VERB */
-#include "verbs.h"
+#include "index_verbs.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const struct {
@@ -9,7 +10,13 @@ static const struct {
     int (*run)(struct cli *cli, int argc, char **argv);
 } verbs[] = {
     {"create", "write an index over existing images", cmd_index_create},
+    {"add", "add builds to an index", cmd_index_add},
+    {"remove", "take builds out of an index", cmd_index_remove},
+    {"annotate", "change labels, properties and what stands on the index", cmd_index_annotate},
     {"show", "what an index holds", cmd_index_show},
+    {"diff", "what changed from one index to another", cmd_index_diff},
+    {"copy", "copy an index with everything in it", cmd_index_copy},
+    {"push", "the same", cmd_index_copy},
 };
 
 static void print_help(FILE *out)
@@ -19,6 +26,25 @@ static void print_help(FILE *out)
         fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
 }
 
+/* Interrupted means: stop before the tag is written. The second signal ends the program as usual.
+ */
+static volatile int interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void catch_signals(struct cli *cli)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    cli->interrupted = &interrupted;
+}
+
 int cmd_index(struct cli *cli, int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;
@@ -26,6 +52,7 @@ int cmd_index(struct cli *cli, int argc, char **argv)
         print_help(stdout);
         return 0;
     }
+    catch_signals(cli);
     for (size_t i = 0; verb && i < sizeof(verbs) / sizeof(*verbs); i++)
         if (!strcmp(verb, verbs[i].name))
             return verbs[i].run(cli, argc - 1, argv + 1);

@@ -10,7 +10,7 @@ static const struct {
     {"probe", "what this machine, or a recorded one, can run", cmd_probe},
     {"resolve", "choose in an index, as JSON for programs", cmd_resolve},
     {"explain", "choose in an index, as a table for people", cmd_explain},
-    {"index", "create, show: indexes with variants", cmd_index},
+    {"index", "make, edit, show, compare and copy indexes with variants", cmd_index},
     {"tags", "parse, plan, check: what published tags say, by rule files", cmd_tags},
     {"setup", "have containerd, Docker, podman or CRI-O ask variantd", cmd_setup},
 };

@@ -62,9 +62,37 @@ edit_config()
     [ "$(jq -r .selected.platform.os <<<"$output")" = linux ]
 }
 
-@test "two ordinary images of one architecture are refused by what they are" {
-    run -2 "$VARIANTCTL" index create "oci:$L:arm" --default "oci:$L:armv7" --default "oci:$L:armv6"
-    [ "${lines[0]}" = "variantctl: --default: the second ordinary image for linux/arm" ]
-    run -2 "$VARIANTCTL" index create "oci:$L:arm" "null=oci:$L:armv7" "null=oci:$L:armv6"
+@test "defaults for several arm variants stand side by side, the best first" {
+    run -0 "$VARIANTCTL" index create --quiet "oci:$L:arm" --default "oci:$L:armv6" --default "oci:$L:armv7"
+    run -0 "$VARIANTCTL" index show --format json "oci:$L:arm"
+    [ "$(jq -r '[.manifests[].platform.variant] | join(" ")' <<<"$output")" = "v7 v6" ]
+    [ "$(jq '[.manifests[] | select(.annotations)] | length' <<<"$output")" = 0 ]
+}
+
+@test "one null for several arm variants: the best carries the label, whatever the order" {
+    local a b
+    a=$("$VARIANTCTL" index create --quiet "oci:$L:arm" "null=oci:$L:armv7" "null=oci:$L:armv6")
+    b=$("$VARIANTCTL" index create --quiet "oci:$L:arm" "null=oci:$L:armv6" "null=oci:$L:armv7")
+    [ "$a" = "$b" ]
+    run -0 "$VARIANTCTL" index show --format json "oci:$L:arm"
+    [ "$(jq -c '[.manifests[] | [.platform.variant, .annotations["dev.ocivariant.label"]]]' <<<"$output")" = '[["v7","null"],["v6",null]]' ]
+    echo '{"schema":"dev.ocivariant.profile/v1","platform":{"os":"linux","architecture":"arm","variant":"v6"},"namespaces":[]}' >"$STATE/v6.json"
+    run -0 "$VARIANTCTL" resolve --profile "$STATE/v6.json" "oci:$L:arm"
+    [ "$(jq -r .selected.platform.variant <<<"$output")" = v6 ]
+}
+
+@test "defaults for two versions of Windows stand side by side" {
+    mkimage "$L" older --os windows
+    edit_config older '.["os.version"] = "10.0.17763.6532"'
+    run -0 "$VARIANTCTL" index create --quiet "oci:$L:win" --default "oci:$L:windows" --default "oci:$L:older"
+    run -0 "$VARIANTCTL" index show --format json "oci:$L:win"
+    [ "$(jq -c '[.manifests[].platform["os.version"]]' <<<"$output")" = '["10.0.20348.2700","10.0.17763.6532"]' ]
+}
+
+@test "two ordinary images of one platform are refused by what they are" {
+    mkimage "$L" another7 --arch arm --variant v7 --file x=y
+    run -2 "$VARIANTCTL" index create "oci:$L:twice" --default "oci:$L:armv7" --default "oci:$L:another7"
+    [ "${lines[0]}" = "variantctl: --default: the second ordinary image for linux/arm/v7" ]
+    run -2 "$VARIANTCTL" index create "oci:$L:twice" "null=oci:$L:armv7" "null=oci:$L:another7"
     [ "${lines[0]}" = "variantctl: null: the second image for linux/arm with this label" ]
 }
