@@ -53,6 +53,14 @@ static const char *kind_name(enum ocv_entry_kind kind)
     return names[kind];
 }
 
+/* By a rule: the tag, for people to find the image again. */
+static const char *entry_tag(const struct ocv_index *index, const struct ocv_entry *entry)
+{
+    const json_t *one = json_array_get(json_object_get(index->root, "manifests"), entry->position);
+    return json_string_value(
+        json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_REF_NAME));
+}
+
 static json_t *selected_json(const struct ocv_decision *d)
 {
     const struct ocv_entry *entry = ocv_decision_selected(d);
@@ -63,10 +71,13 @@ static json_t *selected_json(const struct ocv_decision *d)
     size_t n = ocv_decision_matched(d, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
     for (size_t i = 0; i < n; i++)
         append(&matched, property_string(ocv_index_property(d->index, ids[i])));
-    return json_pack("{s:o, s:s, s:s, s:s, s:I, s:o, s:o}", "label", string_or_null(entry->label),
-                     "kind", kind_name(entry->kind), "digest", entry->digest, "mediaType",
-                     entry->media_type, "size", (json_int_t)entry->size, "platform",
-                     platform_json(entry), "matched", matched);
+    json_t *object = json_pack(
+        "{s:o, s:s, s:s, s:s, s:I, s:o, s:o}", "label", string_or_null(entry->label), "kind",
+        kind_name(entry->kind), "digest", entry->digest, "mediaType", entry->media_type, "size",
+        (json_int_t)entry->size, "platform", platform_json(entry), "matched", matched);
+    if (object && d->index->rule)
+        set_string(&object, "tag", entry_tag(d->index, entry));
+    return object;
 }
 
 static json_t *wanted_json(const struct ocv_decision *d, const struct ocv_rejection *r,
@@ -127,6 +138,16 @@ static json_t *warnings_json(const struct ocv_decision *d)
     return list;
 }
 
+static const char *source_name(const struct ocv_index *index)
+{
+    return index->rule ? "rule" : index->has_variants ? "index" : "none";
+}
+
+static json_t *rule_json(const struct ocv_index *index)
+{
+    return json_pack("{s:s, s:s}", "family", index->rule, "group", index->group);
+}
+
 int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buffer *out,
                              struct ocv_error *err)
 {
@@ -137,12 +158,13 @@ int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buf
     }
     for (size_t i = 0; i < decision->n_rejected; i++)
         append(&rejected, rejected_json(decision, i));
-    ocv_auto_json *root = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "schema",
-                                    "dev.ocivariant.decision/v1", "index", decision->index->digest,
-                                    "source", decision->index->has_variants ? "index" : "none",
-                                    "selected", selected_json(decision), "order", order, "rejected",
-                                    rejected, "warnings", warnings_json(decision));
-    if (!root)
+    ocv_auto_json *root =
+        json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "schema", "dev.ocivariant.decision/v1",
+                  "index", decision->index->digest, "source", source_name(decision->index),
+                  "selected", selected_json(decision), "order", order, "rejected", rejected,
+                  "warnings", warnings_json(decision));
+    if (!root || (decision->index->rule &&
+                  json_object_set_new(root, "rule", rule_json(decision->index)) < 0))
         return ocv_error_nomem(err);
     int status = ocv_json_append(root, JSON_INDENT(2), out, err);
     return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);

@@ -765,6 +765,52 @@ OCV_API bool ocv_author_source_annotation(const struct ocv_author_source *source
 OCV_API enum ocv_author_layout ocv_author_source_layout(const struct ocv_author_source *source,
                                                         enum ocv_author_layout fallback);
 
+/** Where tags, manifests and configs come from: one repository of a registry, a layout, a test.
+ * Each function returns 0 or a status with `err` filled. */
+struct ocv_tag_source {
+    void *data;
+    /** Call `visit` for each tag of the repository; stop when it returns non-zero. */
+    int (*tags)(void *data, int (*visit)(void *visit_data, const char *tag), void *visit_data,
+                struct ocv_error *err);
+    /** What the tag stands for now; a size below zero is not known. */
+    int (*head)(void *data, const char *tag, struct ocv_descriptor *out, struct ocv_error *err);
+    /** The manifest or index of this digest, verified. */
+    int (*get)(void *data, const char *digest, struct ocv_buffer *body, struct ocv_descriptor *out,
+               struct ocv_error *err);
+    /** A small blob, verified. */
+    int (*blob)(void *data, const struct ocv_descriptor *blob, struct ocv_buffer *body,
+                struct ocv_error *err);
+};
+
+#define OCV_TAG_CANDIDATES_MAX 256u /**< tags of one choice whose digests are fixed */
+
+/** The choice among the tags that stand for one name. */
+struct ocv_tag_choice;
+/** If the rules say that the reference's tag names a group: list the repository's tags, fix each
+ *  candidate's digest once, and make their index. `*out` stays NULL where they do not, or where
+ *  there is nothing to choose: the tag is taken as it is. Tags that the rules cannot tell apart:
+ *  OCV_ERR_DATA with their names. `rules` must outlive it. */
+OCV_API int ocv_tag_choice_new(const struct ocv_tag_rules *rules,
+                               const struct ocv_reference *reference,
+                               const struct ocv_tag_source *source, struct ocv_tag_choice **out,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_tag_choice_free(struct ocv_tag_choice *choice);
+/** Choose. Where the winner's platform is not known, its config is read and it is chosen again: the
+ *  index is another one afterwards. The decision borrows it and the profile. */
+OCV_API int
+ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
+                       const struct ocv_profile *profile, const struct ocv_resolve_options *options,
+                       struct ocv_decision **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The index to choose in; its digest names the digests that were fixed. Valid until the next call
+ *  of ocv_tag_choice_resolve. */
+OCV_API const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice);
+OCV_API const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice);
+OCV_API const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice); /**< "1.9" */
+/** The tag of an entry of that index ("86-1.9"), and what it stood for when it was fixed. */
+OCV_API const char *ocv_tag_choice_tag(const struct ocv_tag_choice *choice,
+                                       const struct ocv_entry *entry,
+                                       const struct ocv_descriptor **descriptor);
+
 /* ---- This node's daemon (variantd's unix socket) ----------------------------------------------
  */
 
@@ -797,6 +843,7 @@ OCV_DEFINE_CLEANUP(ocv_reference)
 OCV_DEFINE_CLEANUP(ocv_tag)
 OCV_DEFINE_CLEANUP(ocv_tag_rules)
 OCV_DEFINE_CLEANUP(ocv_tag_plan)
+OCV_DEFINE_CLEANUP(ocv_tag_choice)
 OCV_DEFINE_CLEANUP(ocv_platform)
 OCV_DEFINE_CLEANUP(ocv_index)
 OCV_DEFINE_CLEANUP(ocv_profile)

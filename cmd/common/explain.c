@@ -39,6 +39,10 @@ static int format_head(const struct image *image, const struct ocv_decision *dec
     struct ocv_platform host = ocv_profile_platform(profile);
     const struct ocv_entry *selected = ocv_decision_selected(decision);
     int status = ocv_buffer_printf(out, err, "Image   %s\n", image->text);
+    if (status == OCV_OK && image->choice)
+        status = ocv_buffer_printf(out, err, "Rule    %s, for the tags that stand for %s\n",
+                                   ocv_tag_choice_family(image->choice),
+                                   ocv_tag_choice_group(image->choice));
     if (status == OCV_OK)
         status = ocv_buffer_printf(out, err, "%s  %s\n",
                                    image->kind == OCV_DOCUMENT_INDEX ? "Index " : "Digest",
@@ -55,11 +59,12 @@ static int format_head(const struct image *image, const struct ocv_decision *dec
         return status;
     if (!selected)
         return ocv_buffer_printf(out, err, "Chosen  nothing: no variant fits, no default entry\n");
-    return ocv_buffer_printf(out, err, "Chosen  %s  %s\n",
+    const char *tag = image_tag(image, selected);
+    return ocv_buffer_printf(out, err, "Chosen  %s  %s%s%s\n",
                              selected->kind == OCV_ENTRY_NON_VARIANT
                                  ? "ordinary image"
                                  : explain_name(selected, name, sizeof(name)),
-                             selected->digest);
+                             selected->digest, tag ? "  tag " : "", tag ? tag : "");
 }
 
 /* Widths of the table's columns. */

@@ -87,3 +87,48 @@ int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, stru
         qsort(out->list, out->n, sizeof(*out->list), by_bytes);
     return OCV_OK;
 }
+
+/* ---- a repository as a source ------------------------------------------------------------------
+ */
+
+static int source_tags(void *data, int (*visit)(void *visit_data, const char *tag),
+                       void *visit_data, struct ocv_error *err)
+{
+    const struct rules_source *s = data;
+    return s->cli->api->tags(s->cli->registry, s->reference, visit, visit_data, err);
+}
+
+static int source_head(void *data, const char *tag, struct ocv_descriptor *out,
+                       struct ocv_error *err)
+{
+    const struct rules_source *s = data;
+    struct ocv_reference tagged = *s->reference;
+    tagged.tag = (char *)(uintptr_t)tag; /* borrowed for this call */
+    tagged.digest = NULL;
+    return s->cli->api->head(s->cli->registry, &tagged, out, err);
+}
+
+static int source_get(void *data, const char *digest, struct ocv_buffer *body,
+                      struct ocv_descriptor *out, struct ocv_error *err)
+{
+    const struct rules_source *s = data;
+    return s->cli->api->get(s->cli->registry, s->reference, digest, body, out, err);
+}
+
+static int source_blob(void *data, const struct ocv_descriptor *blob, struct ocv_buffer *body,
+                       struct ocv_error *err)
+{
+    const struct rules_source *s = data;
+    return s->cli->api->get_blob(s->cli->registry, s->reference, blob, body, err);
+}
+
+struct ocv_tag_source rules_source(struct cli *cli, const struct ocv_reference *reference,
+                                   struct rules_source *data)
+{
+    *data = (struct rules_source){cli, reference};
+    return (struct ocv_tag_source){.data = data,
+                                   .tags = source_tags,
+                                   .head = source_head,
+                                   .get = source_get,
+                                   .blob = source_blob};
+}

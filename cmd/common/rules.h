@@ -5,8 +5,9 @@
 
 #include "cli.h"
 
-#define RULES_DIR_OWN "/etc/ocivariant/tags.d" /**< the administrator's: replaces by family name \
-                                                */
+#define RULES_DIR_OWN                                                          \
+    "/etc/ocivariant/tags.d" /**< the administrator's: replaces by family name \
+                              */
 
 /** Load the shipped rules and the administrator's; `only` (may be NULL) leaves out families that
  *  cannot know this repository. */
@@ -22,5 +23,14 @@ int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, stru
 /** Append a copy of a tag. */
 int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err) OCV_WARN_UNUSED;
 void rules_tags_free(struct rules_tags *tags);
+
+/** A registry's repository as the source of a choice among its tags; `data` is what it reads with
+ * and must outlive it, as must the reference. */
+struct rules_source {
+    struct cli *cli;
+    const struct ocv_reference *reference;
+};
+struct ocv_tag_source rules_source(struct cli *cli, const struct ocv_reference *reference,
+                                   struct rules_source *data);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl tags plan: the variant sets that a repository's tags form, and what stays out. */
+#include "image.h"
 #include "tags.h"
 
 #include <jansson.h>
@@ -142,7 +143,9 @@ static int read_tags(struct cli *cli, struct request *r, struct ocv_error *err)
 {
     if (r->tags_file)
         return tags_each_line(r->tags_file, add_tag, r, err);
-    int status = cli_registry(cli, err);
+    int status = image_bind_credentials(cli, r->reference, err);
+    if (status == OCV_OK)
+        status = cli_registry(cli, err);
     return status < 0 ? status : rules_list_tags(cli, r->reference, &r->tags, err);
 }
 

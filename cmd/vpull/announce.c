@@ -48,10 +48,16 @@ static json_t *decision_event(const struct pull *pull, int64_t bytes, int64_t ot
         struct ocv_property p = ocv_index_property(pull->image.index, ids[i]);
         json_array_append_new(matched, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
     }
-    return json_pack("{s:s, s:s, s:s?, s:s, s:o, s:I, s:o}", "image", pull->image.text, "index",
-                     pull->image.top.digest, "label", pull->entry->label, "digest",
-                     pull->entry->digest, "matched", matched, "bytes", (json_int_t)bytes,
-                     "default_bytes", others >= 0 ? json_integer(others) : json_null());
+    json_t *event =
+        json_pack("{s:s, s:s, s:s?, s:s, s:o, s:I, s:o}", "image", pull->image.text, "index",
+                  pull->image.top.digest, "label", pull->entry->label, "digest",
+                  pull->entry->digest, "matched", matched, "bytes", (json_int_t)bytes,
+                  "default_bytes", others >= 0 ? json_integer(others) : json_null());
+    if (event && pull->image.choice) {
+        json_object_set_new(event, "rule", json_string(ocv_tag_choice_family(pull->image.choice)));
+        json_object_set_new(event, "tag", json_string(image_tag(&pull->image, pull->entry)));
+    }
+    return event;
 }
 
 int pull_announce(struct pull *pull, struct ocv_error *err)

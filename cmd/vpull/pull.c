@@ -73,6 +73,20 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     return OCV_ERR_NO_MATCH;
 }
 
+/* A choice by rule is always shown: nothing in the registry says so. */
+static void announce_tag(const struct pull *pull)
+{
+    const char *tag = image_tag(&pull->image, pull->entry);
+    if (!tag)
+        return;
+    if (pull->options->print_ref || pull->options->quiet)
+        fprintf(stderr, "%s: %s: tag %s by the tag rules of %s\n", pull->cli->program,
+                pull->image.text, tag, ocv_tag_choice_family(pull->image.choice));
+    else
+        progress_message(pull->progress, "%s: tag %s by the tag rules of %s", pull->image.text, tag,
+                         ocv_tag_choice_family(pull->image.choice));
+}
+
 static int resolve(struct pull *pull, struct ocv_error *err)
 {
     int status = image_resolve(pull->cli, &pull->image, &pull->decision, err);
@@ -87,7 +101,10 @@ static int resolve(struct pull *pull, struct ocv_error *err)
         progress_warn(pull->progress, pull->cli->program,
                       "%s: variant %s was not checked against this host", pull->image.text,
                       pull->cli->label);
-    return pull->entry ? OCV_OK : no_match(pull, err);
+    if (!pull->entry)
+        return no_match(pull, err);
+    announce_tag(pull);
+    return OCV_OK;
 }
 
 static int print_reference(const struct pull *pull, struct ocv_error *err)
@@ -153,7 +170,7 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
                struct ocv_error *err)
 {
     struct pull pull = {.cli = cli, .options = options, .progress = progress};
-    int status = image_open(cli, text, &pull.image, err);
+    int status = image_open_by_rule(cli, text, &pull.image, err);
     if (status == OCV_OK)
         status = resolve(&pull, err);
     if (status == OCV_OK)

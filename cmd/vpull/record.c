@@ -33,8 +33,11 @@ void pull_record(const struct pull *pull)
         if (status == OCV_OK && ocv_index_namespace_static(pull->image.index, p.ns))
             status = ocv_buffer_printf(&statics, &err, "%s%s", statics.len ? ", " : "", p.ns);
     }
+    const struct ocv_descriptor *tagged = NULL; /* by a rule there is no index but the tag's own */
+    if (pull->image.choice)
+        ocv_tag_choice_tag(pull->image.choice, pull->entry, &tagged);
     struct ocv_record record = {.child = pull->entry->digest,
-                                .index = pull->image.top.digest,
+                                .index = tagged ? tagged->digest : pull->image.top.digest,
                                 .label = pull->entry->label,
                                 .properties = properties.data ? properties.data : "",
                                 .statics = statics.data,

@@ -21,19 +21,40 @@ static json_t *platform_json(const struct ocv_platform *p)
     return object;
 }
 
+/* A label stands once on a platform: of two tags that need nothing the first is taken, and of an
+ * image's variants of one architecture the first, which runs on all of them. */
+static bool is_there(const json_t *manifests, const char *label,
+                     const struct ocv_platform *platform)
+{
+    for (size_t i = 0; platform && i < json_array_size(manifests); i++) {
+        const json_t *one = json_array_get(manifests, i), *there = json_object_get(one, "platform");
+        const char *os = json_string_value(json_object_get(there, "os"));
+        const char *arch = json_string_value(json_object_get(there, "architecture"));
+        const char *name = json_string_value(
+            json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_LABEL));
+        if (os && arch && name && strcmp(name, label) == 0 && strcmp(os, platform->os) == 0 &&
+            strcmp(arch, platform->architecture) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int add_entry(json_t *manifests, const struct ocv_tag_candidate *c, const char *media_type,
                      const char *digest, int64_t size, const struct ocv_platform *platform,
                      struct ocv_error *err)
 {
     struct ocv_buffer properties;
+    if (is_there(manifests, c->label, platform))
+        return OCV_OK;
     ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = ocv_properties_format(ocv_tag_properties(c->tag), &properties, err);
     json_t *entry = NULL;
     if (status == OCV_OK) {
         entry =
-            json_pack("{s:s, s:s, s:I, s:{s:s, s:s}}", "mediaType", media_type, "digest", digest,
-                      "size", (json_int_t)size, "annotations", OCV_ANNOTATION_LABEL, c->label,
-                      OCV_ANNOTATION_PROPERTIES, properties.len ? properties.data : "");
+            json_pack("{s:s, s:s, s:I, s:{s:s, s:s, s:s}}", "mediaType", media_type, "digest",
+                      digest, "size", (json_int_t)size, "annotations", OCV_ANNOTATION_LABEL,
+                      c->label, OCV_ANNOTATION_PROPERTIES, properties.len ? properties.data : "",
+                      OCV_ANNOTATION_REF_NAME, ocv_tag_text(c->tag));
         if (!entry || json_array_append_new(manifests, entry) < 0)
             status = ocv_error_nomem(err);
     }

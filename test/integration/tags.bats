@@ -1,0 +1,282 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Tag rules: what tags say, the sets they form, and images chosen by their tags. The registries of
+# the real names are pointed to one on this machine, which holds small images under those tags.
+
+load harness
+
+setup_file()
+{
+    local tag
+    state_start
+    require docker-registry skopeo jq
+    start_registry
+    DATA=$STATE/share
+    mkdir -p "$DATA"
+    ln -s "$OCV_TOP/plugins/tags.d" "$DATA/tags.d"
+    CONFIG=$STATE/config.yaml
+    printf 'registries:\n' >"$CONFIG"
+    for tag in docker.io ghcr.io quay.io; do
+        printf '  %s: {url: "http://%s"}\n' "$tag" "$REGISTRY" >>"$CONFIG"
+    done
+    # one image for each tag, so that digests tell them apart
+    TEI=huggingface/text-embeddings-inference VLLM=vllm/vllm-openai
+    for tag in 1.9 86-1.9 89-1.9 hopper-1.9 turing-1.9 cpu-1.9 cpu-arm64-1.9 120-1.9 cuda-1.9 \
+        86-1.9-grpc 1.9-grpc xpu-ipex-1.9 86-1.8 sha-0123abc; do
+        put "$TEI:$tag"
+    done
+    for tag in v0.14.1 v0.14.1-cu130 v0.13.0-cu130 gemma4 v0.19.0 latest; do
+        put "$VLLM:$tag"
+    done
+    put ascend/vllm-ascend:v0.17.0rc1
+    put ascend/vllm-ascend:v0.17.0rc1-a3
+    # a group that is no tag itself, with images for two platforms in one of them
+    mkimage "$STATE/layout" ray-amd64 --label build=ray-cpu
+    mkimage "$STATE/layout" ray-arm64 --arch arm64 --label build=ray-arm
+    skopeo_index ray rayproject/ray:2.49.2-py311-cpu
+    put rayproject/ray:2.49.2-py311-cu128
+    put rayproject/ray:2.49.2-py310-cu128
+    # an index that has variants of its own
+    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:own" "null=oci:$STATE/layout:ray-amd64" 3>&-
+    push_layout "$STATE/layout:own" "$REGISTRY/$VLLM:v0.16.0"
+    put "$VLLM:v0.16.0-cu130"
+    profile t4 '"75_real","75_virtual"' 13 0
+    profile a10 '"86_real","80_real","86_virtual"' 13 0
+    profile h100 '"90a_real","90_real"' 13 0
+    profile old '"90_real"' 12 4
+    profile mid '"90_real"' 12 9
+    echo '{"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "amd64"},
+        "namespaces": []}' >"$STATE/cpu.json"
+    jq '.platform.architecture = "arm64"' "$STATE/cpu.json" >"$STATE/arm.json"
+    export REGISTRY DATA CONFIG TEI VLLM OCV_STATE_DIR=$STATE/node
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+setup()
+{
+    export OCV_DATADIR=$DATA
+}
+
+# put REPOSITORY:TAG: an image whose label says so
+put()
+{
+    mkimage "$STATE/layout" one --label "build=$1" --file "etc/build=$1" ${2:+--arch "$2"}
+    skopeo --insecure-policy copy --quiet --preserve-digests --dest-tls-verify=false \
+        "oci:$STATE/layout:one" "docker://$REGISTRY/$1" 3>&-
+}
+
+# skopeo_index NAME REPOSITORY:TAG: an ordinary index of the two images NAME-amd64 and NAME-arm64
+skopeo_index()
+{
+    local dir=$STATE/index-$1 arch digest size entries=
+    cp -r "$STATE/layout" "$dir"
+    for arch in amd64 arm64; do
+        digest=$(jq -r --arg t "$1-$arch" '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $t) | .digest' "$dir/index.json")
+        size=$(stat -c %s "$dir/blobs/${digest/://}")
+        entries+=${entries:+,}$(printf '{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"%s","size":%s,"platform":{"os":"linux","architecture":"%s"}}' "$digest" "$size" "$arch")
+    done
+    printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[%s]}' "$entries" >"$dir/index"
+    digest=$(sha256sum "$dir/index" | cut -d' ' -f1)
+    size=$(stat -c %s "$dir/index")
+    mv "$dir/index" "$dir/blobs/sha256/$digest"
+    printf '{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json","digest":"sha256:%s","size":%s,"annotations":{"org.opencontainers.image.ref.name":"i"}}]}' "$digest" "$size" >"$dir/index.json"
+    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false \
+        "oci:$dir:i" "docker://$REGISTRY/$2" 3>&-
+}
+
+# profile NAME SMS MAJOR MINOR: a host with these and a driver for CUDA up to MAJOR.MINOR
+profile()
+{
+    jq -n --argjson sm "[$2]" --argjson major "$3" --argjson minor "$4" '
+        def down(a; b): [range(a; b; -1)];
+        {schema: "dev.ocivariant.profile/v1", platform: {os: "linux", architecture: "amd64"},
+         namespaces: [{namespace: "nvidia", features: [
+           {name: "cuda_version_lower_bound",
+            values: ([down($minor; -1)[] | "\($major).\(.)"] +
+                     (if $major == 13 then [down(9; -1)[] | "12.\(.)"] else [] end))},
+           {name: "sm_arch", values: $sm}]}]}' >"$STATE/$1.json"
+}
+
+digest_of()
+{
+    skopeo --insecure-policy inspect --tls-verify=false --format '{{.Digest}}' "docker://$REGISTRY/$1"
+}
+
+# chooses PROFILE IMAGE TAG: of the same repository
+chooses()
+{
+    local repository=${2%:*}
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/$1.json" "$2"
+    echo "$output, wanted the digest of $3; $stderr"
+    [ "$output" = "$repository@$(digest_of "${repository#*.io/}:$3")" ]
+    [[ $stderr == *"tag $3 by the tag rules of "* ]]
+}
+
+@test "text-embeddings-inference: by the GPU" {
+    chooses a10 "ghcr.io/$TEI:1.9" 86-1.9
+    chooses h100 "ghcr.io/$TEI:1.9" hopper-1.9
+    chooses t4 "ghcr.io/$TEI:1.9" turing-1.9
+    chooses cpu "ghcr.io/$TEI:1.9" cpu-1.9
+    chooses a10 "ghcr.io/$TEI:1.9-grpc" 86-1.9-grpc
+}
+
+@test "vLLM: the CUDA build that the driver runs" {
+    chooses h100 "docker.io/$VLLM:v0.14.1" v0.14.1-cu130
+    chooses mid "docker.io/$VLLM:v0.14.1" v0.14.1
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/old.json" "$VLLM:v0.14.1"
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$STATE/cpu.json" "$VLLM:v0.14.1"
+    [[ $stderr == *"v0.14.1_cu130: "*"cuda_version_lower_bound"* ]]
+}
+
+@test "the group need not be a tag itself; an index gives its platforms" {
+    local arm
+    chooses h100 docker.io/rayproject/ray:2.49.2-py311 2.49.2-py311-cu128
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/arm.json" rayproject/ray:2.49.2-py3.11
+    arm=$(skopeo --insecure-policy inspect --raw --tls-verify=false "docker://$REGISTRY/rayproject/ray:2.49.2-py311-cpu" |
+        jq -r '.manifests[1].digest')
+    [ "$output" = "docker.io/rayproject/ray@$arm" ]
+    # the newest python where the name leaves it open
+    chooses h100 docker.io/rayproject/ray:2.49.2 2.49.2-py311-cu128
+}
+
+@test "any other full tag is pulled as it is, and so is all with the rules off" {
+    local image
+    for image in "ghcr.io/$TEI:cpu-1.9" "ghcr.io/$TEI:cuda-1.9" "docker.io/$VLLM:gemma4" "docker.io/$VLLM:latest"; do
+        run -0 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" "$image"
+        [ "$output" = "${image%:*}@$(digest_of "${image#*.io/}")" ]
+        [ -z "$stderr" ]
+    done
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --tag-rules off --print-ref --profile "$STATE/h100.json" "ghcr.io/$TEI:1.9"
+    [ "$output" = "ghcr.io/$TEI@$(digest_of "$TEI:1.9")" ]
+    run -0 --separate-stderr env OCV_TAG_RULES=off "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" "ghcr.io/$TEI:1.9"
+    [ "$output" = "ghcr.io/$TEI@$(digest_of "$TEI:1.9")" ]
+    run -1 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" "ghcr.io/$TEI:0.1"
+}
+
+@test "annotations in the index come first, and then no rule is read" {
+    mkdir -p "$BATS_TEST_TMPDIR/tags.d"
+    echo 'not: [a rule file' >"$BATS_TEST_TMPDIR/tags.d/broken.yaml"
+    run -0 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" "$VLLM:v0.16.0"
+    [[ -z $stderr && $output == "docker.io/$VLLM@sha256:"* ]]
+    run -4 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" "$VLLM:v0.14.1"
+    [[ $stderr == *"broken.yaml:"* ]]
+}
+
+@test "the decision as JSON and as a table names the rule and the tag" {
+    run -0 --separate-stderr "$VARIANTCTL" resolve --config "$CONFIG" --profile "$STATE/a10.json" "ghcr.io/$TEI:1.9"
+    [ "$(jq -r '.source, .rule.family, .rule.group, .selected.tag, .selected.label, .selected.digest' <<<"$output" | tr '\n' ' ')" = \
+        "rule huggingface-tei 1.9 86-1.9 86_1.9 $(digest_of "$TEI:86-1.9") " ]
+    [ "$(jq -c '.order' <<<"$output")" = '["86_1.9","1.9","null"]' ]
+    [ "$(jq -r '[.selected.matched[]] | join(", ")' <<<"$output")" = \
+        "nvidia :: cuda_version_lower_bound :: 12.2, nvidia :: sm_arch :: 86_real" ]
+    if python3 -c 'import jsonschema' 2>/dev/null; then
+        python3 -c 'import json, sys, jsonschema
+jsonschema.validate(json.load(sys.stdin), json.load(open(sys.argv[1])))' "$OCV_TOP/schema/decision.schema.json" <<<"$output"
+    fi
+    run -0 --separate-stderr "$VARIANTCTL" explain --config "$CONFIG" --profile "$STATE/a10.json" "ghcr.io/$TEI:1.9"
+    [[ $output == *"Rule    huggingface-tei, for the tags that stand for 1.9"* ]]
+    [[ $output == *"tag 86-1.9"* ]]
+}
+
+@test "a pull by rule: shown, named as asked, recorded" {
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --to "oci:$STATE/out:x" --profile "$STATE/t4.json" "ghcr.io/$TEI:1.9"
+    [[ $stderr == *"tag turing-1.9 by the tag rules of huggingface-tei"* ]]
+    run -0 skopeo inspect "oci:$STATE/out:x"
+    [ "$(jq -r .Labels.build <<<"$output")" = "$TEI:turing-1.9" ]
+    run -0 cat "$OCV_STATE_DIR/resolved/"*"$(digest_of "$TEI:turing-1.9" | cut -d: -f2)"*
+    [[ $output == *'turing_1.9'*'nvidia :: sm_arch :: 75_real'* ]]
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$STATE/t4.json" "ghcr.io/$TEI:1.9"
+    [ "$output" = "$(digest_of "$TEI:turing-1.9")" ]
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --progress json --profile "$STATE/t4.json" "ghcr.io/$TEI:1.9"
+    [ "$(jq -r 'select(.event == "decision") | .tag, .rule' <<<"$stderr" | tr '\n' ' ')" = "turing-1.9 huggingface-tei " ]
+}
+
+@test "an image for another machine than its tag says loses once its config is read" {
+    put "$VLLM:v0.15.0"
+    put "$VLLM:v0.15.0-cu130" arm64
+    chooses h100 "docker.io/$VLLM:v0.15.0" v0.15.0
+}
+
+@test "tags that the rules cannot tell apart: an error that names them" {
+    local dir=$BATS_TEST_TMPDIR/tags.d
+    mkdir "$dir"
+    cat >"$dir/demo.yaml" <<'YAML'
+schema: dev.ocivariant.tags/v1
+family: demo
+repositories: [docker.io/demo/app]
+parts:
+  - {match: '[0-9.]+', group: version}
+  - {match: 'big|large', gives: ['nvidia :: sm_arch :: 90_real']}
+group_tags: ['{version}']
+YAML
+    put demo/app:1.0
+    put demo/app:1.0-big
+    put demo/app:1.0-large
+    run -4 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" demo/app:1.0
+    [[ $stderr == *"1.0-big and 1.0-large say the same"* ]]
+    run -4 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VARIANTCTL" tags plan --config "$CONFIG" --format table demo/app
+    [[ $output == *"not told apart: 1.0-big and 1.0-large say the same"* ]]
+    run -0 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" demo/app:1.0-big
+}
+
+@test "tags parse: a JSON object a line, a list on standard input, exit codes" {
+    run -0 --separate-stderr "$VARIANTCTL" tags parse quay.io/ascend/cann:9.0.0-910b-ubuntu22.04-py3.12 other/app:1
+    [ "${lines[0]}" = '{"reference":"quay.io/ascend/cann:9.0.0-910b-ubuntu22.04-py3.12","family":"ascend-cann","properties":["ascend :: npu_type :: 910b"],"group":{"os":"ubuntu22.04","python":"3.12","version":"9.0.0"},"ignored":[],"unknown":[],"ambiguous":[]}' ]
+    [ "$(jq -r .family <<<"${lines[1]}")" = null ]
+    run -0 --separate-stderr "$VARIANTCTL" tags parse --format table nvcr.io/nvidia/driver:580.126.16-ubuntu24.04
+    [[ $output == *"no variant: a driver, chosen by the kernel"* ]]
+    run -4 --separate-stderr "$VARIANTCTL" tags parse - <<<$'# a list\n\nvllm/vllm-openai:v0.14.1\n:\nrocm/vllm:latest'
+    [ "${#lines[@]}" = 2 ]
+    [[ $stderr == *"line 4"* ]]
+    run -5 --separate-stderr "$VARIANTCTL" tags parse --strict other/app:1
+    run -2 --separate-stderr "$VARIANTCTL" tags parse 'UPPER:x'
+    run -2 --separate-stderr "$VARIANTCTL" tags parse
+    run -2 --separate-stderr "$VARIANTCTL" tags parse --format yaml a:b
+    run -2 --separate-stderr "$VARIANTCTL" tags
+}
+
+@test "tags plan: from the registry page by page, and from a file" {
+    run -0 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" "ghcr.io/$TEI:1.9"
+    [ "$(jq -c '[.sets[] | .name]' <<<"$output")" = '["1.9"]' ]
+    [ "$(jq -c '[.sets[0].members[] | .tag]' <<<"$output")" = '["cpu-1.9","cpu-arm64-1.9","120-1.9","turing-1.9","1.9","86-1.9","89-1.9","hopper-1.9"]' ]
+    run -0 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" --format table "ghcr.io/$TEI"
+    [[ $output == *"1.9-grpc"* && $output == *"Stays out"*"cuda-1.9"*"all architectures in one image"* ]]
+    printf '%s\n' 13.0.1-base-ubuntu24.04 12.8.1-base-ubuntu24.04 12.8.0-base-ubuntu24.04 latest >"$BATS_TEST_TMPDIR/list"
+    run -0 --separate-stderr "$VARIANTCTL" tags plan --tags-file "$BATS_TEST_TMPDIR/list" nvidia/cuda
+    [ "$(jq -c '[.sets[] | [.name, [.members[] | .tag]]]' <<<"$output")" = \
+        '[["base-ubuntu24.04",["12.8.1-base-ubuntu24.04","13.0.1-base-ubuntu24.04"]]]' ]
+    run -1 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" ghcr.io/no/such
+}
+
+@test "tags check: shipped files are rule files, and what is wrong is told with its line" {
+    run -0 "$VARIANTCTL" tags check "$OCV_TOP"/plugins/tags.d/*.yaml
+    printf 'schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n  - {match: "a("}\n' >"$BATS_TEST_TMPDIR/x.yaml"
+    run -4 --separate-stderr "$VARIANTCTL" tags check "$BATS_TEST_TMPDIR/x.yaml"
+    [[ $stderr == *"x.yaml:5: pattern 'a('"* ]]
+    run -1 --separate-stderr "$VARIANTCTL" tags check "$BATS_TEST_TMPDIR/none.yaml"
+}
+
+@test "the administrator's file replaces a family" {
+    require unshare
+    unshare -rm true 2>/dev/null || skip "no user namespaces here"
+    export OWN=$BATS_TEST_TMPDIR/own
+    mkdir "$OWN"
+    cat >"$OWN/mine.yaml" <<'YAML'
+schema: dev.ocivariant.tags/v1
+family: immich
+repositories: [ghcr.io/immich-app/immich-machine-learning]
+parts:
+  - {match: '.*', group: everything}
+YAML
+    # shellcheck disable=SC2016 # the inner shell expands it
+    run -0 unshare -rm sh -c 'mount -t tmpfs none /etc && mkdir -p /etc/ocivariant/tags.d &&
+        cp "$OWN"/* /etc/ocivariant/tags.d/ && exec "$@"' sh \
+        "$VARIANTCTL" tags parse ghcr.io/immich-app/immich-machine-learning:v2.4.1-cuda
+    [ "$(jq -c .group <<<"$output")" = '{"everything":"v2.4.1-cuda"}' ]
+    run -0 "$VARIANTCTL" tags parse ghcr.io/immich-app/immich-machine-learning:v2.4.1-cuda
+    [ "$(jq -c .group <<<"$output")" = '{"version":"v2.4.1"}' ]
+}
