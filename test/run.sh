@@ -21,7 +21,7 @@ export OCV_FIXTURES=$fixtures
 # what the developer has set must not reach the programs under test; make's own variables neither
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for name in $(compgen -e OCV_); do
-    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP) ;; *) unset "$name" ;; esac
+    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_CONTAINERD2) ;; *) unset "$name" ;; esac
 done
 logs=$build/log
 mkdir -p "$logs"

@@ -4,9 +4,12 @@
 #
 #   start_cri [DIR]    configuration $STATE/cri.toml, with a copy in cri.toml.orig; DIR is its
 #                      config_path. PAUSE_IMAGE: what pods start with, where containers are to run
+#   start_cri2 [DIR]   the same with the containerd 2.x that OCV_CONTAINERD2 has: a folder with its
+#                      package and its libc6's unpacked (containerd2_here says why there is none)
 #   restart_cri        after a change of that file
 #   cri VERB ...       test/tools/cri.c
 #   cri_pull IMAGE     PullImage by gRPC; fails where that does
+#   pulled_digest IMAGE
 #   cri_images [NAME]  what its store has (ctr images ls)
 #   cri_store_is_whole every blob is what its digest says
 
@@ -34,6 +37,62 @@ TOML
     restart_cri
 }
 
+# dpkg -x containerd_2*.deb DIR; dpkg -x libc6_*.deb DIR; dpkg -x libseccomp2_*.deb DIR
+containerd2_here()
+{
+    if [ -z "${OCV_CONTAINERD2:-}" ]; then
+        echo "no containerd 2.x: OCV_CONTAINERD2 names no folder with one"
+    elif [ ! -x "$OCV_CONTAINERD2/usr/bin/containerd" ]; then
+        echo "no containerd 2.x in $OCV_CONTAINERD2"
+    elif ! containerd2 --version >/dev/null 2>&1; then
+        echo "the containerd in $OCV_CONTAINERD2 does not run here"
+    else
+        return 0
+    fi
+    return 1
+}
+
+# with the loader and libraries of its own release; the shim and runc are this machine's
+containerd2_command()
+{
+    local libraries
+    libraries=$(echo "$OCV_CONTAINERD2"/usr/lib/*-linux-gnu)
+    containerd2=("$(echo "$libraries"/ld-linux*.so.[12])" --library-path "$libraries" "$OCV_CONTAINERD2/usr/bin/containerd")
+    [ -x "${containerd2[0]}" ] || containerd2=("$OCV_CONTAINERD2/usr/bin/containerd")
+}
+
+containerd2()
+{
+    local containerd2
+    containerd2_command
+    "${containerd2[@]}" "$@"
+}
+
+start_cri2()
+{
+    local containerd2
+    cat >"$STATE/cri.toml" <<TOML
+version = 3
+root = "$STATE/cri"
+state = "$STATE/cri-run"
+[grpc]
+  address = "$STATE/cri.sock"
+[debug]
+  address = "$STATE/cri-debug.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "$STATE/cri-opt"
+[plugins."io.containerd.cri.v1.runtime"]
+  restrict_oom_score_adj = true
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "$PAUSE_IMAGE"
+[plugins."io.containerd.cri.v1.images".registry]
+  config_path = "$1"
+TOML
+    containerd2_command
+    start_daemon cri "${containerd2[@]}" --config "$STATE/cri.toml"
+    await cri ctr --address "$STATE/cri.sock" version
+}
+
 restart_cri()
 {
     stop_daemon cri
@@ -49,6 +108,14 @@ cri()
 cri_pull()
 {
     cri pull "$1"
+}
+
+# pulled_digest IMAGE: a fresh pull; the digest that the store has for the name
+pulled_digest()
+{
+    cri rmi "$1"
+    cri pull "$1" >/dev/null || return 1
+    cri status "$1" | jq -r '.repo_digests[0] | sub(".*@"; "")'
 }
 
 cri_images()

@@ -46,14 +46,6 @@ through()
     export VARIANTD_SOCKET=$STATE/$1.sock
 }
 
-# pulled_digest IMAGE: a fresh pull; the digest that the store has for the name
-pulled_digest()
-{
-    cri rmi "$1"
-    cri_pull "$1" >/dev/null || return 1
-    cri status "$1" | jq -r '.repo_digests[0] | sub(".*@"; "")'
-}
-
 @test "three machines pull one tag: each its own digest, and its container says so" {
     local profile
     for profile in h100 mi300x laptop; do
