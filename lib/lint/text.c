@@ -75,6 +75,8 @@ int ocv_lint_version_compare(const char *a, const char *b)
             return 0;
         if (!*b && *a == '.' && strspn(a, ".0") == strlen(a))
             return 0;
+        if (*a != *b && (*a == '.' || *b == '.')) /* 8a is 8.0a */
+            return *a == '.' ? 1 : -1;
         if (*a != *b)
             return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
         a++;

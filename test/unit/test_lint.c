@@ -1,0 +1,677 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every rule of schema/lint-rules.yaml finds something in its bad example, and nothing at all is
+ * found in its good one; places, settings, corrections and formats. */
+#include "lint_example.h"
+
+#include "lint/internal.h"
+
+static struct ocv_tag_rules *tag_rules;
+
+static void read_rules(void)
+{
+    ck_assert_int_eq(ocv_tag_rules_new(&tag_rules, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_rules_load(tag_rules, "plugins/tags.d", NULL, NULL), OCV_OK);
+}
+
+static void free_rules(void)
+{
+    ocv_tag_rules_free(tag_rules);
+}
+
+static void lint_with(const char *text, const struct ocv_lint_config *config,
+                      struct ocv_lint_report *report)
+{
+    struct example *e = example_read(text);
+    struct ocv_lint_options options = {.config = config, .tag_rules = tag_rules};
+    struct ocv_error err = {0};
+    int status = ocv_lint_run(&e->input, &options, report, &err);
+    ck_assert_msg(status == OCV_OK, "%s\n%s", err.message, text);
+    example_free(e);
+}
+
+static void lint(const char *text, struct ocv_lint_report *report)
+{
+    *report = (struct ocv_lint_report){0};
+    lint_with(text, NULL, report);
+}
+
+static const struct ocv_lint_finding *find(const struct ocv_lint_report *report, const char *id)
+{
+    for (size_t i = 0; i < report->n; i++)
+        if (!strcmp(report->findings[i].rule->id, id))
+            return &report->findings[i];
+    return NULL;
+}
+
+/* ---- the table ---- */
+
+START_TEST(bad_example_is_found)
+{
+    const struct ocv_lint_rule *rule = ocv_lint_rule((size_t)_i);
+    struct ocv_lint_report report;
+    lint(rule->bad, &report);
+    ck_assert_msg(find(&report, rule->id) != NULL, "%s finds nothing in\n%s", rule->id, rule->bad);
+    ocv_lint_report_free(&report);
+}
+END_TEST
+
+START_TEST(good_example_is_clean)
+{
+    const struct ocv_lint_rule *rule = ocv_lint_rule((size_t)_i);
+    struct ocv_lint_report report;
+    lint(rule->good, &report);
+    if (report.n)
+        ck_abort_msg("%s: its good example has %s: %s\n%s", rule->id, report.findings[0].rule->id,
+                     report.findings[0].message, rule->good);
+    ocv_lint_report_free(&report);
+}
+END_TEST
+
+START_TEST(fix_removes_the_finding)
+{
+    const struct ocv_lint_rule *rule = ocv_lint_rule((size_t)_i);
+    struct example *e = example_read(rule->bad);
+    struct ocv_error err = {0};
+    size_t changes = 0, again = 0;
+    ocv_auto_buffer out;
+    ocv_auto_buffer more;
+    ocv_buffer_init(&out, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&more, OCV_MANIFEST_MAX);
+    if (rule->fix == OCV_LINT_FIX_WRITE) {
+        struct ocv_lint_report report = {0};
+        struct ocv_lint_input input = {.name = "fixed", .file = true};
+        ck_assert_msg(ocv_lint_fix(e->input.bytes, e->input.len, &out, &changes, &err) == OCV_OK,
+                      "%s: %s", rule->id, err.message);
+        ck_assert_msg(changes > 0, "%s: nothing changed", rule->id);
+        input.bytes = out.data;
+        input.len = out.len;
+        ck_assert_int_eq(ocv_lint_run(&input, NULL, &report, &err), OCV_OK);
+        ck_assert_msg(find(&report, rule->id) == NULL, "%s is still there:\n%s", rule->id,
+                      out.data);
+        ck_assert_int_eq(ocv_lint_fix(out.data, out.len, &more, &again, &err), OCV_OK);
+        ck_assert_msg(again == 0, "%s: a second run changes more:\n%s", rule->id, more.data);
+        ocv_lint_report_free(&report);
+    }
+    example_free(e);
+}
+END_TEST
+
+START_TEST(good_example_needs_no_fix)
+{
+    const struct ocv_lint_rule *rule = ocv_lint_rule((size_t)_i);
+    struct example *e = example_read(rule->good);
+    size_t changes = 0;
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, OCV_MANIFEST_MAX);
+    if (e->input.bytes)
+        ck_assert_int_eq(ocv_lint_fix(e->input.bytes, e->input.len, &out, &changes, NULL), OCV_OK);
+    ck_assert_msg(changes == 0, "%s:\n%s", rule->id, out.data);
+    example_free(e);
+}
+END_TEST
+
+START_TEST(table_is_complete)
+{
+    size_t groups[10] = {0};
+    ck_assert_uint_ge(OCV_LINT_RULES, 40);
+    for (size_t i = 0; i < OCV_LINT_RULES; i++) {
+        const struct ocv_lint_rule *rule = ocv_lint_rule(i);
+        groups[rule->id[3] - '0']++;
+        ck_assert_ptr_eq(ocv_lint_rule_find(rule->id), rule);
+        ck_assert_ptr_eq(ocv_lint_rule_find(rule->name), rule);
+        ck_assert_str_ne(rule->bad, rule->good);
+    }
+    for (int g = 1; g <= 6; g++)
+        ck_assert_uint_gt(groups[g], 0);
+    ck_assert_ptr_null(ocv_lint_rule_find("OCV999"));
+}
+END_TEST
+
+/* ---- what the messages say ---- */
+
+/* TEXT has a finding of rule ID whose message or hint contains SAYS; SAYS NULL: none of it. */
+static void expect(const char *text, const char *id, const char *says)
+{
+    struct ocv_lint_report report;
+    lint(text, &report);
+    bool found = false;
+    char all[8192] = "";
+    for (size_t i = 0; i < report.n; i++) {
+        const struct ocv_lint_finding *f = &report.findings[i];
+        size_t at = strlen(all);
+        snprintf(all + at, sizeof(all) - at, "%s %s (%s)\n", f->rule->id, f->message,
+                 f->hint ? f->hint : "");
+        if (strcmp(f->rule->id, id) != 0)
+            continue;
+        found = found || !says || strstr(f->message, says) || (f->hint && strstr(f->hint, says));
+    }
+    ck_assert_msg(found == (says != NULL), "%s %s '%s' in\n%s\nfound\n%s", id,
+                  says ? "does not say" : "is there", says ? says : "", text, all);
+    ocv_lint_report_free(&report);
+}
+
+START_TEST(did_you_mean)
+{
+    expect("linux/amd64/x-a a habanna :: arch :: gaudi3\n", "OCV203", "did you mean habana?");
+    expect("linux/amd64/x-a a wholly_own :: arch :: gaudi3\n", "OCV203", "no provider owns");
+    expect("linux/amd64/x-a a x86_64 :: levle :: v3\n", "OCV204", "x86_64 :: level?");
+    expect("linux/amd64/x-a a habana :: arch :: gaudi33\n", "OCV205", "gaudi3?");
+    expect("linux/amd64/x-a a habana :: arch :: something\n", "OCV205", "known are gaudi3,");
+    expect("linux/amd64/x-a a nvidia :: sm_arch :: sm_90\n", "OCV205", ":: 90_real?");
+    expect("linux/amd64/x-a a nvidia :: sm_arch :: 90\n", "OCV205", ":: 90_real?");
+    expect("linux/amd64/x-a a nvidia :: cuda_version_lower_bound :: 12.8.1\n", "OCV205",
+           ":: 12.8?");
+    expect("linux/amd64/x-a a amd :: gfx_arch :: mi300\n", "OCV205", "must match");
+    expect("linux/amd64 -\n  label ai.backend.acelerators=cuda\n", "OCV408",
+           "did you mean ai.backend.accelerators?");
+    expect("linux/amd64 -\n  label ai.backend..nvidia.enabled=1\n", "OCV408", "empty part");
+    expect("linux/amd64 -\n  label com.example.anything=1\n", "OCV408", NULL);
+    expect("linux/amd64 -\n  label maintainer=me\n", "OCV408", NULL);
+}
+END_TEST
+
+START_TEST(labels_of_other_programs)
+{
+    expect("linux/amd64 -\n  label ai.backend.service-ports=ipython:pty:3000,jupyter:http:8080\n",
+           "OCV409", "service-ports");
+    expect(
+        "linux/amd64 -\n  label ai.backend.service-ports=ipython:preopen:3000,jupyter:http:8080\n",
+        "OCV409", NULL);
+    expect("linux/amd64 -\n  label ai.backend.role=compute\n", "OCV409", "COMPUTE");
+    expect("linux/amd64 -\n  label ai.backend.resource.min.cuda.device=1\n", "OCV410", NULL);
+    expect("linux/amd64/x-a a habana :: arch :: gaudi3\n"
+           "  label ai.backend.resource.min.cuda.device=1\n",
+           "OCV410", "nvidia");
+    expect("linux/amd64/x-a a habana :: arch :: gaudi3\n"
+           "  label ai.backend.resource.min.cuda.device=0\n",
+           "OCV410", NULL);
+    expect("linux/amd64/x-a a habana :: arch :: gaudi3\n"
+           "  label ai.backend.accelerators=cuda,gaudi\n",
+           "OCV410", NULL);
+    expect("linux/amd64/x-a a x86_64 :: level :: v3\n  label ai.backend.accelerators=cuda\n",
+           "OCV410", NULL);
+}
+END_TEST
+
+START_TEST(shared_platforms_are_counted)
+{
+    expect("linux/amd64 null\nlinux/amd64 a habana :: arch :: gaudi2\n"
+           "linux/amd64 b habana :: arch :: gaudi3\n",
+           "OCV503", "3 entries for linux/amd64: 2 extra images on containerd 2.1 and newer");
+    expect("linux/amd64 null\nlinux/arm64 null\n", "OCV503", NULL);
+}
+END_TEST
+
+START_TEST(defaults_of_each_architecture)
+{
+    expect("linux/amd64 null\nlinux/arm64/x-a a habana :: arch :: gaudi2\n", "OCV501",
+           "linux/arm64 has variants and no default entry");
+    /* a fat build that carries properties is no default */
+    expect("linux/amd64 fat x86_64 :: level :: v2\n", "OCV501", "linux/amd64");
+    expect("linux/amd64 -\nlinux/amd64/x-a a habana :: arch :: gaudi2\n", "OCV501", NULL);
+}
+END_TEST
+
+/* ---- reach ---- */
+
+START_TEST(reach_is_sound)
+{
+    static const char statics[] = "@static.priority order :: 1, order :: 2\n";
+    static const struct {
+        const char *namespaces, *a, *b;
+        const char *hidden; /* label, or NULL */
+    } cases[] = {
+        /* B accepts all that A does, and only the label is left: alphabet */
+        {"habana", "z habana :: arch :: gaudi3",
+         "a habana :: arch :: gaudi2, habana :: arch :: gaudi3", "z is never chosen: a"},
+        {"habana", "a habana :: arch :: gaudi3",
+         "z habana :: arch :: gaudi2, habana :: arch :: gaudi3", NULL},
+        /* A asks for more, and may rank higher by it */
+        {"habana, x86_64", "z habana :: arch :: gaudi3, x86_64 :: level :: v3",
+         "a habana :: arch :: gaudi3", NULL},
+        {"x86_64, habana", "z habana :: arch :: gaudi3, x86_64 :: level :: v3",
+         "a habana :: arch :: gaudi3", NULL},
+        /* ... but not where a static namespace comes first */
+        {"priority, habana, x86_64",
+         "z habana :: arch :: gaudi3, priority :: order :: 2, x86_64 :: level :: v3",
+         "a habana :: arch :: gaudi3, priority :: order :: 1", "z is never chosen"},
+        {"habana, priority, x86_64",
+         "z habana :: arch :: gaudi3, priority :: order :: 2, x86_64 :: level :: v3",
+         "a habana :: arch :: gaudi3, priority :: order :: 1", "z is never chosen"},
+        {"x86_64, priority, habana",
+         "z habana :: arch :: gaudi3, priority :: order :: 2, x86_64 :: level :: v3",
+         "a habana :: arch :: gaudi3, priority :: order :: 1", NULL},
+        {"priority, habana", "a habana :: arch :: gaudi3, priority :: order :: 1",
+         "z habana :: arch :: gaudi3, priority :: order :: 2", "z is never chosen: a"},
+        /* B does not accept a host of A's */
+        {"priority, habana",
+         "z habana :: arch :: gaudi2, habana :: arch :: gaudi3, priority :: order :: 2",
+         "a habana :: arch :: gaudi3, priority :: order :: 1", NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char text[1024];
+        snprintf(text, sizeof(text),
+                 "%s@namespaces %s\nlinux/amd64 null\nlinux/amd64 %s\nlinux/amd64 %s\n",
+                 strstr(cases[i].namespaces, "priority") ? statics : "", cases[i].namespaces,
+                 cases[i].a, cases[i].b);
+        expect(text, "OCV121", cases[i].hidden);
+    }
+}
+END_TEST
+
+/* Whatever lint calls unreachable, the resolver chooses on none of many hosts; and what it calls
+ * separated by the label alone does tie on one. */
+static json_t *host(unsigned n)
+{
+    static const char *const archs[] = {"gaudi3", "gaudi2", "gaudi"}, *const levels[] = {"v3",
+                                                                                         "v2"};
+    json_t *ns = json_array(), *values = json_array(), *other = json_array();
+    for (unsigned i = 0; i < 3; i++) /* any subset, in either order */
+        if (n >> i & 1)
+            json_array_insert_new(values, n >> 3 & 1 ? 0 : json_array_size(values),
+                                  json_string(archs[i]));
+    for (unsigned i = 0; i < 2; i++)
+        if (n >> (4 + i) & 1)
+            json_array_append_new(other, json_string(levels[i]));
+    if (json_array_size(values))
+        json_array_append_new(ns, json_pack("{s:s, s:[{s:s, s:O}]}", "namespace", "habana",
+                                            "features", "name", "arch", "values", values));
+    if (json_array_size(other))
+        json_array_append_new(ns, json_pack("{s:s, s:[{s:s, s:O}]}", "namespace", "x86_64",
+                                            "features", "name", "level", "values", other));
+    json_decref(values);
+    json_decref(other);
+    return json_pack("{s:s, s:{s:s, s:s}, s:o}", "schema", "dev.ocivariant.profile/v1", "platform",
+                     "os", "linux", "architecture", "amd64", "namespaces", ns);
+}
+
+static bool chosen_somewhere(const char *bytes, const char *label)
+{
+    ocv_auto(ocv_index) index = parse_index(bytes);
+    for (unsigned n = 0; n < 64; n++) {
+        struct ocv_resolve_options options = {0};
+        ocv_auto(ocv_profile) profile = profile_from(host(n));
+        ocv_auto(ocv_decision) decision = resolve(index, profile, &options);
+        const struct ocv_entry *entry = ocv_decision_selected(decision);
+        if (entry && entry->label && !strcmp(entry->label, label))
+            return true;
+    }
+    return false;
+}
+
+static void random_set(char *out, size_t size, unsigned *seed)
+{
+    static const char *const words[] = {"habana :: arch :: gaudi",  "habana :: arch :: gaudi2",
+                                        "habana :: arch :: gaudi3", "priority :: order :: 1",
+                                        "priority :: order :: 2",   "x86_64 :: level :: v2",
+                                        "x86_64 :: level :: v3"};
+    *seed = *seed * 1103515245u + 12345u;
+    unsigned bits = *seed >> 16 & 0x7f;
+    size_t at = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if ((bits ? bits : 1) >> i & 1)
+            at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", words[i]);
+}
+
+START_TEST(reach_agrees_with_the_resolver)
+{
+    static const char *const orders[] = {"priority, habana, x86_64", "habana, priority, x86_64",
+                                         "x86_64, habana, priority"};
+    unsigned seed = 7;
+    size_t judged = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        char text[2048], set[512];
+        size_t at = (size_t)snprintf(text, sizeof(text),
+                                     "@static.priority order :: 1, order :: 2\n@namespaces %s\n"
+                                     "linux/amd64 null\n",
+                                     orders[round % 3]);
+        for (char label = 'a'; label < 'e'; label++) {
+            random_set(set, sizeof(set), &seed);
+            at += (size_t)snprintf(text + at, sizeof(text) - at, "linux/amd64/x-%c %c %s\n", label,
+                                   label, set);
+        }
+        struct ocv_lint_report report;
+        struct example *e = example_read(text);
+        lint(text, &report);
+        for (size_t i = 0; i < report.n; i++) {
+            const struct ocv_lint_finding *f = &report.findings[i];
+            char label[2] = {f->message[0], '\0'};
+            if (f->rule != ocv_lint_rule(OCV_LINT_VARIANT_UNREACHABLE))
+                continue;
+            judged++;
+            ck_assert_msg(!chosen_somewhere(e->bytes, label), "%s\n%s", f->message, text);
+        }
+        example_free(e);
+        ocv_lint_report_free(&report);
+    }
+    ck_assert_uint_gt(judged, 20);
+}
+END_TEST
+
+/* ---- configurations ---- */
+
+START_TEST(requirements)
+{
+    static const struct {
+        const char *text, *cuda;
+        bool valid;
+    } cases[] = {
+        {"cuda>=12.8", "12.8", true},
+        {"cuda>=12.8 brand=tesla,driver>=535,driver<536", "12.8", true},
+        {"brand=tesla,driver>=535 cuda>=12.4", "12.4", true},
+        {"cuda>=12.4 cuda>=11.0,driver>=470", "11.0", true},
+        {"cuda>=12.4 driver>=470", NULL, true},
+        {"cuda>12.4,arch>=7.0", "12.4", true},
+        {"cuda!=12.4", NULL, true},
+        {"", NULL, true},
+        {"cuda=>12.8", NULL, false},
+        {"cuda", NULL, false},
+        {"cuda>=12.8,", NULL, false},
+        {",cuda>=12.8", NULL, false},
+        {"cuda>=", NULL, false},
+        {">=12", NULL, false},
+        {"kuda>=12.8", NULL, false},
+        {"cuda >= 12.8", NULL, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct ocv_lint_requirement r = {0};
+        struct ocv_error err = {0};
+        int status = ocv_lint_require_parse(cases[i].text, &r, &err);
+        ck_assert_msg((status == OCV_OK) == cases[i].valid, "'%s': %s", cases[i].text, err.message);
+        const char *least = status == OCV_OK ? ocv_lint_require_least(&r, "cuda") : NULL;
+        ck_assert_msg((least == NULL) == (cases[i].cuda == NULL), "'%s'", cases[i].text);
+        if (least)
+            ck_assert_str_eq(least, cases[i].cuda);
+        if (status == OCV_OK)
+            ocv_lint_require_free(&r);
+    }
+}
+END_TEST
+
+#define CUDA "linux/amd64/x-a a nvidia :: cuda_version_lower_bound :: 12.4, nvidia :: sm_arch :: "
+
+START_TEST(environment)
+{
+    expect(CUDA "75_real\n  env NVIDIA_REQUIRE_CUDA=cuda>=12.8\n", "OCV402", "below cuda 12.8");
+    expect(CUDA "75_real\n  env NVIDIA_REQUIRE_CUDA=cuda>=12.8\n  env NVIDIA_DISABLE_REQUIRE=1\n",
+           "OCV402", NULL);
+    expect(CUDA "75_real\n  env NVIDIA_REQUIRE_ARCH=arch>=8.0\n", "OCV402", "below arch 8.0");
+    expect(CUDA "100_real\n  env NVIDIA_REQUIRE_ARCH=arch>=8.0\n", "OCV402", NULL);
+    expect(CUDA "75_real\n  env CUDA_VERSION=12.3.2\n", "OCV404", "is above it");
+    expect(CUDA "75_real\n  env CUDA_VERSION=13.0.0\n", "OCV404", "lower major version");
+    expect(CUDA "75_real\n  env CUDA_VERSION=12.9.0\n", "OCV404", NULL);
+    expect(CUDA "75_real\n  env CUDA_VERSION=unknown\n", "OCV404", NULL);
+    expect("linux/amd64/x-a a amd :: rocm_version :: 6.4\n  env ROCM_VERSION=6.3.1\n", "OCV404",
+           "another version");
+}
+END_TEST
+
+/* ---- tags ---- */
+
+START_TEST(tag_drift)
+{
+    expect("tag r.example/a:1-cuda12\ntag r.example/a:2-cu128\ntag r.example/a:3-cu126\n", "OCV302",
+           "CUDA is written 'cuda12' here and 'cu126'");
+    expect("tag r.example/a:1-cuda12\ntag r.example/b:2-cu128\n", "OCV302", NULL);
+    expect("tag r.example/a:1-py312\ntag r.example/a:2-py3.12\ntag r.example/a:2-py3.11\n",
+           "OCV302", "Python");
+    expect("tag r.example/a:1-x86_64\ntag r.example/a:2-aarch64\n", "OCV302", NULL);
+    expect("tag r.example/a:1-x86_64\ntag r.example/a:2-amd64\ntag r.example/a:3-amd64\n", "OCV302",
+           "'x86_64'");
+    expect("tag r.example/a:300I-Duo\ntag r.example/a:300l-Duo\ntag r.example/a:2-300I-Duo\n",
+           "OCV303", "did you mean 300I?");
+    expect("tag r.example/a:1.10\ntag r.example/a:1.1O\n", "OCV303", NULL);
+    expect("tag r.example/a:1-RC2\ntag r.example/a:2-rc2\n", "OCV303", "RC2");
+}
+END_TEST
+
+/* ---- places ---- */
+
+START_TEST(places)
+{
+    static const char text[] = "{\n  \"a\": [1, {\"x/y\": \"\\\"}\", \"b\": [ ]},\n"
+                               "    {\"z~\":\n      true}],\n  \"c\": {}\n}\n";
+    static const struct {
+        const char *pointer;
+        size_t line, column;
+    } cases[] = {{"", 1, 1},           {"/a", 2, 3},      {"/a/0", 2, 9},     {"/a/1", 2, 12},
+                 {"/a/1/x~1y", 2, 13}, {"/a/1/b", 2, 27}, {"/a/2/z~0", 3, 6}, {"/c", 5, 3},
+                 {"/a/2/none", 3, 5},  {"/none/x", 1, 1}, {"/a/9", 2, 3}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        size_t line = 0, column = 0;
+        ocv_lint_locate(text, strlen(text), cases[i].pointer, &line, &column);
+        ck_assert_msg(line == cases[i].line && column == cases[i].column, "%s: %zu:%zu",
+                      cases[i].pointer, line, column);
+    }
+}
+END_TEST
+
+START_TEST(findings_have_lines)
+{
+    struct ocv_lint_report report;
+    lint(ocv_lint_rule_find("OCV205")->bad, &report);
+    const struct ocv_lint_finding *f = find(&report, "OCV205");
+    ck_assert_str_eq(f->pointer, "/manifests/1/annotations/dev.ocivariant.properties");
+    ck_assert_str_eq(f->where, "manifests[1] (hopper)");
+    ck_assert_uint_gt(f->line, 10);
+    ck_assert_uint_gt(f->column, 1);
+    ocv_lint_report_free(&report);
+}
+END_TEST
+
+START_TEST(distances)
+{
+    ck_assert_uint_eq(ocv_lint_distance("level", "level", 3), 0);
+    ck_assert_uint_eq(ocv_lint_distance("levle", "level", 3), 1);
+    ck_assert_uint_eq(ocv_lint_distance("lvl", "level", 3), 2);
+    ck_assert_uint_eq(ocv_lint_distance("", "ab", 3), 2);
+    ck_assert_uint_eq(ocv_lint_distance("abcdef", "uvwxyz", 3), 4);
+    ck_assert_int_lt(ocv_lint_version_compare("12.8", "12.10"), 0);
+    ck_assert_int_gt(ocv_lint_version_compare("13", "12.10"), 0);
+    ck_assert_int_eq(ocv_lint_version_compare("12", "12.0"), 0);
+    ck_assert_int_lt(ocv_lint_version_compare("8a", "8.1a"), 0);
+    ck_assert_int_lt(ocv_lint_version_compare("8.6a", "9.0a"), 0);
+    ck_assert_int_lt(ocv_lint_version_compare("power9", "power10"), 0);
+}
+END_TEST
+
+/* ---- settings ---- */
+
+static struct ocv_lint_config *settings(const char *text)
+{
+    struct ocv_lint_config *config = NULL;
+    struct ocv_error err = {0};
+    int status = ocv_lint_config_read("lint.yaml", text, strlen(text), &config, &err);
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
+    return config;
+}
+
+START_TEST(settings_decide)
+{
+    struct ocv_lint_report report = {0};
+    struct ocv_lint_config *config =
+        settings("disable: [OCV1xx, OCV501]\nenable: [schema-missing]\nlevel: {OCV503: error}\n"
+                 "allow:\n  - {rule: OCV205, label: 'hop*', input: '*.json', reason: soon gone}\n");
+    ck_assert_int_eq(ocv_lint_config_level(config, ocv_lint_rule_find("OCV102")), OCV_LINT_OFF);
+    ck_assert_int_eq(ocv_lint_config_level(config, ocv_lint_rule_find("OCV101")), OCV_LINT_WARNING);
+    ck_assert_int_eq(ocv_lint_config_level(config, ocv_lint_rule_find("OCV503")), OCV_LINT_ERROR);
+    ck_assert_int_eq(ocv_lint_config_level(config, ocv_lint_rule_find("OCV504")), OCV_LINT_ERROR);
+    lint_with(ocv_lint_rule_find("OCV205")->bad, config, &report);
+    ck_assert_uint_eq(report.allowed, 1);
+    ck_assert_uint_eq(report.counts[OCV_LINT_ERROR], 0);
+    ck_assert_str_eq(find(&report, "OCV205")->allowed, "soon gone");
+    ocv_lint_report_free(&report);
+    lint_with(ocv_lint_rule_find("OCV105")->bad, config, &report);
+    ck_assert_ptr_null(find(&report, "OCV105"));
+    lint_with(ocv_lint_rule_find("OCV503")->bad, config, &report);
+    ck_assert_uint_eq(report.counts[OCV_LINT_ERROR], 1);
+    ocv_lint_report_free(&report);
+    ocv_lint_config_free(config);
+}
+END_TEST
+
+START_TEST(settings_are_checked)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"enabel: [OCV101]\n", "lint.yaml:1: unknown key 'enabel'"},
+        {"\ndisable: [OCV999]\n", "lint.yaml:2: no rule or group 'OCV999'"},
+        {"disable: OCV101\n", "a list of rules is expected"},
+        {"level: {OCV101: fatal}\n", "not 'fatal'"},
+        {"level: [OCV101]\n", "is expected"},
+        {"allow: [{rule: OCV101}]\n", "reason: is missing"},
+        {"allow: [{reason: because}]\n", "rule: is missing"},
+        {"allow: [{rule: OCV101, reason: x, until: 2030}]\n", "unknown key 'until'"},
+        {"allow: [OCV101]\n", "rule: and reason: are expected"},
+        {"- a\n", "enable, disable, level or allow is expected"},
+        {"a: [\n", "lint.yaml:"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct ocv_lint_config *config = NULL;
+        struct ocv_error err = {0};
+        int status =
+            ocv_lint_config_read("lint.yaml", cases[i].text, strlen(cases[i].text), &config, &err);
+        ck_assert_int_eq(status, OCV_ERR_CONFIG);
+        ck_assert_msg(strstr(err.message, cases[i].message) != NULL, "%s", err.message);
+    }
+    ocv_lint_config_free(settings(""));
+}
+END_TEST
+
+/* ---- input ---- */
+
+START_TEST(unreadable_input)
+{
+    static const char *const texts[] = {"",
+                                        "{",
+                                        "[]",
+                                        "{\"manifests\": 7}",
+                                        "{\"manifests\": [{}]}",
+                                        "{\"manifests\": [], \"a\": 1, \"a\": 2}"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct ocv_lint_report report = {0};
+        struct ocv_error err = {0};
+        struct ocv_lint_input input = {
+            .name = "x.json", .file = true, .bytes = texts[i], .len = strlen(texts[i])};
+        ck_assert_int_eq(ocv_lint_run(&input, NULL, &report, &err), OCV_ERR_DATA);
+        ck_assert_msg(!strncmp(err.message, "x.json: ", 8), "%s", err.message);
+        ck_assert_uint_eq(report.n, 0);
+        ocv_lint_report_free(&report);
+    }
+}
+END_TEST
+
+START_TEST(size_is_judged_unread)
+{
+    struct ocv_lint_report report = {0};
+    struct ocv_lint_input input = {.name = "x", .len = OCV_MANIFEST_MAX + 1};
+    ck_assert_int_eq(ocv_lint_run(&input, NULL, &report, NULL), OCV_OK);
+    ck_assert_ptr_nonnull(find(&report, "OCV510"));
+    ocv_lint_report_free(&report);
+}
+END_TEST
+
+START_TEST(report_is_bounded)
+{
+    struct ocv_lint_report report = {0};
+    struct example *e =
+        example_read("linux/amd64 null\nlinux/amd64/x-a a habana :: arch :: gaudii\n");
+    for (size_t i = 0; i < OCV_LINT_FINDINGS_MAX + 5; i++)
+        ck_assert_int_eq(ocv_lint_run(&e->input, NULL, &report, NULL), OCV_OK);
+    ck_assert_uint_eq(report.n, OCV_LINT_FINDINGS_MAX);
+    ck_assert_uint_eq(report.dropped, 5);
+    ck_assert_uint_eq(report.counts[OCV_LINT_ERROR], OCV_LINT_FINDINGS_MAX + 5);
+    example_free(e);
+    ocv_lint_report_free(&report);
+}
+END_TEST
+
+/* ---- formats ---- */
+
+static void format(const struct ocv_lint_report *report, enum ocv_lint_format how,
+                   struct ocv_buffer *out)
+{
+    struct ocv_lint_failure failure = {"other.json", "other.json: 100% broken\nreally"};
+    struct ocv_error err = {0};
+    ocv_buffer_init(out, 16u * 1024 * 1024);
+    ck_assert_msg(ocv_lint_format(report, how, &failure, 1, out, &err) == OCV_OK, "%s",
+                  err.message);
+}
+
+START_TEST(formats)
+{
+    struct ocv_lint_report report;
+    lint(ocv_lint_rule_find("OCV205")->bad, &report);
+    ocv_auto_buffer text;
+    ocv_auto_buffer json;
+    ocv_auto_buffer sarif;
+    ocv_auto_buffer github;
+    format(&report, OCV_LINT_FORMAT_TEXT, &text);
+    ck_assert_msg(strstr(text.data, "index.json:") && strstr(text.data, "[OCV205 value-unknown]") &&
+                      strstr(text.data, "1 error, 0 warnings, 0 notes"),
+                  "%s", text.data);
+    format(&report, OCV_LINT_FORMAT_GITHUB, &github);
+    ck_assert_msg(strstr(github.data, "::error file=index.json,line=") &&
+                      strstr(github.data, "100%25 broken%0Areally"),
+                  "%s", github.data);
+    format(&report, OCV_LINT_FORMAT_JSON, &json);
+    ocv_auto_json *root = json_loads(json.data, 0, NULL);
+    ck_assert_int_eq(
+        json_integer_value(json_object_get(json_object_get(root, "summary"), "errors")), 1);
+    format(&report, OCV_LINT_FORMAT_SARIF, &sarif);
+    ocv_auto_json *log = json_loads(sarif.data, 0, NULL);
+    json_t *run = json_array_get(json_object_get(log, "runs"), 0);
+    ck_assert_uint_eq(json_array_size(json_object_get(run, "results")), report.n);
+    ocv_lint_report_free(&report);
+}
+END_TEST
+
+START_TEST(nothing_is_quoted_raw)
+{
+    struct ocv_lint_report report = {0};
+    struct ocv_lint_input input = {.name = "a\033[31m.json", .len = OCV_MANIFEST_MAX + 1};
+    ck_assert_int_eq(ocv_lint_run(&input, NULL, &report, NULL), OCV_OK);
+    ocv_auto_buffer text;
+    format(&report, OCV_LINT_FORMAT_TEXT, &text);
+    ck_assert_ptr_null(strchr(text.data, '\033'));
+    ocv_lint_report_free(&report);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lint");
+    TCase *table = tcase_create("table"), *other = tcase_create("other");
+    tcase_add_unchecked_fixture(table, read_rules, free_rules);
+    tcase_add_unchecked_fixture(other, read_rules, free_rules);
+    tcase_add_loop_test(table, bad_example_is_found, 0, OCV_LINT_RULES);
+    tcase_add_loop_test(table, good_example_is_clean, 0, OCV_LINT_RULES);
+    tcase_add_loop_test(table, fix_removes_the_finding, 0, OCV_LINT_RULES);
+    tcase_add_loop_test(table, good_example_needs_no_fix, 0, OCV_LINT_RULES);
+    tcase_add_test(table, table_is_complete);
+    tcase_add_test(other, did_you_mean);
+    tcase_add_test(other, labels_of_other_programs);
+    tcase_add_test(other, shared_platforms_are_counted);
+    tcase_add_test(other, defaults_of_each_architecture);
+    tcase_add_test(other, reach_is_sound);
+    tcase_add_test(other, reach_agrees_with_the_resolver);
+    tcase_add_test(other, requirements);
+    tcase_add_test(other, environment);
+    tcase_add_test(other, tag_drift);
+    tcase_add_test(other, places);
+    tcase_add_test(other, findings_have_lines);
+    tcase_add_test(other, distances);
+    tcase_add_test(other, settings_decide);
+    tcase_add_test(other, settings_are_checked);
+    tcase_add_test(other, unreadable_input);
+    tcase_add_test(other, size_is_judged_unread);
+    tcase_add_test(other, report_is_bounded);
+    tcase_add_test(other, formats);
+    tcase_add_test(other, nothing_is_quoted_raw);
+    tcase_set_timeout(other, 60);
+    suite_add_tcase(suite, table);
+    suite_add_tcase(suite, other);
+    return run_suite(suite);
+}
