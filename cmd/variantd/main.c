@@ -9,6 +9,7 @@
 #include "settings_make.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,14 @@ static void raise_limits(void)
     }
 }
 
+/* A burst of blobs must not leave its marks: what many threads took from few heaps can be given
+ * back, and buffers of transfers have pages of their own, which go when they are freed. */
+static void tame_malloc(void)
+{
+    (void)mallopt(M_ARENA_MAX, 2);
+    (void)mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+}
+
 static void announce(const struct daemon *d)
 {
     const struct settings *s = server_instance(d->server)->settings;
@@ -289,6 +298,7 @@ int main(int argc, char **argv)
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
     raise_limits();
+    tame_malloc();
     code = start(&d, &err) < 0 ? cli_fail(&d.cli, &err) : serve(&d, &signals);
     server_free(d.server);
     metrics_free(d.metrics);

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK (64u * 1024) /* libmicrohttpd sends so much at once */
-#define WAKE_US 2000       /* a trickle is passed on, too */
+#define BLOCK (64u * 1024)    /* libmicrohttpd sends so much at once, */
+#define BLOCK_MAX (4 * BLOCK) /* and with few streams */
+#define WAKE_US 2000          /* a trickle is passed on, too */
 
 struct stream {
     struct item item;
@@ -146,7 +147,8 @@ static ssize_t take(struct stream *s, char *out, size_t max)
         s->first = (s->first + n) % s->size;
         s->used -= n;
         s->sent += (int64_t)n;
-        if (s->writer_waits && s->used <= s->size / 2)
+        /* a wake costs more than copying: not one for each block */
+        if (s->writer_waits && s->used <= s->size / 4)
             pthread_cond_signal(&s->room);
         return (ssize_t)n;
     }
@@ -188,7 +190,8 @@ struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *co
     s->connection = connection;
     item_get(s);
     struct MHD_Response *response = MHD_create_response_from_callback(
-        size < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)size, BLOCK, on_read, s, on_free);
+        size < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)size, s->size < STREAM_RING_MAX ? BLOCK : BLOCK_MAX,
+        on_read, s, on_free);
     if (!response)
         item_put(s);
     return response;
