@@ -141,6 +141,8 @@ static int load(struct ocv_registry *registry, struct ocv_host *host, struct ocv
     const char *cert = config.cert ? config.cert : registry->cert_file;
     const char *key = config.cert ? config.key : registry->key_file;
     int status = OCV_OK;
+    if (registry->anonymous)
+        cert = NULL;
     if (cert)
         status = copy(&host->cert, cert, err);
     if (status == OCV_OK && cert) /* one PEM file may hold both */
