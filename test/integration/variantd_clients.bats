@@ -79,6 +79,25 @@ target_of()
     [[ $output == *"application/vnd.oci.image.index.v1+json"* ]]
 }
 
+@test "ctr: fail-closed, all of it through /proxy, and nothing without the daemon" {
+    start_variantd closed --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json"
+    hosts=$BATS_TEST_TMPDIR/hosts
+    mkdir -p "$hosts/$REGISTRY"
+    cat >"$hosts/$REGISTRY/hosts.toml" <<TOML
+server = "http://$VARIANTD/proxy"
+[host."http://$VARIANTD/proxy"]
+capabilities = ["pull", "resolve"]
+TOML
+    ctr images rm --sync "$REGISTRY/demo/app:1" "$REGISTRY/demo/plain:1" >/dev/null 2>&1 || true
+    run -0 ctr images pull --hosts-dir "$hosts" "$REGISTRY/demo/app:1"
+    [ "$(target_of "$REGISTRY/demo/app:1")" = "$(digest_of cuda12.8)" ]
+    grep -q '"GET /proxy/v2/demo/app/blobs/[^"]*" 200' "$STATE/log/closed"
+    run -0 ctr images pull --hosts-dir "$hosts" "$REGISTRY/demo/plain:1"
+    stop_daemon closed
+    run ctr images pull --hosts-dir "$hosts" "$REGISTRY/demo/app:1"
+    [ "$status" -ne 0 ]
+}
+
 # mirror_for MIRROR: podman and skopeo reach the registry through it
 mirror_for()
 {

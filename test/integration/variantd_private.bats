@@ -37,6 +37,9 @@ YAML
     BLOB=$(curl -sf --cacert "$STATE/ca.pem" -u user:secret -H "$ACCEPT_ALL" \
         "https://$REGISTRY/v2/private/app/manifests/$CUDA" | jq -r '.layers[0].digest')
     export CUDA BLOB
+    mkdir "$STATE/client-certs"
+    cp "$STATE/client.crt" "$STATE/client-certs/client.cert"
+    cp "$STATE/client.key" "$STATE/client-certs/client.key"
 }
 
 teardown_file()
@@ -114,6 +117,24 @@ expect_nothing()
     [ "$(header docker-content-digest)" = "$CUDA" ]
     ask GET "/v2/$SEGMENT/private/app/blobs/$BLOB"
     [ "$code" = 200 ]
+}
+
+@test "a client certificate is the daemon's, too" {
+    start_registry mutual client-cert
+    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-cert-dir "$STATE/client-certs" \
+        --dest-tls-verify=false "oci:$STATE/layout:app" "docker://$REGISTRY/private/app:1"
+    cat >"$STATE/mutual.yaml" <<YAML
+registries:
+  "$REGISTRY": {ca: $STATE/ca.pem, cert: $STATE/client.crt, key: $STATE/client.key}
+YAML
+    start_variantd mutual --config "$STATE/mutual.yaml" --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/private/app/manifests/1?ns=$REGISTRY"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    ask GET "/v2/${REGISTRY/:/--}/private/app/manifests/1"
+    expect_nothing
+    ask GET "/v2/${REGISTRY/:/--}/private/app/blobs/$BLOB"
+    expect_nothing
 }
 
 @test "an unprivileged user asks in vain" {

@@ -85,6 +85,20 @@ right_blob()
     [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"http_429\"}")" -ge 1 ]
 }
 
+@test "requests for one tag that meet share one upstream" {
+    local i
+    curl -s "http://$BAD/log" >/dev/null # told once, then forgotten
+    for ((i = 0; i < 20; i++)); do
+        echo "url = http://$VARIANTD/resolver/v2/late/x/manifests/1?ns=$BAD"
+        echo head
+        echo "output = /dev/null"
+    done >"$BATS_TEST_TMPDIR/list"
+    curl --silent --parallel --parallel-immediate --config "$BATS_TEST_TMPDIR/list"
+    curl -s "http://$BAD/log" >"$BATS_TEST_TMPDIR/log"
+    [ "$(grep -c '^HEAD /v2/late/' "$BATS_TEST_TMPDIR/log")" = 1 ]
+    [ "$(grep -c '^GET /v2/late/' "$BATS_TEST_TMPDIR/log")" -le 1 ]
+}
+
 @test "a tag that is moved between HEAD and GET: the bytes that came are one chain" {
     # a daemon that does not know yet what the index of the HEAD means
     start_variantd new --registry "$BAD=http://$BAD" --profile "$PROFILES/h100.json"

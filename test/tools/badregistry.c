@@ -286,6 +286,12 @@ static bool mode_file(const struct request *r)
     return r->blob || !served_file.data ? error(r, 404, "", "MANIFEST_UNKNOWN")
                                         : whole(r, &served_file);
 }
+/* Takes its time: requests meet. */
+static bool mode_late(const struct request *r)
+{
+    usleep(700000);
+    return good(r);
+}
 /* The tag is moved between HEAD and GET: from the index to the file's. Every other manifest is
  * there, and has two bytes. */
 static bool mode_moving(const struct request *r)
@@ -496,6 +502,7 @@ static const struct {
     {"nodigest", mode_nodigest},
     {"generic", mode_generic},
     {"file", mode_file},
+    {"late", mode_late},
     {"moving", mode_moving},
     {"m400", mode_m400},
     {"m401", mode_m401},
