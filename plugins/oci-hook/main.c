@@ -6,6 +6,7 @@
  * What image it is: annotations of the container (dev.ocivariant.properties and .label, where
  * somebody copied them), else the manifest digest that the engine noted, judged by the node's
  * record. */
+#include "storage.h"
 #include "verdict.h"
 
 #include <errno.h>
@@ -85,15 +86,32 @@ static json_t *annotations_of(const json_t *state)
     return all;
 }
 
-static int judge(const json_t *annotations, const struct verdict_policy *policy)
+/* "REPO@DIGEST" or "DIGEST"; an image id alone is no manifest's digest. */
+static const char *digest_in(const char *text)
+{
+    const char *at = text ? strrchr(text, '@') : NULL;
+    const char *digest = at ? at + 1 : text;
+    return digest && ocv_digest_wellformed(digest) ? digest : NULL;
+}
+
+static int judge(const json_t *state, const json_t *annotations,
+                 const struct verdict_policy *policy)
 {
     struct verdict_answer answer;
-    const struct verdict_question question = {
+    struct storage_image image;
+    struct verdict_question question = {
         .reference = first_of(annotations, name_keys, sizeof(name_keys) / sizeof(*name_keys)),
-        .digest = first_of(annotations, digest_keys, sizeof(digest_keys) / sizeof(*digest_keys)),
+        .digest = digest_in(
+            first_of(annotations, digest_keys, sizeof(digest_keys) / sizeof(*digest_keys))),
         .label = text_of(annotations, "dev.ocivariant.label"),
         .properties = text_of(annotations, "dev.ocivariant.properties"),
     };
+    const char *bundle = text_of(state, "bundle");
+    if (!question.digest && !question.properties && bundle && storage_find(bundle, &image)) {
+        question.digest = image.digest;
+        if (!question.reference && image.name[0])
+            question.reference = image.name;
+    }
     if (!question.digest && !question.properties)
         return 0; /* nothing says what image it is: not ours to judge */
     verdict_ask(policy, &question, &answer);
@@ -133,7 +151,7 @@ int main(int argc, char **argv)
         return REFUSED;
     }
     json_t *annotations = annotations_of(state);
-    int code = judge(annotations, &policy);
+    int code = judge(state, annotations, &policy);
     json_decref(annotations);
     json_decref(state);
     verdict_policy_free(&policy);

@@ -184,3 +184,17 @@ SH
     [ "$status" -ne 0 ]
     [[ $output == *"does not fit this node"* ]]
 }
+
+@test "podman refuses by the digest of an image that was pulled past the mirror" {
+    require podman runc
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    start_podman
+    podman pull --quiet --tls-verify=false "$REGISTRY/app@$ROCM" >/dev/null 3>&-
+    podman tag "$REGISTRY/app@$ROCM" "$REGISTRY/app:1" 3>&-
+    run podman --hooks-dir "$STATE/hooks.d" --runtime /usr/sbin/runc run --rm --network none \
+        --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --volume "$STATE/rootfs/bin:/bin:ro" \
+        "$REGISTRY/app:1" /bin/true 3>&-
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *"(rocm7.1) does not fit this node"* ]]
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ROOT/DRIVER-containers/containers.json names the image's id, ROOT/DRIVER-images/images.json that
+ * image's manifest digest and names. Engines replace both files by rename, so a read sees a whole
+ * one. */
+#include "storage.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_MAX (32u * 1024 * 1024) /* tens of thousands of images */
+#define SUFFIX "-containers"
+
+static json_t *read_list(const char *path)
+{
+    ocv_auto_buffer text;
+    char chunk[65536];
+    ssize_t got = -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ocv_buffer_init(&text, FILE_MAX);
+    while (fd >= 0 && (got = read(fd, chunk, sizeof(chunk))) > 0)
+        if (ocv_buffer_append(&text, chunk, (size_t)got, NULL) < 0)
+            break;
+    if (fd >= 0)
+        close(fd);
+    return got == 0 ? json_loadb(text.data ? text.data : "", text.len, 0, NULL) : NULL;
+}
+
+static const json_t *find(const json_t *list, const char *id)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        const char *own = json_string_value(json_object_get(item, "id"));
+        if (own && strcmp(own, id) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+/* "ROOT/DRIVER-containers/ID/userdata" into its parts. */
+static bool split(const char *bundle, char *root, size_t size, char driver[64], char id[128])
+{
+    char copy[4096];
+    if (snprintf(copy, sizeof(copy), "%s", bundle) >= (int)sizeof(copy))
+        return false;
+    char *tail = strrchr(copy, '/');
+    if (!tail || strcmp(tail, "/userdata") != 0)
+        return false;
+    *tail = '\0';
+    char *name = strrchr(copy, '/');
+    if (!name || strlen(name + 1) >= 128 || !name[1])
+        return false;
+    memcpy(id, name + 1, strlen(name + 1) + 1);
+    *name = '\0';
+    char *folder = strrchr(copy, '/');
+    size_t len = folder ? strlen(folder + 1) : 0, suffix = strlen(SUFFIX);
+    if (len <= suffix || len - suffix >= 64 || strcmp(folder + 1 + len - suffix, SUFFIX) != 0)
+        return false;
+    memcpy(driver, folder + 1, len - suffix);
+    driver[len - suffix] = '\0';
+    *folder = '\0';
+    return snprintf(root, size, "%s", copy) < (int)size;
+}
+
+/* A name with a tag leads to the index that has the others; one with a digest to the image alone.
+ */
+static const char *name_of(const json_t *names)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(names, i, item)
+    {
+        const char *name = json_string_value(item);
+        if (name && !strchr(name, '@'))
+            return name;
+    }
+    return json_string_value(json_array_get(names, 0));
+}
+
+/* Containers that end with their process (--rm) stand in a file of their own in newer versions. */
+static const char *image_of(const char *root, const char *driver, const char *id, json_t **kept)
+{
+    static const char *const files[] = {"containers.json", "volatile-containers.json"};
+    char path[4300];
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        snprintf(path, sizeof(path), "%s/%s-containers/%s", root, driver, files[i]);
+        *kept = read_list(path);
+        const char *image = json_string_value(json_object_get(find(*kept, id), "image"));
+        if (image)
+            return image;
+        json_decref(*kept);
+        *kept = NULL;
+    }
+    return NULL;
+}
+
+bool storage_find(const char *bundle, struct storage_image *out)
+{
+    char root[4096], path[4300], driver[64], id[128];
+    *out = (struct storage_image){0};
+    if (!split(bundle, root, sizeof(root), driver, id))
+        return false;
+    json_t *containers = NULL;
+    const char *image = image_of(root, driver, id, &containers);
+    snprintf(path, sizeof(path), "%s/%s-images/images.json", root, driver);
+    json_t *images = image ? read_list(path) : NULL;
+    const json_t *entry = image ? find(images, image) : NULL;
+    const char *digest = json_string_value(json_object_get(entry, "digest"));
+    const char *name = name_of(json_object_get(entry, "names"));
+    if (digest && ocv_digest_wellformed(digest))
+        snprintf(out->digest, sizeof(out->digest), "%s", digest);
+    snprintf(out->name, sizeof(out->name), "%s", name ? name : "");
+    json_decref(containers);
+    json_decref(images);
+    return out->digest[0] != '\0';
+}
