@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --from-tags: the index that published tags stand for, by the tag rules. What the rules do not
  * decide is told and not guessed. */
-#include "datadir.h"
 #include "index_build.h"
+#include "rules.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -10,36 +10,6 @@
 #include <sys/stat.h>
 
 #define RULES_MAX (256u * 1024)
-
-struct tags {
-    const char *glob;
-    char **list;
-    size_t n, cap;
-};
-
-static void free_tags(struct tags *t)
-{
-    for (size_t i = 0; i < t->n; i++)
-        free(t->list[i]);
-    free(t->list);
-}
-
-static int take_tag(void *data, const char *tag)
-{
-    struct tags *t = data;
-    if (fnmatch(t->glob, tag, 0) != 0)
-        return 0;
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 64;
-        char **grown = realloc(t->list, cap * sizeof(*grown));
-        if (!grown)
-            return OCV_ERR_NOMEM;
-        t->list = grown;
-        t->cap = cap;
-    }
-    t->list[t->n] = strdup(tag);
-    return t->list[t->n++] ? 0 : OCV_ERR_NOMEM;
-}
 
 static int add_file(struct ocv_tag_rules *rules, const char *path, struct ocv_error *err)
 {
@@ -51,18 +21,11 @@ static int add_file(struct ocv_tag_rules *rules, const char *path, struct ocv_er
                : ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
 }
 
-static int load_rules(const char *extra, const struct ocv_reference *reference,
+static int load_rules(struct cli *cli, const char *extra, const struct ocv_reference *reference,
                       struct ocv_tag_rules **out, struct ocv_error *err)
 {
-    const char *data = getenv("OCV_DATADIR");
-    char path[4200];
     struct stat st;
-    int status = ocv_tag_rules_new(out, err);
-    snprintf(path, sizeof(path), "%.4000s/tags.d", data ? data : OCV_DEFAULT_DATADIR);
-    if (status == OCV_OK)
-        status = ocv_tag_rules_load(*out, path, reference, err);
-    if (status == OCV_OK)
-        status = ocv_tag_rules_load(*out, "/etc/ocivariant/tags.d", reference, err);
+    int status = rules_load(cli, reference, out, err);
     if (status < 0 || !extra)
         return status;
     if (stat(extra, &st) == 0 && S_ISDIR(st.st_mode))
@@ -137,37 +100,59 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
     return status;
 }
 
-static int plan_items(struct build *b, const struct ocv_reference *reference, struct tags *t,
-                      const char *rules_path, struct ocv_error *err)
+/* Only the tags that the pattern means. */
+static int narrow(const struct rules_tags *all, const char *glob, struct rules_tags *out,
+                  struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < all->n && status == OCV_OK; i++)
+        if (fnmatch(glob, all->list[i], 0) == 0)
+            status = rules_tags_add(out, all->list[i], err);
+    return status;
+}
+
+static int plan_items(struct build *b, const struct ocv_reference *reference,
+                      const struct rules_tags *tags, const char *glob, const char *rules_path,
+                      struct ocv_error *err)
 {
     ocv_auto(ocv_tag_rules) rules = NULL;
     ocv_auto(ocv_tag_plan) plan = NULL;
     size_t set = 0;
-    int status = load_rules(rules_path, reference, &rules, err);
+    if (tags->n == 0)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no tag like %s", reference->name, glob);
+    int status = load_rules(b->cli, rules_path, reference, &rules, err);
     if (status == OCV_OK)
-        status = ocv_tag_plan_new(rules, reference, NULL, (const char *const *)t->list, t->n, &plan,
-                                  err);
+        status = ocv_tag_plan_new(rules, reference, NULL, (const char *const *)tags->list, tags->n,
+                                  &plan, err);
     if (status == OCV_OK)
-        status = choose_set(plan, b, t->glob, &set, err);
+        status = choose_set(plan, b, glob, &set, err);
     if (status == OCV_OK)
         status = tell_plan(b, plan, set, err);
     return status == OCV_OK ? add_members(b, reference, plan, set, err) : status;
 }
 
-int build_from_tags(struct build *b, const char *glob, const char *rules, struct ocv_error *err)
+/* [REPO:]GLOB: a tag has no '/'. */
+static int split(const char *text, struct ocv_reference **own, const char **glob,
+                 struct ocv_error *err)
+{
+    const char *colon = strrchr(text, ':');
+    *glob = text;
+    if (!colon || strchr(colon, '/'))
+        return OCV_OK;
+    *glob = colon + 1;
+    char *name = strndup(text, (size_t)(colon - text));
+    int status = name ? ocv_reference_parse(name, own, err) : ocv_error_nomem(err);
+    free(name);
+    return status;
+}
+
+int build_from_tags(struct build *b, const char *text, const char *rules, struct ocv_error *err)
 {
     ocv_auto(ocv_reference) own = NULL;
-    const struct ocv_reference *reference = b->to.reference;
-    const char *colon = strrchr(glob, ':');
-    struct tags t = {.glob = glob};
-    int status = OCV_OK;
-    if (colon && !strchr(colon, '/')) {
-        char *name = strndup(glob, (size_t)(colon - glob));
-        t.glob = colon + 1;
-        status = name ? ocv_reference_parse(name, &own, err) : ocv_error_nomem(err);
-        free(name);
-        reference = own;
-    }
+    const char *glob;
+    struct rules_tags all = {0}, tags = {0};
+    int status = split(text, &own, &glob, err);
+    const struct ocv_reference *reference = own ? own : b->to.reference;
     if (status == OCV_OK && !reference)
         status = ocv_error_set(err, OCV_ERR_INVALID, "--from-tags: give REPO:GLOB");
     if (status == OCV_OK)
@@ -175,12 +160,12 @@ int build_from_tags(struct build *b, const char *glob, const char *rules, struct
     if (status == OCV_OK)
         status = cli_registry(b->cli, err);
     if (status == OCV_OK)
-        status = b->cli->api->tags(b->cli->registry, reference, take_tag, &t, err);
-    if (status == OCV_OK && t.n == 0)
-        status =
-            ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no tag like %s", reference->name, t.glob);
+        status = rules_list_tags(b->cli, reference, &all, err);
     if (status == OCV_OK)
-        status = plan_items(b, reference, &t, rules, err);
-    free_tags(&t);
+        status = narrow(&all, glob, &tags, err);
+    if (status == OCV_OK)
+        status = plan_items(b, reference, &tags, glob, rules, err);
+    rules_tags_free(&all);
+    rules_tags_free(&tags);
     return status;
 }

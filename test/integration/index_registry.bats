@@ -1,0 +1,281 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl index against docker-registry: children are mounted or uploaded, the tag changes last,
+# and what other tools make and copy is the same to us.
+
+load harness
+
+setup_file()
+{
+    require docker-registry skopeo htpasswd
+    state_start
+    export L=$STATE/images
+    mkimage "$L" cpu --file etc/build=cpu
+    mkimage "$L" arm --arch arm64 --file etc/build=arm
+    mkimage "$L" v3 --file etc/build=v3
+    mkimage "$L" cuda --file etc/build=cuda --layer 300000
+    start_registry other
+    export OTHER=$REGISTRY
+    start_registry locked htpasswd
+    export LOCKED=$REGISTRY
+    start_registry
+    export R=$REGISTRY
+    local name
+    for name in cpu arm v3 cuda; do
+        push_layout "$L:$name" "$R/src/$name:1"
+        push_layout "$L:$name" "$OTHER/far/$name:1"
+    done
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+CUDA='nvidia :: cuda_version_lower_bound :: 12.8,nvidia :: sm_arch :: 90_real'
+
+# create TARGET: the usual index, from the registry's own images
+create()
+{
+    "$VARIANTCTL" index create "$@" "null=$R/src/cpu:1" "null=$R/src/arm:1" \
+        "v3=$R/src/v3:1,x86_64 :: level :: v3" "cuda12.8=$R/src/cuda:1,$CUDA"
+}
+
+labels() # NAME
+{
+    "$VARIANTCTL" index show --format json "$1" |
+        jq -r '[.manifests[] | .annotations["dev.ocivariant.label"] // "-"] | join(" ")'
+}
+
+tag_digest() # HOST/REPO TAG
+{
+    curl -sfI -H 'Accept: application/vnd.oci.image.index.v1+json' \
+        "http://${1%%/*}/v2/${1#*/}/manifests/$2" | tr -d '\r' |
+        sed -n 's/^[Dd]ocker-[Cc]ontent-[Dd]igest: //p'
+}
+
+uploads() # LOG: finished uploads of blobs that were no mounts
+{
+    grep -c '"PUT /v2/[^"]*/blobs/uploads/' "$STATE/log/$1" || true
+}
+
+@test "create writes into a registry, mounts what lies in another repository, and is idempotent" {
+    local before
+    before=$(uploads registry)
+    run -0 create "$R/app:1.0"
+    [[ ${lines[0]} == "$R/app:1.0  sha256:"*"(4 entries)" ]]
+    [[ $output == *"blobs: 0 B sent, "* ]]
+    [[ $output == *"cosign sign --recursive $R/app@sha256:"* ]]
+    [ "$(uploads registry)" = "$before" ]
+    [ "$(labels "$R/app:1.0")" = "null null cuda12.8 v3" ]
+    # every child is in the repository itself
+    local digest
+    for digest in $("$VARIANTCTL" index show --format json "$R/app:1.0" | jq -r '.manifests[].digest'); do
+        curl -sfI -H 'Accept: application/vnd.oci.image.manifest.v1+json' \
+            "http://$R/v2/app/manifests/$digest" >/dev/null
+    done
+    local first
+    first=$(tag_digest "$R/app" 1.0)
+    run -0 create --quiet "$R/app:1.0"
+    [ "$output" = "$first" ]
+    run -0 create "$R/app:1.0"
+    [[ ${lines[0]} == *"; unchanged)" ]]
+}
+
+@test "vpull takes what create wrote" {
+    create --quiet "$R/pull:1"
+    run -0 "$VPULL" --profile "$OCV_TOP/contrib/examples/profiles/h100.json" --print-ref "$R/pull:1"
+    [ "$output" = "$R/pull@$("$VARIANTCTL" index show --format json "$R/pull:1" | jq -r '.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.8").digest')" ]
+}
+
+@test "the same input gives the same bytes in a registry and in a layout" {
+    local a b
+    a=$(create --quiet "$R/same:1")
+    b=$("$VARIANTCTL" index create --quiet "oci:$L:same" "cuda12.8=oci:$L:cuda,$CUDA" \
+        "v3=oci:$L:v3,x86_64::level::v3" "null=oci:$L:arm" "null=oci:$L:cpu")
+    [ "$a" = "$b" ]
+}
+
+@test "children of another registry and of a layout are uploaded" {
+    run -0 "$VARIANTCTL" index create "$R/mixed:1" "null=$OTHER/far/cpu:1" "cuda12.8=oci:$L:cuda,$CUDA"
+    [ "$(labels "$R/mixed:1")" = "null cuda12.8" ]
+    run -0 skopeo copy -q --all --src-tls-verify=false "docker://$R/mixed:1" "oci:$STATE/mixed:1"
+    [ -z "$(ls -A "$STATE"/variantctl.* 2>/dev/null)" ]
+}
+
+@test "create --dry-run tells the digest and writes nothing" {
+    run -0 --separate-stderr create --dry-run "$R/dry:1"
+    [[ ${lines[-1]} == "$R/dry:1  sha256:"*"nothing was written)" ]]
+    local digest=${lines[-1]#*  }
+    digest=${digest%%  *}
+    [ "$(curl -s -o "$STATE/dry" -w '%{http_code}' "http://$R/v2/dry/tags/list")" = 404 ]
+    run -0 create --quiet "$R/dry:1"
+    [ "$output" = "$digest" ]
+    run -0 "$VARIANTCTL" index create --dry-run "oci:$STATE/nothing:1" "null=oci:$L:cpu"
+    [ ! -e "$STATE/nothing" ]
+}
+
+@test "create --format json tells programs what was written" {
+    run -0 --separate-stderr create --format json "$R/json:1"
+    [ "$(jq -r .schema <<<"$output")" = dev.ocivariant.publication/v1 ]
+    [ "$(jq -r .digest <<<"$output")" = "$(tag_digest "$R/json" 1)" ]
+    [ "$(jq -r .previous <<<"$output")" = null ]
+    [ "$(jq -r '.document.manifests | length' <<<"$output")" = 4 ]
+}
+
+@test "add and remove keep the bytes of what they do not touch, and meet create in the middle" {
+    local all part
+    all=$(create --quiet "$R/edit:all")
+    "$VARIANTCTL" index create --quiet "$R/edit:part" "null=$R/src/cpu:1" "null=$R/src/arm:1" "cuda12.8=$R/src/cuda:1,$CUDA"
+    part=$(tag_digest "$R/edit" part)
+    run -0 "$VARIANTCTL" index add --quiet "$R/edit:part" "v3=$R/src/v3:1,x86_64 :: level :: v3"
+    [ "$output" = "$all" ]
+    run -0 "$VARIANTCTL" index remove --quiet "$R/edit:part" v3
+    [ "$output" = "$part" ]
+    run -1 "$VARIANTCTL" index remove "$R/edit:part" v3
+    [[ $output == *"no entry v3"* ]]
+    [ "$(tag_digest "$R/edit" part)" = "$part" ]
+}
+
+@test "annotate changes properties, labels and the index, and nothing else" {
+    create --quiet "$R/note:1"
+    "$VARIANTCTL" index show --format json "$R/note:1" >"$STATE/before.json"
+    run -0 "$VARIANTCTL" index annotate "$R/note:1" "v3=x86_64 :: level :: v4" --annotation org.example=yes
+    run -0 "$VARIANTCTL" index diff --format json "$STATE/before.json" "$R/note:1"
+    [ "$(jq -c '[.entries[] | [.change, .label, .removedProperties, .addedProperties]]' <<<"$output")" = '[["changed","v3",["x86_64 :: level :: v3"],["x86_64 :: level :: v4"]]]' ]
+    [ "$(jq -c .annotations <<<"$output")" = '{"org.example":{"new":"yes"}}' ]
+    run -0 "$VARIANTCTL" index annotate "$R/note:1" --label v3=v4
+    [ "$(labels "$R/note:1")" = "null null cuda12.8 v4" ]
+    run -0 "$VARIANTCTL" index show --format json "$R/note:1"
+    [ "$(jq -r '.manifests[3].platform.variant' <<<"$output")" = x-v4 ]
+    run -2 "$VARIANTCTL" index annotate "$R/note:1" --label v4=cuda12.8
+}
+
+@test "an index is not overwritten when the tag names something else than expected" {
+    create --quiet "$R/race:1"
+    local now
+    now=$(tag_digest "$R/race" 1)
+    run -1 "$VARIANTCTL" index create --expect none "$R/race:1" "null=$R/src/cpu:1"
+    [[ $output == *"names $now and not nothing as expected"* ]]
+    run -1 "$VARIANTCTL" index create --expect "sha256:$(printf '%064d' 0)" "$R/race:1" "null=$R/src/cpu:1"
+    [ "$(tag_digest "$R/race" 1)" = "$now" ]
+    run -0 "$VARIANTCTL" index create --quiet --expect "$now" "$R/race:1" "null=$R/src/cpu:1"
+    run -2 "$VARIANTCTL" index create --expect nonsense "$R/race:1" "null=$R/src/cpu:1"
+}
+
+@test "a missing child, a wrong label, a duplicate: an error with the place, and no tag" {
+    run -1 "$VARIANTCTL" index create "$R/bad:1" "null=$R/src/cpu:1" "v3=$R/src/nowhere:1,x86_64 :: level :: v3"
+    [[ $output == *"v3: $R/src/nowhere:1: "* ]]
+    run -2 "$VARIANTCTL" index create "$R/bad:1" "a..b=$R/src/cpu:1"
+    run -2 "$VARIANTCTL" index create "$R/bad:1" "$(printf 'a%.0s' {1..49})=$R/src/cpu:1,x86_64 :: level :: v3"
+    run -2 "$VARIANTCTL" index create "$R/bad:1" "null=$R/src/cpu:1" "null=$R/src/v3:1"
+    run -2 "$VARIANTCTL" index create "$R/bad:1" "v3=$R/src/v3:1,x86_64 : level"
+    run -2 "$VARIANTCTL" index create --static 'nvidia=sm_arch :: 90_real' "$R/bad:1" "null=$R/src/cpu:1"
+    [ "$(curl -s -o "$STATE/bad" -w '%{http_code}' "http://$R/v2/bad/tags/list")" = 404 ]
+}
+
+@test "a namespace that no provider gives is warned about" {
+    run -0 --separate-stderr "$VARIANTCTL" index create "$R/warn:1" "null=$R/src/cpu:1" "v3=$R/src/v3:1,acme :: chip :: a1"
+    [[ $stderr == *"warning: "*"'acme'"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" index create --static 'acme=chip :: a1' "$R/warn:1" "null=$R/src/cpu:1" "v3=$R/src/v3:1,acme :: chip :: a1"
+    [ -z "$stderr" ]
+}
+
+@test "a child whose manifest is not what its digest says is refused" {
+    cp -r "$L" "$STATE/damaged"
+    local digest
+    digest=$(jq -r '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "v3").digest' "$STATE/damaged/index.json")
+    sed -i 's/"layers"/"layer5"/' "$STATE/damaged/blobs/sha256/${digest#sha256:}"
+    run -4 "$VARIANTCTL" index create "$R/damaged:1" "null=oci:$STATE/damaged:cpu" "v3=oci:$STATE/damaged:v3,x86_64 :: level :: v3"
+    [[ $output == *"v3: "* ]]
+    # a layer: the registry refuses it
+    digest=$(jq -r '.layers[0].digest' "$L/blobs/sha256/$(jq -r '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "cuda").digest' "$L/index.json" | cut -d: -f2)")
+    printf X | dd of="$STATE/damaged/blobs/sha256/${digest#sha256:}" conv=notrunc status=none
+    run ! "$VARIANTCTL" index create "$R/damaged:1" "null=oci:$STATE/damaged:cpu" "cuda12.8=oci:$STATE/damaged:cuda,$CUDA"
+    [ "$(curl -s -o "$STATE/out" -w '%{http_code}' "http://$R/v2/damaged/manifests/1")" = 404 ]
+}
+
+@test "copy keeps the digest: registry to layout to registry, by us and by skopeo" {
+    local digest
+    digest=$(create --quiet "$R/copy:1")
+    run -0 "$VARIANTCTL" index copy --quiet "$R/copy:1" "oci:$STATE/copy:1"
+    [ "$output" = "$digest" ]
+    run -0 "$VARIANTCTL" index push --quiet "oci:$STATE/copy:1" "$OTHER/copied/app:1"
+    [ "$output" = "$digest" ]
+    run -0 "$VARIANTCTL" index copy --quiet "$R/copy:1" "$OTHER/copied/direct:1"
+    [ "$output" = "$digest" ]
+    run -0 "$VARIANTCTL" index copy "$R/copy:1" "$R/elsewhere:2"
+    [[ $output == *"blobs: 0 B sent, "* ]]
+    [ "$(tag_digest "$R/elsewhere" 2)" = "$digest" ]
+}
+
+@test "skopeo copy --all, registry to layout to registry, keeps every variant" {
+    local digest keep
+    digest=$(create --quiet "$R/skopeo:1")
+    for keep in '' --preserve-digests; do
+        # shellcheck disable=SC2086
+        skopeo copy -q --all $keep --src-tls-verify=false "docker://$R/skopeo:1" "oci:$STATE/skopeo$keep:1"
+        # shellcheck disable=SC2086
+        skopeo copy -q --all $keep --dest-tls-verify=false "oci:$STATE/skopeo$keep:1" "docker://$OTHER/skopeo$keep:1"
+        run -0 "$VARIANTCTL" index diff --format json "$R/skopeo:1" "$OTHER/skopeo$keep:1"
+        [ "$(jq -c '[.entries, .annotations, .reordered]' <<<"$output")" = '[[],{},false]' ]
+    done
+    [ "$(tag_digest "$OTHER/skopeo--preserve-digests" 1)" = "$digest" ]
+}
+
+@test "a registry that asks for a password gets it, and only that one" {
+    printf 'user:secret' >"$STATE/secret"
+    run ! "$VARIANTCTL" index create "$LOCKED/app:1" "null=oci:$L:cpu"
+    run -0 --separate-stderr "$VARIANTCTL" index create --quiet --creds-stdin "$LOCKED/app:1" "null=oci:$L:cpu" <"$STATE/secret"
+    run -2 "$VARIANTCTL" index create --creds-stdin "$LOCKED/app:1" "null=$R/src/cpu:1" <"$STATE/secret"
+    [[ $output == *"--creds-stdin is for $LOCKED alone"* ]]
+    printf '{"auths":{"%s":{"auth":"%s"}}}' "$LOCKED" "$(printf user:secret | base64)" >"$STATE/auth.json"
+    run -0 create --authfile "$STATE/auth.json" --quiet "$LOCKED/app:2"
+    run -0 "$VARIANTCTL" index remove --authfile "$STATE/auth.json" --quiet "$LOCKED/app:2" v3
+}
+
+@test "--relabel writes into the images, and tells the new digests" {
+    run -0 create --relabel "$R/relabel:1"
+    [[ $output == *"cuda12.8: sha256:"*" is now sha256:"* ]]
+    local digest
+    digest=$("$VARIANTCTL" index show --format json "$R/relabel:1" | jq -r '.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.8").digest')
+    curl -sf -H 'Accept: application/vnd.oci.image.manifest.v1+json' "http://$R/v2/relabel/manifests/$digest" >"$STATE/child.json"
+    [ "$(jq -r '.layers[-1].annotations["containerd.io/snapshot/dev.ocivariant.label"]' "$STATE/child.json")" = cuda12.8 ]
+    curl -sfL "http://$R/v2/relabel/blobs/$(jq -r .config.digest "$STATE/child.json")" >"$STATE/config.json"
+    [ "$(jq -r '.config.Labels["dev.ocivariant.label"]' "$STATE/config.json")" = cuda12.8 ]
+    [ "$(jq -r '.config.Labels["dev.ocivariant.properties"]' "$STATE/config.json")" = "nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 90_real" ]
+    run -0 create --relabel --quiet "$R/relabel:2"
+    [ "$output" = "$(tag_digest "$R/relabel" 1)" ]
+    run -0 skopeo copy -q --all --src-tls-verify=false "docker://$R/relabel:1" "oci:$STATE/relabel:1"
+}
+
+@test "--referrers takes signatures along by fallback tags where there is no API" {
+    local digest subject manifest
+    create --quiet "$R/signed:1"
+    digest=$("$VARIANTCTL" index show --format json "$R/signed:1" | jq -r '.manifests[2].digest')
+    curl -sf -o "$STATE/empty" "http://$R/v2/" # the registry is there
+    printf '{}' >"$STATE/empty"
+    local location
+    location=$(curl -sfi -X POST "http://$R/v2/signed/blobs/uploads/" | tr -d '\r' | sed -n 's/^[Ll]ocation: //p')
+    curl -sf -X PUT --data-binary @"$STATE/empty" -H 'Content-Type: application/octet-stream' "$location&digest=sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    subject=$(jq -n --arg d "$digest" '{mediaType: "application/vnd.oci.image.manifest.v1+json", digest: $d, size: 1}')
+    manifest=$(jq -nc --argjson s "$subject" '{schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json", artifactType: "application/x-signature", config: {mediaType: "application/vnd.oci.empty.v1+json", digest: "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", size: 2}, layers: [{mediaType: "application/vnd.oci.empty.v1+json", digest: "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", size: 2}], subject: $s}')
+    printf %s "$manifest" >"$STATE/sig.json"
+    local sig
+    sig=sha256:$(sha256sum <"$STATE/sig.json" | cut -d' ' -f1)
+    curl -sf -X PUT --data-binary @"$STATE/sig.json" -H 'Content-Type: application/vnd.oci.image.manifest.v1+json' "http://$R/v2/signed/manifests/$sig"
+    jq -nc --arg d "$sig" --argjson n "$(wc -c <"$STATE/sig.json")" '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: [{mediaType: "application/vnd.oci.image.manifest.v1+json", digest: $d, size: $n, artifactType: "application/x-signature"}]}' >"$STATE/fallback.json"
+    curl -sf -X PUT --data-binary @"$STATE/fallback.json" -H 'Content-Type: application/vnd.oci.image.index.v1+json' "http://$R/v2/signed/manifests/${digest/:/-}"
+    curl -sf -X PUT --data-binary @"$STATE/sig.json" -H 'Content-Type: application/vnd.oci.image.manifest.v1+json' "http://$R/v2/signed/manifests/${digest/:/-}.sig"
+
+    run -0 "$VARIANTCTL" index copy "$R/signed:1" "$OTHER/unsigned:1"
+    [ "$(curl -s -o "$STATE/out" -w '%{http_code}' "http://$OTHER/v2/unsigned/manifests/$sig")" = 404 ]
+    run -0 "$VARIANTCTL" index copy --referrers "$R/signed:1" "$OTHER/signed:1"
+    curl -sf -H 'Accept: application/vnd.oci.image.manifest.v1+json' "http://$OTHER/v2/signed/manifests/$sig" | cmp - "$STATE/sig.json"
+    curl -sf -H 'Accept: application/vnd.oci.image.manifest.v1+json' "http://$OTHER/v2/signed/manifests/${digest/:/-}.sig" | cmp - "$STATE/sig.json"
+    [ "$(curl -sf -H 'Accept: application/vnd.oci.image.index.v1+json' "http://$OTHER/v2/signed/manifests/${digest/:/-}" | jq -r '.manifests[].digest')" = "$sig" ]
+    # through a layout, and a second time without growing
+    run -0 "$VARIANTCTL" index copy --referrers "$R/signed:1" "oci:$STATE/signed:1"
+    run -0 "$VARIANTCTL" index copy --referrers "oci:$STATE/signed:1" "$OTHER/signed:1"
+    [ "$(curl -sf -H 'Accept: application/vnd.oci.image.index.v1+json' "http://$OTHER/v2/signed/manifests/${digest/:/-}" | jq '.manifests | length')" = 1 ]
+}
