@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The shipped tag rules: what they may say is in the vocabulary, what they do say of a list of tags
+ * read by hand (test/data/tags/spot.jsonl), and, where the fixtures are, of every tag of the
+ * corpus.
+ */
+#include "tags/tags.h"
+
+#include "core_util.h"
+
+#include <dirent.h>
+
+#define SPOT_LINES 120u     /* at least */
+#define DOUBTFUL_PERCENT 3u /* of the lines of the corpus may have an unknown or ambiguous part */
+
+static struct ocv_tag_rules *rules;
+static struct ocv_yaml *vocabulary;
+
+static void setup(void)
+{
+    struct ocv_error err = {0};
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 1024 * 1024);
+    char block[16384];
+    FILE *file = fopen("schema/vocabulary.yaml", "rb");
+    ck_assert_ptr_nonnull(file);
+    for (size_t n; (n = fread(block, 1, sizeof(block), file)) > 0;)
+        ck_assert_int_eq(ocv_buffer_append(&text, block, n, &err), 0);
+    fclose(file);
+    ck_assert_int_eq(ocv_yaml_read("vocabulary.yaml", text.data, text.len, &vocabulary, &err), 0);
+    ck_assert_int_eq(ocv_tag_rules_new(&rules, &err), OCV_OK);
+    ck_assert_msg(ocv_tag_rules_load(rules, "plugins/tags.d", NULL, &err) == OCV_OK, "%s",
+                  err.message);
+}
+
+static void teardown(void)
+{
+    ocv_tag_rules_free(rules);
+    ocv_yaml_free(vocabulary);
+}
+
+/* ---- the vocabulary ----------------------------------------------------------------------------
+ */
+
+static const struct ocv_yaml *named(const struct ocv_yaml *list, const char *key, const char *name)
+{
+    const struct ocv_yaml *m = list ? list->first : NULL;
+    while (m && strcmp(ocv_yaml_text(m, key), name) != 0)
+        m = m->next;
+    return m;
+}
+
+static bool is_listed(const struct ocv_yaml *feature, const char *value)
+{
+    const struct ocv_yaml *values = ocv_yaml_get(feature, "values");
+    const char *pattern = ocv_yaml_text(feature, "pattern");
+    regex_t regex;
+    if (values)
+        return ocv_yaml_find(values, value) >= 0;
+    ck_assert_int_eq(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+    bool match = regexec(&regex, value, 0, NULL, 0) == 0;
+    regfree(&regex);
+    return match;
+}
+
+/* `value` NULL: only namespace and feature are known. */
+static void check_listed(const char *where, const char *ns, const char *feature, const char *value)
+{
+    const struct ocv_yaml *space = named(ocv_yaml_get(vocabulary, "namespaces"), "namespace", ns);
+    ck_assert_msg(space != NULL, "%s: no namespace %s", where, ns);
+    const struct ocv_yaml *f = named(ocv_yaml_get(space, "features"), "feature", feature);
+    ck_assert_msg(f != NULL, "%s: no %s :: %s", where, ns, feature);
+    ck_assert_msg(!value || is_listed(f, value), "%s: no %s :: %s :: %s", where, ns, feature,
+                  value);
+}
+
+static size_t check_gives(const char *where, const struct ocv_tag_pair *gives, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char ns[64], feature[64], value[64];
+        ck_assert_int_eq(sscanf(gives[i].text, "%63s :: %63s :: %63s", ns, feature, value), 3);
+        check_listed(where, ns, feature, strchr(value, '\\') ? NULL : value);
+    }
+    return n;
+}
+
+START_TEST(test_constants)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rules->n; i++) {
+        const struct ocv_tag_family *f = rules->families[i];
+        for (size_t k = 0; k < f->n_items; k++)
+            n += check_gives(f->name, f->items[k].gives, f->items[k].n_gives);
+        for (size_t k = 0; k < f->n_repositories; k++)
+            n += check_gives(f->name, f->repositories[k].gives, f->repositories[k].n_gives);
+        for (size_t k = 0; k < f->n_defaults; k++)
+            n += check_gives(f->name, f->defaults[k].gives, f->defaults[k].n_gives);
+    }
+    ck_assert_uint_gt(n, 200);
+}
+END_TEST
+
+/* A family can be found by its file's name, and says what it is. */
+START_TEST(test_files)
+{
+    DIR *dir = opendir("plugins/tags.d");
+    size_t n = 0;
+    ck_assert_ptr_nonnull(dir);
+    for (struct dirent *d; (d = readdir(dir));) {
+        char name[256];
+        if (!strstr(d->d_name, ".yaml") || strncmp(d->d_name, "00-", 3) == 0)
+            continue;
+        snprintf(name, sizeof(name), "%.*s", (int)(strlen(d->d_name) - 5), d->d_name);
+        size_t i = 0;
+        while (i < rules->n && strcmp(rules->families[i]->name, name) != 0)
+            i++;
+        ck_assert_msg(i < rules->n, "no family %s", name);
+        ck_assert_ptr_nonnull(rules->families[i]->description);
+        n++;
+    }
+    closedir(dir);
+    ck_assert_uint_eq(n, rules->n);
+}
+END_TEST
+
+/* ---- tags --------------------------------------------------------------------------------------
+ */
+
+static struct ocv_tag *parse(const char *text)
+{
+    struct ocv_error err = {0};
+    ocv_auto(ocv_reference) reference = NULL;
+    struct ocv_tag *tag = NULL;
+    ck_assert_msg(ocv_reference_parse(text, &reference, &err) == OCV_OK, "%s", err.message);
+    ck_assert_msg(ocv_tag_parse(rules, reference, NULL, &tag, &err) == OCV_OK, "%s", err.message);
+    return tag;
+}
+
+static void check_properties(const struct ocv_tag *tag)
+{
+    for (size_t i = 0; i < ocv_properties_count(ocv_tag_properties(tag)); i++) {
+        struct ocv_property p = ocv_properties_get(ocv_tag_properties(tag), i);
+        check_listed(ocv_tag_reference(tag), p.ns, p.feature, p.value);
+    }
+}
+
+static void check_spot(const json_t *line)
+{
+    const char *reference = json_string_value(json_object_get(line, "reference"));
+    const char *platform = json_string_value(json_object_get(line, "platform"));
+    const json_t *wanted = json_object_get(line, "properties");
+    ocv_auto(ocv_tag) tag = parse(reference);
+    const struct ocv_properties *got = ocv_tag_properties(tag);
+    check_properties(tag);
+    ck_assert_msg(ocv_tag_family(tag) != NULL, "%s", reference);
+    ck_assert_msg(ocv_properties_count(got) == json_array_size(wanted), "%s: %zu properties",
+                  reference, ocv_properties_count(got));
+    for (size_t i = 0; i < ocv_properties_count(got); i++) {
+        struct ocv_property p = ocv_properties_get(got, i);
+        char text[256];
+        bool found = false;
+        snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+        for (size_t k = 0; k < json_array_size(wanted); k++)
+            found = found || strcmp(json_string_value(json_array_get(wanted, k)), text) == 0;
+        ck_assert_msg(found, "%s: %s", reference, text);
+    }
+    const char *has = ocv_tag_platform(tag);
+    ck_assert_msg(strcmp(has ? has : "", platform ? platform : "") == 0, "%s: platform %s",
+                  reference, has ? has : "none");
+    ck_assert_msg((ocv_tag_refused(tag) != NULL) == json_is_true(json_object_get(line, "refused")),
+                  "%s: %s", reference, ocv_tag_refused(tag) ? ocv_tag_refused(tag) : "not refused");
+    ck_assert_msg(ocv_tag_list(tag, OCV_TAG_UNKNOWN, NULL) == 0, "%s", reference);
+}
+
+START_TEST(test_spot)
+{
+    char text[1024];
+    size_t n = 0;
+    FILE *file = fopen("test/data/tags/spot.jsonl", "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(text, sizeof(text), file)) {
+        json_t *line = json_loads(text, 0, NULL);
+        ck_assert_msg(line != NULL, "%s", text);
+        check_spot(line);
+        json_decref(line);
+        n++;
+    }
+    fclose(file);
+    ck_assert_uint_ge(n, SPOT_LINES);
+}
+END_TEST
+
+/* ---- the corpus --------------------------------------------------------------------------------
+ */
+
+/* Of the fixtures; false where they are not. */
+static bool corpus_file(const char *name, char path[4096])
+{
+    const char *folder = getenv("OCV_FIXTURES");
+    snprintf(path, 4096, "%s/tags/%s", folder ? folder : "../shared/fixtures", name);
+    FILE *file = fopen(path, "r");
+    if (file)
+        fclose(file);
+    else
+        printf("skipped: no %s in OCV_FIXTURES\n", name);
+    return file != NULL;
+}
+
+START_TEST(test_corpus)
+{
+    char path[4096], text[1024];
+    size_t n = 0, doubtful = 0;
+    if (!corpus_file("real_tags.txt", path))
+        return;
+    FILE *file = fopen(path, "r");
+    while (fgets(text, sizeof(text), file)) {
+        text[strcspn(text, "\n")] = '\0';
+        ocv_auto(ocv_tag) tag = parse(text);
+        ck_assert_msg(ocv_tag_family(tag) != NULL, "%s: no family", text);
+        check_properties(tag);
+        doubtful +=
+            ocv_tag_list(tag, OCV_TAG_UNKNOWN, NULL) || ocv_tag_list(tag, OCV_TAG_AMBIGUOUS, NULL);
+        n++;
+    }
+    fclose(file);
+    ck_assert_uint_gt(n, 900);
+    ck_assert_msg(doubtful * 100 <= n * DOUBTFUL_PERCENT, "%zu of %zu", doubtful, n);
+}
+END_TEST
+
+static const char *group_of(const struct ocv_tag *tag, const char *wanted)
+{
+    const char *key, *value;
+    for (size_t i = 0; ocv_tag_group(tag, i, &key, &value); i++)
+        if (strcmp(key, wanted) == 0)
+            return value;
+    return "";
+}
+
+static const char *string_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+/* One image of the catalogue, whose meaning it tells itself. */
+static void check_runner(const json_t *image)
+{
+    const char *name = string_at(image, "image"), *backend = string_at(image, "backend");
+    const char *variant = string_at(image, "backend_variant"), *service;
+    ocv_auto(ocv_tag) tag = parse(name);
+    json_t *version;
+    char wanted[128] = "";
+    ck_assert_str_eq(group_of(tag, "backend"), backend);
+    ck_assert_msg(!strcmp(group_of(tag, "backend_version"), string_at(image, "backend_version")),
+                  "%s", name);
+    json_object_foreach(json_object_get(image, "services"), service, version)
+    {
+        ck_assert_str_eq(group_of(tag, "service"), service);
+        ck_assert_msg(!strcmp(group_of(tag, "service_version"), json_string_value(version)), "%s",
+                      name);
+    }
+    if (strcmp(backend, "cuda") == 0)
+        snprintf(wanted, sizeof(wanted), "nvidia :: cuda_version_lower_bound :: %s",
+                 string_at(image, "backend_version"));
+    else if (strcmp(backend, "rocm") == 0)
+        snprintf(wanted, sizeof(wanted), "amd :: rocm_version_lower_bound :: %s",
+                 string_at(image, "backend_version"));
+    else if (strcmp(backend, "cann") == 0)
+        snprintf(wanted, sizeof(wanted), "ascend :: npu_type :: %s", variant);
+    ocv_auto_buffer got;
+    ocv_buffer_init(&got, 4096);
+    ck_assert_int_eq(ocv_properties_format(ocv_tag_properties(tag), &got, NULL), OCV_OK);
+    ck_assert_msg(strcmp(got.data ? got.data : "", wanted) == 0, "%s: %s", name, got.data);
+    ck_assert_msg((ocv_tag_refused(tag) == NULL) == (*wanted != '\0'), "%s", name);
+}
+
+START_TEST(test_runner)
+{
+    char path[4096];
+    json_error_t error;
+    json_t *image;
+    size_t i;
+    if (!corpus_file("gpustack_runner.json", path))
+        return;
+    json_t *list = json_load_file(path, 0, &error);
+    ck_assert_msg(list != NULL, "%s", error.text);
+    ck_assert_uint_gt(json_array_size(list), 100);
+    json_array_foreach(list, i, image) check_runner(image);
+    json_decref(list);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tag_corpus");
+    TCase *tcase = tcase_create("tag_corpus");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, test_constants);
+    tcase_add_test(tcase, test_files);
+    tcase_add_test(tcase, test_spot);
+    tcase_add_test(tcase, test_corpus);
+    tcase_add_test(tcase, test_runner);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
