@@ -15,6 +15,9 @@
 #       htpasswd    Basic auth, user "user", password "secret"
 #       port=N      a fixed port (otherwise the kernel gives one)
 #       proxy=URL   a pull-through cache of another registry
+#   start_namespace                     own network and mounts, where names of registries can be this
+#                                       machine; daemons started afterwards live in it, "within
+#                                       COMMAND..." runs there, too
 #   stop_daemon NAME                    ends it (the registry's name is "registry" unless given)
 #   start_dockerd                       sets DOCKER_HOST
 #   start_containerd                    sets CONTAINERD_ADDRESS and CONTAINERD_NAMESPACE
@@ -91,7 +94,7 @@ state_stop()
     else
         rm -rf --one-file-system "$STATE"
     fi
-    unset STATE
+    unset STATE NAMESPACE
 }
 
 # start_daemon NAME COMMAND...: in the background, output to $STATE/log/NAME, killed with this shell
@@ -100,7 +103,7 @@ start_daemon()
     local name=$1
     shift
     # descriptor 3 is bats' own: a daemon that keeps it would keep the test run waiting
-    setpriv --pdeathsig TERM -- "$@" >"$STATE/log/$name" 2>&1 </dev/null 3>&- &
+    setpriv --pdeathsig TERM -- ${NAMESPACE:+nsenter --net --mount -t "$NAMESPACE" --} "$@" >"$STATE/log/$name" 2>&1 </dev/null 3>&- &
     echo $! >"$STATE/pids/$name"
 }
 
@@ -124,6 +127,23 @@ stop_daemon()
     done
     kill -KILL "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
+}
+
+# registry-1.docker.io is 127.0.0.1 in it
+start_namespace()
+{
+    printf '127.0.0.1 localhost registry-1.docker.io\n' >"$STATE/hosts"
+    # shellcheck disable=SC2016 # expanded inside
+    start_daemon namespace unshare --net --mount sh -c 'mount --bind "$STATE/hosts" /etc/hosts &&
+        ip link set lo up && echo ready && exec sleep infinity'
+    await namespace grep -q ready "$STATE/log/namespace" || return 1
+    NAMESPACE=$(<"$STATE/pids/namespace")
+    export NAMESPACE
+}
+
+within()
+{
+    nsenter --net --mount -t "$NAMESPACE" -- "$@"
 }
 
 # await NAME COMMAND...: until the command succeeds; fails at once when daemon NAME has ended
@@ -169,7 +189,7 @@ make_certificates()
             -keyout "$STATE/$who.key" -out "$STATE/$who.csr" 2>/dev/null
         openssl x509 -req -in "$STATE/$who.csr" -CA "$STATE/ca.pem" -CAkey "$STATE/ca.key" \
             -CAcreateserial -days 2 -out "$STATE/$who.crt" \
-            -extfile <(printf 'subjectAltName=IP:127.0.0.1,DNS:localhost') 2>/dev/null
+            -extfile <(printf 'subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:registry-1.docker.io') 2>/dev/null
     done
 }
 

@@ -109,6 +109,7 @@ skopeo_copy()
 
 @test "ordinary images and pulls by digest are as without us" {
     local image without
+    podman rmi --all --force >/dev/null # names that an image had stay with it
     for image in "$SERVER/demo/plain:1" "$SERVER/demo/app@$(digest_of rocm7.1)" \
         "$SERVER/demo/app@$(index_digest)"; do
         through none
@@ -117,7 +118,7 @@ skopeo_copy()
         podman rmi --force "$image" >/dev/null
         through h100
         podman pull --quiet "$image" >/dev/null
-        [ "$(podman image inspect "$image")" = "$without" ]
+        diff <(echo "$without") <(podman image inspect "$image")
         podman rmi --force "$image" >/dev/null
     done
 }
