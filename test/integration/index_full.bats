@@ -1,0 +1,231 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl index against a registry that has everything (referrers, If-Match, pages), and where
+# somebody else writes, an upload fails or the user stops at the worst moment.
+
+load harness
+
+start_full() # NAME OPTION...: sets FULL=HOST:PORT
+{
+    local name=$1
+    shift
+    start_daemon "$name" "$OCV_BUILD/test/tools/fullregistry" "$@"
+    await "$name" grep -q . "$STATE/log/$name"
+    FULL=127.0.0.1:$(head -n 1 "$STATE/log/$name")
+}
+
+setup_file()
+{
+    state_start
+    export L=$STATE/images
+    mkimage "$L" cpu --file etc/build=cpu
+    mkimage "$L" v3 --file etc/build=v3
+    mkimage "$L" cuda --file etc/build=cuda --layer 3000000
+    start_full other --page 2
+    export OTHER=$FULL
+    start_full nomount --no-mount
+    export NOMOUNT=$FULL
+    start_full full --page 2
+    export R=$FULL
+    "$VARIANTCTL" index copy --quiet "oci:$L:cpu" "$R/src/cpu:1"
+    "$VARIANTCTL" index copy --quiet "oci:$L:v3" "$R/src/v3:1"
+    "$VARIANTCTL" index copy --quiet "oci:$L:cuda" "$R/src/cuda:1"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+CUDA='nvidia :: cuda_version_lower_bound :: 12.8'
+
+create() # TARGET
+{
+    "$VARIANTCTL" index create "$@" "null=$R/src/cpu:1" "v3=$R/src/v3:1,x86_64 :: level :: v3" "cuda12.8=$R/src/cuda:1,$CUDA"
+}
+
+at() # REQUEST QUERY: what happens at a request
+{
+    curl -sfG "http://$R/_test/at" --data-urlencode "request=$1" -d "$2"
+}
+
+names() # REPO TAG: the digest, empty for nothing
+{
+    curl -s -o /dev/null -D - "http://$R/v2/$1/manifests/$2" | tr -d '\r' | sed -n 's/^Docker-Content-Digest: //p'
+}
+
+mark() # remember where the log stands
+{
+    wc -l <"$STATE/log/full" >"$STATE/mark"
+}
+
+since()
+{
+    tail -n "+$(($(<"$STATE/mark") + 1))" "$STATE/log/full"
+}
+
+@test "the tag is written last, and only once everything is there" {
+    mark
+    create --quiet "$R/order:1"
+    since >"$STATE/requests"
+    local put
+    put=$(grep -n '^PUT /v2/order/manifests/1 201' "$STATE/requests" | cut -d: -f1)
+    [ -n "$put" ]
+    [ "$(sed -n "$((put - 1))p" "$STATE/requests")" = "HEAD /v2/order/manifests/1 404" ]
+    [ "$(sed -n "$((put + 1))p" "$STATE/requests")" = "GET /v2/order/manifests/1 200" ]
+    [ "$(tail -n "+$put" "$STATE/requests" | grep -c PUT)" = 1 ]
+    # everything was mounted
+    run ! grep 'PUT /v2/order/blobs' "$STATE/requests"
+}
+
+@test "a tag that moves while children are copied is not overwritten" {
+    local theirs
+    theirs=$(names src/cpu 1)
+    create --quiet "$R/moved:1"
+    "$VARIANTCTL" index copy --quiet "oci:$L:cpu" "$R/moved:theirs"
+    # the second HEAD of the tag is the comparison right before the PUT
+    at "HEAD /v2/moved/manifests/1" "n=2&retag=moved:1@$theirs"
+    run -1 "$VARIANTCTL" index create "$R/moved:1" "null=$R/src/cpu:1" "v3=$R/src/v3:1,x86_64 :: level :: v3"
+    [[ $output == *"$R/moved:1 was changed meanwhile: it named sha256:"*", now $theirs"* ]]
+    [ "$(names moved 1)" = "$theirs" ]
+}
+
+@test "a tag that moves after the comparison: If-Match keeps it" {
+    local theirs
+    theirs=$(names src/cpu 1)
+    create --quiet "$R/ifmatch:1"
+    "$VARIANTCTL" index copy --quiet "oci:$L:cpu" "$R/ifmatch:theirs"
+    at "PUT /v2/ifmatch/manifests/1" "n=1&retag=ifmatch:1@$theirs"
+    run -1 "$VARIANTCTL" index annotate "$R/ifmatch:1" --annotation a=b
+    [[ $output == *"was changed meanwhile"* ]]
+    [ "$(names ifmatch 1)" = "$theirs" ]
+}
+
+@test "a tag that moves after the PUT is noticed by reading back" {
+    local theirs
+    theirs=$(names src/cpu 1)
+    "$VARIANTCTL" index copy --quiet "oci:$L:cpu" "$R/after:theirs"
+    at "GET /v2/after/manifests/1" "n=1&retag=after:1@$theirs"
+    run -1 create "$R/after:1"
+    [[ $output == *"another writer came after"* ]]
+}
+
+@test "an edit of an index that moved since it was read is refused" {
+    local theirs
+    create --quiet "$R/edit:1"
+    theirs=$("$VARIANTCTL" index create --quiet "$R/edit:theirs" "null=$R/src/cpu:1")
+    at "HEAD /v2/edit/manifests/1" "n=2&retag=edit:1@$theirs"
+    run -1 "$VARIANTCTL" index remove "$R/edit:1" v3
+    [[ $output == *"was changed meanwhile"* ]]
+    [ "$(names edit 1)" = "$theirs" ]
+}
+
+@test "an upload that fails leaves the tag as it was" {
+    create --quiet "$R/failing:1"
+    local before
+    before=$(names failing 1)
+    mkimage "$L" more --file etc/build=more
+    at "PUT /v2/failing/blobs/uploads/" "n=1&status=400"
+    run -1 "$VARIANTCTL" index add "$R/failing:1" "v4=oci:$L:more,x86_64 :: level :: v4"
+    [[ $output == *"v4: "* ]]
+    [ "$(names failing 1)" = "$before" ]
+    at "PUT /v2/failing/manifests/sha256" "n=1&status=403"
+    run -1 "$VARIANTCTL" index add "$R/failing:1" "v4=oci:$L:more,x86_64 :: level :: v4"
+    [ "$(names failing 1)" = "$before" ]
+    # what is over soon is tried again
+    at "PUT /v2/failing/blobs/uploads/" "n=1&status=0"
+    at "POST /v2/failing/blobs/uploads/" "n=1&status=503"
+    run -0 "$VARIANTCTL" index add "$R/failing:1" "v4=oci:$L:more,x86_64 :: level :: v4"
+    [ "$(names failing 1)" != "$before" ]
+}
+
+@test "an interrupted upload leaves the tag as it was, and says 130" {
+    create --quiet "$R/stopped:1"
+    local before pid code=0 n
+    before=$(names stopped 1)
+    mkimage "$L" stop --file etc/build=stop
+    for n in 1 2 3 4 5 6 7 8; do at "POST /v2/stopped/blobs/uploads/" "n=1&status=503"; done
+    mark
+    "$VARIANTCTL" index add "$R/stopped:1" "v4=oci:$L:stop,x86_64 :: level :: v4" 3>&- &
+    pid=$!
+    until since | grep -q 'POST /v2/stopped/blobs/uploads/ 503'; do kill -0 "$pid"; done
+    kill -TERM "$pid"
+    wait "$pid" || code=$?
+    [ "$code" = 130 ]
+    [ "$(names stopped 1)" = "$before" ]
+}
+
+@test "a registry that does not mount gets the bytes, and nothing stays behind here" {
+    mkdir "$STATE/tmp"
+    TMPDIR=$STATE/tmp run -0 "$VARIANTCTL" index copy "$R/src/cuda:1" "$NOMOUNT/first/cuda:1"
+    TMPDIR=$STATE/tmp run -0 "$VARIANTCTL" index create "$NOMOUNT/second/app:1" "cuda12.8=$NOMOUNT/first/cuda:1,$CUDA"
+    [[ $output == *"blobs: 3."*" MB sent, 0 B mounted"* ]]
+    [ -z "$(ls -A "$STATE/tmp")" ]
+}
+
+@test "--referrers uses the API, over all pages, and writes no fallback tag" {
+    create --quiet "$R/signed:1"
+    local digest i manifest
+    digest=$("$VARIANTCTL" index show --format json "$R/signed:1" | jq -r '.manifests[1].digest')
+    printf '{}' >"$STATE/empty"
+    curl -sf -X PUT --data-binary @"$STATE/empty" "http://$R/v2/signed/blobs/uploads/1?digest=sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    for i in 1 2 3 4 5; do
+        manifest=$(jq -nc --arg d "$digest" --arg i "$i" '{schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json", artifactType: "application/x-signature", config: {mediaType: "application/vnd.oci.empty.v1+json", digest: "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", size: 2}, layers: [], annotations: {n: $i}, subject: {mediaType: "application/vnd.oci.image.manifest.v1+json", digest: $d, size: 1}}')
+        printf %s "$manifest" >"$STATE/sig"
+        curl -sf -X PUT --data-binary @"$STATE/sig" -H 'Content-Type: application/vnd.oci.image.manifest.v1+json' "http://$R/v2/signed/manifests/sha256:$(sha256sum <"$STATE/sig" | cut -d' ' -f1)"
+    done
+    run -0 "$VARIANTCTL" index copy --referrers "$R/signed:1" "$OTHER/signed:1"
+    run -0 curl -sf "http://$OTHER/v2/signed/referrers/$digest?from=4"
+    [ "$(jq '.manifests | length' <<<"$output")" = 1 ]
+    run -0 curl -sf "http://$OTHER/v2/signed/tags/list"
+    [ "$(jq -c .tags <<<"$output")" = '["1"]' ]
+    # create takes those of the children
+    run -0 "$VARIANTCTL" index create --quiet --referrers "$OTHER/again:1" "null=$R/src/cpu:1" "v3=$R/signed@$digest,x86_64 :: level :: v3"
+    run -0 curl -sf "http://$OTHER/v2/again/referrers/$digest?from=4"
+    [ "$(jq '.manifests | length' <<<"$output")" = 1 ]
+}
+
+@test "--from-tags makes the index that published tags stand for" {
+    local tag
+    for tag in cpu-1.9 86-1.9 hopper-1.9 cpu-1.8 86-1.8; do
+        mkimage "$L" "$tag" --file "etc/tag=$tag"
+        "$VARIANTCTL" index copy --quiet "oci:$L:$tag" "$R/huggingface/text-embeddings-inference:$tag"
+    done
+    sed "s|ghcr.io/huggingface|$R/huggingface|" "$OCV_TOP/plugins/tags.d/huggingface-tei.yaml" >"$STATE/tei.yaml"
+    run -0 --separate-stderr "$VARIANTCTL" index create --rules "$STATE/tei.yaml" --from-tags '*-1.9' "$R/huggingface/text-embeddings-inference:1.9"
+    run -0 "$VARIANTCTL" index show --format json "$R/huggingface/text-embeddings-inference:1.9"
+    [ "$(jq '.manifests | length' <<<"$output")" = 3 ]
+    [ "$(jq -r '.manifests[0].annotations["dev.ocivariant.label"]' <<<"$output")" = null ]
+    [ "$(jq '[.manifests[].annotations["dev.ocivariant.properties"] | select(contains("sm_arch"))] | length' <<<"$output")" = 2 ]
+    # several sets: the target says which, else they are named
+    run -4 "$VARIANTCTL" index create --rules "$STATE/tei.yaml" --from-tags '*' "$R/huggingface/text-embeddings-inference:all"
+    [[ $output == *"several sets"* ]]
+    run -1 "$VARIANTCTL" index create --rules "$STATE/tei.yaml" --from-tags 'nothing*' "$R/huggingface/text-embeddings-inference:x"
+    [[ $output == *"no tag like nothing*"* ]]
+}
+
+@test "attestations follow their image, and go with it" {
+    local image size att entry
+    image=$(jq -r '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "v3").digest' "$L/index.json")
+    size=$(jq -r '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "v3").size' "$L/index.json")
+    # an attestation manifest as BuildKit writes it: any image manifest will do
+    mkimage "$L" att --file etc/att=1
+    entry=$(jq -c '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "att")' "$L/index.json")
+    att=$(jq -r .digest <<<"$entry")
+    jq -nc --arg image "$image" --argjson size "$size" --arg att "$att" --argjson n "$(jq .size <<<"$entry")" \
+        '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: [{mediaType: "application/vnd.oci.image.manifest.v1+json", digest: $image, size: $size, platform: {os: "linux", architecture: "amd64"}}, {mediaType: "application/vnd.oci.image.manifest.v1+json", digest: $att, size: $n, annotations: {"vnd.docker.reference.type": "attestation-manifest", "vnd.docker.reference.digest": $image}, platform: {os: "unknown", architecture: "unknown"}}]}' >"$STATE/built.json"
+    "$VARIANTCTL" index copy --quiet "oci:$L:v3" "$R/built:v3"
+    "$VARIANTCTL" index copy --quiet "oci:$L:att" "$R/built:att"
+    curl -sf -X PUT --data-binary @"$STATE/built.json" -H 'Content-Type: application/vnd.oci.image.index.v1+json' "http://$R/v2/built/manifests/1"
+    run -0 "$VARIANTCTL" index create --quiet "$R/attested:1" "null=$R/src/cpu:1" "v3=$R/built:1,x86_64 :: level :: v3"
+    run -0 "$VARIANTCTL" index show --format json "$R/attested:1"
+    [ "$(jq -c '.manifests[2]' <<<"$output")" = "$(jq -c '.manifests[1]' "$STATE/built.json")" ]
+    curl -sf "http://$R/v2/attested/manifests/$att" >/dev/null
+    run -0 "$VARIANTCTL" index show "$R/attested:1"
+    [[ $output == *attestation* ]]
+    run -0 --separate-stderr "$VARIANTCTL" index create --relabel "$R/attested:2" "null=$R/src/cpu:1" "v3=$R/built:1,x86_64 :: level :: v3"
+    [[ $stderr == *"an attestation of $image is left out"* ]]
+    run -0 "$VARIANTCTL" index remove --quiet "$R/attested:1" v3
+    run -0 "$VARIANTCTL" index show --format json "$R/attested:1"
+    [ "$(jq '.manifests | length' <<<"$output")" = 1 ]
+}
