@@ -138,7 +138,7 @@ $(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHA
 	    $(2) -locivariant-probe -locivariant -ljansson -ldl -lpthread
 endef
 $(eval $(call program,vpull,))
-$(eval $(call program,variantctl,))
+$(eval $(call program,variantctl,-lyaml))
 $(BUILD)/variantctl: $(SETUP_A) $(LINT_A)
 $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 

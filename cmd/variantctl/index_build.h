@@ -79,6 +79,10 @@ int relabel_child(struct child *child, const struct ocv_buffer *old_config, cons
 
 /* ---- index_referrers.c ----------------------------------------------------------------------- */
 
+/** Append the descriptors that name a digest as their subject. `*api`: the place has the API; else
+ * the fallback tag was read. */
+int list_referrers(struct place *place, const char *digest, bool *api, json_t *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Copy what refers to a manifest of the image's repository: by the referrers API or its fallback
  *  tag, and cosign's older tags. */
 int copy_referrers(struct copier *copier, const struct image *from, const char *digest,

@@ -101,9 +101,8 @@ static int ask_tag(struct place *place, const char *digest, json_t *out, struct 
     return status == OCV_OK ? take_page(&body, tag, out, err) : status;
 }
 
-/* `*api`: the place has the API. */
-static int list_referrers(struct place *place, const char *digest, bool *api, json_t *out,
-                          struct ocv_error *err)
+int list_referrers(struct place *place, const char *digest, bool *api, json_t *out,
+                   struct ocv_error *err)
 {
     struct ocv_error local = {0};
     *api = false;

@@ -11,7 +11,10 @@ static const struct {
     {"resolve", "choose in an index, as JSON for programs", cmd_resolve},
     {"explain", "choose in an index, as a table for people", cmd_explain},
     {"index", "make, edit, show, compare and copy indexes with variants", cmd_index},
+    {"lint", "check indexes, their images and tags", cmd_lint},
     {"tags", "parse, plan, check: what published tags say, by rule files", cmd_tags},
+    {"lock", "fix by digests what each machine gets of each image", cmd_lock},
+    {"verify", "does what is on this node still fit it?", cmd_verify},
     {"setup", "have containerd, Docker, podman or CRI-O ask variantd", cmd_setup},
 };
 

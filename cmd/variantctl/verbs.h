@@ -8,10 +8,13 @@
 int cmd_probe(struct cli *cli, int argc, char **argv);
 int cmd_resolve(struct cli *cli, int argc, char **argv);
 int cmd_explain(struct cli *cli, int argc, char **argv);
+int cmd_lint(struct cli *cli, int argc, char **argv);
 int cmd_index(struct cli *cli, int argc, char **argv);
 int cmd_index_create(struct cli *cli, int argc, char **argv);
 int cmd_index_show(struct cli *cli, int argc, char **argv);
 int cmd_tags(struct cli *cli, int argc, char **argv);
+int cmd_lock(struct cli *cli, int argc, char **argv);
+int cmd_verify(struct cli *cli, int argc, char **argv);
 int cmd_setup(struct cli *cli, int argc, char **argv);
 
 #endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl lint: what its input is read from, and where corrections go. */
+#ifndef OCV_LINT_COMMAND_H
+#define OCV_LINT_COMMAND_H
+
+#include "image.h"
+#include "lint/lint.h"
+
+#define LINT_SIGNATURES_MAX 8192u
+
+struct lint_options {
+    const char *repository; /**< --repository: by whose tag rules tags are read; or NULL */
+    bool all_tags;          /**< --tags: the whole repository's, not those of the tag's group */
+    bool no_children;       /**< --no-children */
+    const struct ocv_tag_rules *tag_rules;
+};
+
+/** One input with all that was read for it. Zero-initialise; lint_source_close at the end. */
+struct lint_source {
+    struct image image;
+    bool is_image;          /**< `image` is open: a registry's or a layout's */
+    struct ocv_buffer text; /**< of a file, or the stand-in index of a lone manifest */
+    struct ocv_lint_child *children;
+    char **problems; /**< texts that children borrow */
+    size_t n_children;
+    struct ocv_lint_tag *tags;
+    struct ocv_reference **references; /**< of the tags */
+    char **digests;
+    size_t n_tags, cap_tags;
+    char **signatures;
+    size_t n_signatures;
+    char *name;
+    struct ocv_lint_input input;
+};
+
+/** Read a file: an index (JSON), or a list of references, one a line. OCV_ERR_DATA with the place
+ * of what cannot be read. */
+int lint_source_file(const char *path, struct lint_source *out,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** Read an image: the index, its children, tags and signatures. */
+int lint_source_image(struct cli *cli, const char *text, const struct lint_options *options,
+                      struct lint_source *out, struct ocv_error *err) OCV_WARN_UNUSED;
+void lint_source_close(struct lint_source *source);
+/** Append a tag; takes `reference` in every case. `digest` may be NULL and is copied. */
+int lint_source_tag(struct lint_source *source, struct ocv_reference *reference, const char *digest,
+                    size_t line, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The image's tags by which its index is judged, and its signatures (lint_tags.c). */
+int lint_source_tags(struct cli *cli, const struct lint_options *options,
+                     struct lint_source *source, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Correct what is mechanical, and write it where the input came from, or to `output` (a file or
+ *  "-"). `dry_run`: only say what would be written. Prints one line. */
+int lint_fix(struct cli *cli, const struct lint_source *source, const char *output, bool dry_run,
+             struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl lint --fix: the corrected index goes where the input came from. */
+#include "index_publish.h"
+#include "lint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int write_all(int fd, const struct ocv_buffer *bytes, const char *path,
+                     struct ocv_error *err)
+{
+    for (size_t done = 0; done < bytes->len;) {
+        ssize_t n = write(fd, bytes->data + done, bytes->len - done);
+        if (n < 0 && errno != EINTR)
+            return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (fsync(fd) < 0 && errno != EINVAL)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    return OCV_OK;
+}
+
+/* Beside the file, then over it: a full disk or a broken run leaves the old one. */
+static int write_file(const char *path, const struct ocv_buffer *bytes, struct ocv_error *err)
+{
+    char part[4200];
+    struct stat st;
+    mode_t mode = stat(path, &st) == 0 ? st.st_mode & 07777 : 0666;
+    int n = snprintf(part, sizeof(part), "%s.%ld.part", path, (long)getpid());
+    if (n < 0 || (size_t)n >= sizeof(part))
+        return ocv_error_set(err, OCV_ERR_INVALID, "the file's name is too long");
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (fd < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", part, strerror(errno));
+    int status = write_all(fd, bytes, part, err);
+    if (close(fd) < 0 && status == OCV_OK)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", part, strerror(errno));
+    if (status == OCV_OK && rename(part, path) < 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    if (status < 0)
+        unlink(part);
+    return status;
+}
+
+/* As every verb that writes a tag does: compare, put, read back. */
+static int publish(struct cli *cli, const struct lint_source *s, const struct ocv_buffer *bytes,
+                   bool dry_run, struct ocv_error *err)
+{
+    struct write_options options = {.dry_run = dry_run};
+    struct place place = {0};
+    struct publication publication;
+    const struct ocv_reference *reference = s->image.reference;
+    if (reference && !reference->tag) {
+        ocv_error_set(err, OCV_ERR_INVALID, "%s: a digest cannot name other bytes", s->name);
+        ocv_error_hint(err, "name a tag, or write a file with --output");
+        return OCV_ERR_INVALID;
+    }
+    int status = place_open(cli, s->name, &place, err);
+    if (status == OCV_OK)
+        status = place_prepare(&place, err);
+    if (status == OCV_OK)
+        status = publication_begin(&publication, &place, &options, err);
+    if (status == OCV_OK)
+        status = publication_based_on(&publication, s->image.top.digest, err);
+    if (status == OCV_OK)
+        status = publication_write(&publication, s->image.top.media_type, bytes, err);
+    if (status == OCV_OK)
+        fprintf(stderr, "%s: %s %s\n", s->name, dry_run ? "would be" : "corrected, now",
+                publication.descriptor.digest);
+    place_close(&place);
+    return status;
+}
+
+int lint_fix(struct cli *cli, const struct lint_source *s, const char *output, bool dry_run,
+             struct ocv_error *err)
+{
+    size_t changes = 0;
+    ocv_auto_buffer bytes;
+    ocv_buffer_init(&bytes, OCV_LINT_INDEX_MAX);
+    bool lone = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
+    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || lone)
+        return OCV_OK; /* no index: nothing to write */
+    int status = ocv_lint_fix(s->input.bytes, s->input.len, &bytes, &changes, err);
+    if (status < 0 || changes == 0)
+        return status < 0 ? ocv_error_prefix(err, "%s", s->name) : OCV_OK;
+    if (output && !strcmp(output, "-"))
+        return cli_print(bytes.data, bytes.len, err);
+    if (!output && s->is_image)
+        return publish(cli, s, &bytes, dry_run, err);
+    if (!output && !strcmp(s->name, "<stdin>"))
+        return cli_print(bytes.data, bytes.len, err);
+    const char *path = output ? output : s->name;
+    if (!dry_run)
+        status = write_file(path, &bytes, err);
+    if (status == OCV_OK)
+        fprintf(stderr, "%s: %s%zu correction%s\n", path, dry_run ? "would get " : "", changes,
+                changes == 1 ? "" : "s");
+    return status;
+}
