@@ -49,7 +49,7 @@ LINT_A     := $(BUILD)/liblint.a
 GRPC_A     := $(BUILD)/libgrpc.a
 VERDICT_A  := $(BUILD)/libverdict.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
-PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd
+PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ocivariant-snapshotter
 HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
@@ -155,6 +155,13 @@ $(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-h
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
 $(BUILD)/plugins/%.o: CFLAGS_ALL += -Iplugins/common
+# ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
+SNAP_SRC := $(sort $(wildcard plugins/containerd/snapshotter/*.c))
+SNAP_A   := $(BUILD)/libsnapshotter.a
+$(SNAP_A): $(call obj,$(filter-out %/main.c,$(SNAP_SRC)) cmd/variantd/notify.c)
+$(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(VERDICT_A) $(GRPC_A) $(CORE_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 $(CORE_LIBS)
+$(BUILD)/plugins/containerd/snapshotter/%.o: CFLAGS_ALL += -Icmd/variantd
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
 

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Options, socket, signals. */
+#include "notify.h"
+#include "service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define DEFAULT_ROOT "/var/lib/ocivariant-snapshotter"
+#define DEFAULT_SOCKET "/run/ocivariant-snapshotter/snapshotter.sock"
+#define DEFAULT_RECORDS "/var/lib/ocivariant/resolved"
+#define WORKERS 8u
+#define BACKLOG 1024
+
+struct program {
+    const char *root, *socket, *backend, *backend_name, *config, *records, *metrics;
+    bool remap_ids, bound;
+    int lock_fd;
+    struct snap_service service;
+    struct grpc_server *server;
+};
+
+/* What signal handlers reach. */
+static struct program program = {
+    .root = DEFAULT_ROOT, .socket = DEFAULT_SOCKET, .records = DEFAULT_RECORDS, .lock_fd = -1};
+
+static void say(const char *line)
+{
+    fprintf(stderr, "ocivariant-snapshotter: %s\n", line);
+}
+
+static void say_data(void *data, const char *line)
+{
+    (void)data;
+    say(line);
+}
+
+/* ---- options -----------------------------------------------------------------------------------
+ */
+
+static void print_help(void)
+{
+    fputs("Usage: ocivariant-snapshotter [OPTIONS]\n\n"
+          "containerd's proxy snapshotter that refuses images which do not fit this node.\n\n"
+          "Options:\n"
+          "  --root DIR            layers and metadata (default " DEFAULT_ROOT ")\n"
+          "  --socket PATH         listen here (default " DEFAULT_SOCKET ")\n"
+          "  --backend PATH        keep nothing: pass every call on to the snapshotter there\n"
+          "  --backend-name NAME   what that one calls itself\n"
+          "  --config FILE         policy (default /etc/ocivariant/config.yaml)\n"
+          "  --records DIR         what was resolved on this node\n"
+          "                        (default " DEFAULT_RECORDS ")\n"
+          "  --metrics FILE        counters, in Prometheus' text format\n"
+          "  --remap-ids           give containers with id mappings idmapped mounts\n"
+          "  --help, --version\n\n"
+          "SIGHUP: read the policy again. SIGTERM: finish what runs, then end.\n",
+          stdout);
+}
+
+/* 0: go on; else what to exit with, plus one. */
+static int read_options(int argc, char **argv)
+{
+    enum {
+        ROOT = 1,
+        SOCKET,
+        BACKEND,
+        BACKEND_NAME,
+        CONFIG,
+        RECORDS,
+        METRICS,
+        REMAP,
+        HELP,
+        VERSION
+    };
+    static const struct option options[] = {{"root", required_argument, NULL, ROOT},
+                                            {"socket", required_argument, NULL, SOCKET},
+                                            {"backend", required_argument, NULL, BACKEND},
+                                            {"backend-name", required_argument, NULL, BACKEND_NAME},
+                                            {"config", required_argument, NULL, CONFIG},
+                                            {"records", required_argument, NULL, RECORDS},
+                                            {"metrics", required_argument, NULL, METRICS},
+                                            {"remap-ids", no_argument, NULL, REMAP},
+                                            {"help", no_argument, NULL, HELP},
+                                            {"version", no_argument, NULL, VERSION},
+                                            {NULL, 0, NULL, 0}};
+    const char **const texts[] = {
+        [ROOT] = &program.root,       [SOCKET] = &program.socket,
+        [BACKEND] = &program.backend, [BACKEND_NAME] = &program.backend_name,
+        [CONFIG] = &program.config,   [RECORDS] = &program.records,
+        [METRICS] = &program.metrics};
+    int value;
+    while ((value = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+        if (value == HELP) {
+            print_help();
+            return 1;
+        }
+        if (value == VERSION) {
+            printf("ocivariant-snapshotter %s\n", ocv_version());
+            return 1;
+        }
+        if (value == REMAP)
+            program.remap_ids = true;
+        else if (value >= ROOT && value <= METRICS)
+            *texts[value] = optarg;
+        else
+            return 3;
+    }
+    if (optind < argc) {
+        fprintf(stderr, "ocivariant-snapshotter: '%s': options only\n", argv[optind]);
+        return 3;
+    }
+    if (program.backend_name && (!program.backend || strlen(program.backend_name) > 76)) {
+        say("--backend-name: a short name, together with --backend");
+        return 3;
+    }
+    return 0;
+}
+
+/* ---- starting ----------------------------------------------------------------------------------
+ */
+
+static int make_folders(const char *path, struct ocv_error *err)
+{
+    char *copy = strdup(path);
+    int status = copy ? OCV_OK : ocv_error_nomem(err);
+    for (char *p = copy ? copy + 1 : NULL; status == OCV_OK && p; p++) {
+        p = strchr(p, '/');
+        if (p)
+            *p = '\0';
+        if (*copy && mkdir(copy, p ? 0755 : 0700) < 0 && errno != EEXIST)
+            status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", copy, strerror(errno));
+        if (!p)
+            break;
+        *p = '/';
+    }
+    free(copy);
+    return status;
+}
+
+/* Two snapshotters on one folder would undo each other's work. */
+static int lock_root(struct ocv_error *err)
+{
+    char path[4096];
+    int status = make_folders(program.root, err);
+    if (status < 0)
+        return status;
+    snprintf(path, sizeof(path), "%s/lock", program.root);
+    program.lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (program.lock_fd < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    if (flock(program.lock_fd, LOCK_EX | LOCK_NB) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s is used by another snapshotter", program.root);
+    return OCV_OK;
+}
+
+static int listen_at(const char *path, int *out, struct ocv_error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat st;
+    if (strlen(path) >= sizeof(address.sun_path))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "socket path too long: %s", path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash && slash > folder) {
+        *slash = '\0';
+        if (make_folders(folder, err) < 0) {
+            free(folder);
+            return OCV_ERR_IO;
+        }
+    }
+    free(folder);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode)) {
+        if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
+            close(fd);
+            return ocv_error_set(err, OCV_ERR_IO, "%s: somebody listens there", path);
+        }
+        (void)unlink(path); /* of one that was killed */
+    }
+    mode_t before = umask(0177);
+    bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+              listen(fd, BACKLOG) == 0;
+    umask(before);
+    if (!ok) {
+        int status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
+    program.bound = true;
+    *out = fd;
+    return OCV_OK;
+}
+
+static int open_back_end(struct ocv_error *err)
+{
+    struct snap_service *s = &program.service;
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/metadata.db", program.root);
+    int status = lock_root(err);
+    if (status == OCV_OK)
+        status = snap_meta_open(path, &s->meta, err);
+    if (status == OCV_OK && program.backend)
+        status = snap_relay_new(program.backend, program.backend_name, &s->relay, err);
+    else if (status == OCV_OK)
+        status = snap_overlay_open(program.root, program.remap_ids, s->meta, say, &s->overlay, err);
+    const struct snap_judge_options options = {.config_file = program.config,
+                                               .records = program.records,
+                                               .metrics = program.metrics,
+                                               .log = say};
+    if (status == OCV_OK)
+        status = snap_judge_new(&options, s->meta, &s->judge, err);
+    s->log = say;
+    return status;
+}
+
+static int start(struct ocv_error *err)
+{
+    const struct grpc_server_options options = {.handle = snap_service_handle,
+                                                .data = &program.service,
+                                                .workers = WORKERS,
+                                                .log = say_data};
+    int fd = -1;
+    int status = notify_listen_socket(&fd, err);
+    if (status == OCV_OK)
+        status = open_back_end(err);
+    if (status == OCV_OK && fd < 0)
+        status = listen_at(program.socket, &fd, err);
+    return status == OCV_OK ? grpc_server_new(&options, fd, &program.server, err) : status;
+}
+
+/* ---- running -----------------------------------------------------------------------------------
+ */
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    if (number == SIGHUP)
+        snap_judge_reload(program.service.judge);
+    else
+        grpc_server_stop(program.server);
+    errno = saved;
+}
+
+static void prepare_process(void)
+{
+    struct rlimit limit;
+    umask(0); /* folders of layers have the modes that are asked for */
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+#ifdef M_ARENA_MAX
+    (void)mallopt(M_ARENA_MAX, 2); /* one for each worker would keep what bursts needed */
+#endif
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGHUP, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+}
+
+static void end(void)
+{
+    struct snap_service *s = &program.service;
+    grpc_server_free(program.server);
+    if (program.bound)
+        (void)unlink(program.socket);
+    snap_judge_free(s->judge);
+    snap_relay_free(s->relay);
+    snap_overlay_free(s->overlay);
+    snap_meta_close(s->meta);
+    if (program.lock_fd >= 0)
+        close(program.lock_fd);
+}
+
+int main(int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    int code = read_options(argc, argv);
+    if (code)
+        return code - 1;
+    prepare_process();
+    int status = start(&err);
+    if (status == OCV_OK) {
+        catch_signals();
+        notify_send("READY=1");
+        status = grpc_server_run(program.server, &err);
+        notify_send("STOPPING=1");
+    }
+    if (status < 0)
+        say(err.message);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGTERM, SIG_DFL);
+    end();
+    return status < 0 ? ocv_error_exit_code((enum ocv_status)status) : 0;
+}

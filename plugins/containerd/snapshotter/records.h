@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What vpull and variantd resolved on this node, looked up by label: containerd's own client names
+ * neither image nor digest when it unpacks, only what the author annotated the layer with. */
+#ifndef OCV_SNAPSHOTTER_RECORDS_H
+#define OCV_SNAPSHOTTER_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RECORDS_MAX 16u        /**< different meanings of one label that are looked at */
+#define RECORD_FILES_MAX 4096u /**< files of the folder that are looked at */
+
+struct record {
+    char *digest, *properties, *reference;
+};
+struct record_set {
+    struct record records[RECORDS_MAX];
+    size_t n;
+};
+
+/** Records with the label, one for each set of properties. False if there is none. */
+bool records_by_label(const char *dir, const char *label, struct record_set *out);
+void records_free(struct record_set *set);
+
+#endif

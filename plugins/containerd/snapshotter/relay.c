@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Requests go on as they came, unless they must say something else. */
+#include "service.h"
+
+#include "snapshots.pb-c.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADERS_MAX 4u
+
+struct snap_relay {
+    struct grpc_client *client;
+    char *name;
+};
+
+int snap_relay_new(const char *socket_path, const char *name, struct snap_relay **out,
+                   struct ocv_error *err)
+{
+    struct snap_relay *relay = calloc(1, sizeof(*relay));
+    if (!relay || (name && !(relay->name = strdup(name)))) {
+        free(relay);
+        return ocv_error_nomem(err);
+    }
+    int status = grpc_client_new(socket_path, &relay->client, err);
+    if (status < 0) {
+        snap_relay_free(relay);
+        return status;
+    }
+    *out = relay;
+    return OCV_OK;
+}
+
+void snap_relay_free(struct snap_relay *relay)
+{
+    if (!relay)
+        return;
+    grpc_client_free(relay->client);
+    free(relay->name);
+    free(relay);
+}
+
+static size_t headers_of(const struct grpc_call *call, struct grpc_header out[HEADERS_MAX])
+{
+    static const char *const names[HEADERS_MAX] = {"containerd-namespace", "containerd-lease",
+                                                   "traceparent", "tracestate"};
+    size_t n = 0;
+    for (size_t i = 0; i < HEADERS_MAX; i++) {
+        const char *value = grpc_call_metadata(call, names[i]);
+        if (value)
+            out[n++] = (struct grpc_header){names[i], value};
+    }
+    return n;
+}
+
+static unsigned timeout_of(const struct grpc_call *call)
+{
+    int64_t left = grpc_call_left(call);
+    return left < 0 ? 0 : left == 0 ? 1 : left > 0x7fffffff ? 0x7fffffff : (unsigned)left;
+}
+
+static int pass_message(void *data, const uint8_t *message, size_t len)
+{
+    return grpc_call_send(data, message, len) < 0 ? 1 : 0;
+}
+
+static void pass(struct snap_relay *relay, struct grpc_call *call, const void *request, size_t len)
+{
+    struct grpc_header headers[HEADERS_MAX];
+    struct grpc_result result;
+    struct ocv_error err = {0};
+    int status =
+        grpc_client_call(relay->client, grpc_call_path(call), headers, headers_of(call, headers),
+                         request, len, timeout_of(call), pass_message, call, &result, &err);
+    if (status < 0)
+        grpc_call_finish(call,
+                         grpc_call_left(call) == 0 ? GRPC_DEADLINE_EXCEEDED : GRPC_UNAVAILABLE,
+                         err.message);
+    else
+        grpc_call_finish(call, result.code, result.message[0] ? result.message : NULL);
+}
+
+/* ---- requests that change ----------------------------------------------------------------------
+ */
+
+/* Labels as messages, in one piece of memory. */
+static Snapshots__Label **make_labels(const struct ocv_buffer *labels, size_t *n)
+{
+    const char *key, *value;
+    size_t at = 0;
+    for (*n = 0; snap_labels_next(labels, &at, &key, &value);)
+        (*n)++;
+    Snapshots__Label **list = malloc(*n * (sizeof(*list) + sizeof(**list)) + 1);
+    Snapshots__Label *items = list ? (Snapshots__Label *)(list + *n) : NULL;
+    at = 0;
+    for (size_t i = 0; list && snap_labels_next(labels, &at, &key, &value); i++) {
+        snapshots__label__init(&items[i]);
+        items[i].key = (char *)(uintptr_t)key;
+        items[i].value = (char *)(uintptr_t)value;
+        list[i] = &items[i];
+    }
+    return list;
+}
+
+static void pass_packed(struct snap_relay *relay, struct grpc_call *call, const void *message)
+{
+    size_t len = protobuf_c_message_get_packed_size(message);
+    uint8_t *bytes = malloc(len + 1);
+    if (!bytes) {
+        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+        return;
+    }
+    protobuf_c_message_pack(message, bytes);
+    pass(relay, call, bytes, len);
+    free(bytes);
+}
+
+/* Field 1 is the snapshotter's name in every request: a second one, later, wins. */
+static void pass_named(struct snap_relay *relay, struct grpc_call *call, const void *request,
+                       size_t len)
+{
+    ocv_auto_buffer bytes;
+    size_t name_len = relay->name ? strlen(relay->name) : 0;
+    const uint8_t head[2] = {0x0a, (uint8_t)name_len};
+    ocv_buffer_init(&bytes, GRPC_MESSAGE_MAX);
+    if (!relay->name) {
+        pass(relay, call, request, len);
+    } else if ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
+               ocv_buffer_append(&bytes, head, 2, NULL) < 0 ||
+               ocv_buffer_append(&bytes, relay->name, name_len, NULL) < 0) {
+        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "request too large");
+    } else {
+        pass(relay, call, bytes.data, bytes.len);
+    }
+}
+
+static void pass_prepare(struct snap_relay *relay, struct grpc_call *call,
+                         const struct ocv_buffer *labels)
+{
+    size_t len = 0, n = 0;
+    const uint8_t *bytes = grpc_call_request(call, &len);
+    Snapshots__PrepareRequest *request = snapshots__prepare_request__unpack(NULL, len, bytes);
+    Snapshots__Label **list = make_labels(labels, &n);
+    if (request && list) {
+        Snapshots__PrepareRequest changed = *request; /* with the fields that are not known here */
+        changed.labels = list;
+        changed.n_labels = n;
+        changed.snapshotter = relay->name ? relay->name : request->snapshotter;
+        pass_packed(relay, call, &changed);
+    } else {
+        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+    }
+    free(list);
+    if (request)
+        snapshots__prepare_request__free_unpacked(request, NULL);
+}
+
+/* ---- Commit: what was said of the image stays with its snapshot --------------------------------
+ */
+
+struct found {
+    Snapshots__StatResponse *stat;
+};
+
+static int take_stat(void *data, const uint8_t *message, size_t len)
+{
+    struct found *found = data;
+    if (!found->stat)
+        found->stat = snapshots__stat_response__unpack(NULL, len, message);
+    return 0;
+}
+
+static Snapshots__StatResponse *stat_of(struct snap_relay *relay, const struct grpc_call *call,
+                                        Snapshots__CommitRequest *commit)
+{
+    struct grpc_header headers[HEADERS_MAX];
+    struct grpc_result result;
+    struct found found = {NULL};
+    Snapshots__KeyRequest request = SNAPSHOTS__KEY_REQUEST__INIT;
+    request.snapshotter = relay->name ? relay->name : commit->snapshotter;
+    request.key = commit->key;
+    size_t len = snapshots__key_request__get_packed_size(&request);
+    uint8_t *bytes = malloc(len + 1);
+    if (!bytes)
+        return NULL;
+    snapshots__key_request__pack(&request, bytes);
+    int status =
+        grpc_client_call(relay->client, SNAP_SERVICE "Stat", headers, headers_of(call, headers),
+                         bytes, len, timeout_of(call), take_stat, &found, &result, NULL);
+    free(bytes);
+    (void)status; /* without it the label is lost, the commit is not */
+    return found.stat;
+}
+
+static bool add_ours(Snapshots__CommitRequest *commit, const Snapshots__Info *info,
+                     Snapshots__Label ***memory)
+{
+    size_t n = commit->n_labels;
+    *memory = malloc((n + info->n_labels + 1) * sizeof(**memory));
+    if (!*memory)
+        return false;
+    if (n)
+        memcpy(*memory, commit->labels, n * sizeof(**memory));
+    for (size_t i = 0; i < info->n_labels; i++)
+        if (strncmp(info->labels[i]->key, SNAP_LABEL_OURS, sizeof(SNAP_LABEL_OURS) - 1) == 0)
+            (*memory)[n++] = info->labels[i];
+    bool more = n > commit->n_labels;
+    commit->labels = *memory;
+    commit->n_labels = n;
+    return more;
+}
+
+static void pass_commit(struct snap_relay *relay, struct grpc_call *call, const uint8_t *bytes,
+                        size_t len)
+{
+    Snapshots__Label **memory = NULL;
+    Snapshots__CommitRequest *request = snapshots__commit_request__unpack(NULL, len, bytes);
+    Snapshots__StatResponse *stat = request ? stat_of(relay, call, request) : NULL;
+    Snapshots__CommitRequest changed = SNAPSHOTS__COMMIT_REQUEST__INIT;
+    if (request)
+        changed = *request;
+    if (stat && stat->info && add_ours(&changed, stat->info, &memory)) {
+        changed.snapshotter = relay->name ? relay->name : request->snapshotter;
+        pass_packed(relay, call, &changed);
+    } else {
+        pass_named(relay, call, bytes, len);
+    }
+    free(memory);
+    if (stat)
+        snapshots__stat_response__free_unpacked(stat, NULL);
+    if (request)
+        snapshots__commit_request__free_unpacked(request, NULL);
+}
+
+void snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
+                     const struct ocv_buffer *labels, bool keep)
+{
+    size_t len = 0;
+    const uint8_t *bytes = grpc_call_request(call, &len);
+    if (labels)
+        pass_prepare(relay, call, labels);
+    else if (keep && len <= SNAP_REQUEST_MAX)
+        pass_commit(relay, call, bytes, len);
+    else
+        pass_named(relay, call, bytes, len);
+}

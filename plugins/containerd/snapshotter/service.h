@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The calls of containerd.services.snapshots.v1.Snapshots. */
+#ifndef OCV_SNAPSHOTTER_SERVICE_H
+#define OCV_SNAPSHOTTER_SERVICE_H
+
+#include "judge.h"
+#include "snapshotter.h"
+
+#define SNAP_SERVICE "/containerd.services.snapshots.v1.Snapshots/"
+
+struct snap_relay;
+
+struct snap_service {
+    struct snap_meta *meta;
+    struct snap_overlay *overlay; /**< one of the two back ends, */
+    struct snap_relay *relay;     /**< the other NULL */
+    struct snap_judge *judge;     /**< NULL: no policy */
+    void (*log)(const char *line);
+};
+
+/** Answer one call (grpc_server_options.handle). */
+void snap_service_handle(void *service, struct grpc_call *call);
+
+/* ---- relay.c: another snapshotter behind a socket ----------------------------------------------
+ */
+
+/** `name`: what that one calls itself in requests (NULL: as containerd calls us). */
+int snap_relay_new(const char *socket_path, const char *name, struct snap_relay **out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+void snap_relay_free(struct snap_relay *relay);
+/** Pass a request on and its answer back. Prepare gets `labels` in place of its own (NULL: keep);
+ *  `keep`: Commit keeps our labels of the active snapshot. */
+void snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
+                     const struct ocv_buffer *labels, bool keep);
+
+#endif
