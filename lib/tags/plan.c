@@ -173,7 +173,10 @@ static int compare_preference(const struct ocv_tag *a, const struct ocv_tag *b)
         const struct ocv_tag_prefer *p = &f->prefers[i];
         const char *va = ocv_tag_group_value(a, p->key), *vb = ocv_tag_group_value(b, p->key);
         int order = 0;
-        if (p->direction) {
+        if (p->shortest) {
+            size_t na = strlen(a->tag), nb = strlen(b->tag);
+            order = na < nb ? -1 : na > nb ? 1 : 0;
+        } else if (p->direction) {
             order = va && vb ? ocv_tag_version_compare(vb, va) * p->direction
                              : (va ? 1 : 0) - (vb ? 1 : 0);
         } else {

@@ -406,7 +406,12 @@ static int prefer(const struct reader *r, const struct ocv_yaml *tree)
         struct ocv_tag_prefer *p = &f->prefers[f->n_prefers++];
         if (!(p->key = ocv_arena_copy(&f->arena, m->key, strlen(m->key))))
             return ocv_error_nomem(r->err);
-        if (m->type == OCV_YAML_LIST)
+        p->shortest = strcmp(m->key, "tag") == 0;
+        if (p->shortest && (!m->text || strcmp(m->text, "shortest") != 0))
+            status = complain(r, m, "must be shortest");
+        else if (p->shortest)
+            continue;
+        else if (m->type == OCV_YAML_LIST)
             status = texts(r, map, m->key, &p->values, &p->n);
         else if (m->text && strcmp(m->text, "newest") == 0)
             p->direction = 1;

@@ -57,6 +57,7 @@ struct ocv_tag_default {
 struct ocv_tag_prefer {
     const char *key;
     int direction;             /**< 1: newest, -1: oldest, 0: by the list */
+    bool shortest;             /**< of "tag" itself: the shortest, and nothing else */
     const char *const *values; /**< best first */
     size_t n;
 };

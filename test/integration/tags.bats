@@ -260,6 +260,39 @@ YAML
     run -1 --separate-stderr "$VARIANTCTL" tags check "$BATS_TEST_TMPDIR/none.yaml"
 }
 
+# valid FILE...: by the JSON Schema, as an independent reader of YAML sees them
+valid()
+{
+    python3 - "$OCV_TOP/schema/tag-rules.schema.json" "$@" <<'PYTHON'
+import json, sys, yaml
+from jsonschema import Draft202012Validator
+schema = json.load(open(sys.argv[1]))
+Draft202012Validator.check_schema(schema)
+for path in sys.argv[2:]:
+    Draft202012Validator(schema).validate(yaml.safe_load(open(path)))
+PYTHON
+}
+
+@test "the schema accepts what the program reads, and refuses what it refuses" {
+    local wrong n=0
+    python3 -c 'import jsonschema, yaml' 2>/dev/null || skip "python3-jsonschema or python3-yaml is not installed"
+    valid "$OCV_TOP"/plugins/tags.d/*.yaml
+    for wrong in 'family: x' 'notations: []' 'family: x, repositories: [a], parts: [{match: a}]' \
+        'family: x, repositories: [a/b], parts: []' 'family: x, repositories: [a/b], parts: [{mtch: a}]' \
+        'family: x, repositories: [a/b], parts: [{match: a, gives: ["nvidia : sm"]}]' \
+        'family: x, repositories: [a/b], parts: [{match: a}], group_tags: [latest]' \
+        'family: x, repositories: [a/b], parts: [{match: a}], prefer: {os: best}' \
+        'family: x, repositories: [a/b], parts: [{match: a}], prefer: {tag: newest}' \
+        'family: x, repositories: [a/b], parts: [{match: a, first: 1}]' \
+        'family: x, repositories: [a/b], parts: [{match: a}], separators: "_-"'; do
+        echo "{schema: dev.ocivariant.tags/v1, $wrong}" >"$BATS_TEST_TMPDIR/$n.yaml"
+        echo "$wrong"
+        run -4 "$VARIANTCTL" tags check "$BATS_TEST_TMPDIR/$n.yaml"
+        run ! valid "$BATS_TEST_TMPDIR/$n.yaml"
+        n=$((n + 1))
+    done
+}
+
 @test "the administrator's file replaces a family" {
     require unshare
     unshare -rm true 2>/dev/null || skip "no user namespaces here"
