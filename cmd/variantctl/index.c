@@ -14,6 +14,7 @@ static const struct {
     {"remove", "take builds out of an index", cmd_index_remove},
     {"annotate", "change labels, properties and what stands on the index", cmd_index_annotate},
     {"show", "what an index holds", cmd_index_show},
+    {"coverage", "which hosts of a fleet get which variant", cmd_index_coverage},
     {"diff", "what changed from one index to another", cmd_index_diff},
     {"copy", "copy an index with everything in it", cmd_index_copy},
     {"push", "the same", cmd_index_copy},

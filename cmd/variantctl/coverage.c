@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl index coverage: which host of a fleet gets which variant, which get only the default,
+ * and which variants nobody gets. */
+#include "coverage.h"
+
+#include "verbs.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { OPTION_INDEX = 1, OPTION_FORMAT, OPTION_PROFILES };
+
+static const struct option options[] = {{"index", required_argument, NULL, OPTION_INDEX},
+                                        {"format", required_argument, NULL, OPTION_FORMAT},
+                                        {"profiles", required_argument, NULL, OPTION_PROFILES},
+                                        CLI_RESOLVE_OPTIONS,
+                                        CLI_REGISTRY_OPTIONS,
+                                        CLI_COMMON_OPTIONS,
+                                        CLI_OPTIONS_END};
+
+static void print_help(void)
+{
+    fputs(
+        "Usage: variantctl index coverage --profiles DIR [OPTIONS] IMAGE | oci:DIR[:TAG] | "
+        "--index FILE\n\n"
+        "Resolve an index for every host of a folder of profiles (*.json) and show who gets what.\n"
+        "Exit 0: shown; 4: a profile or the index cannot be read.\n\nOptions:\n"
+        "  --profiles DIR|FILE      may be given several times\n"
+        "  --index FILE             an index document, '-' for standard input\n"
+        "  --format table|json      table by default\n" CLI_RESOLVE_HELP CLI_REGISTRY_HELP
+            CLI_COMMON_HELP,
+        stdout);
+}
+
+struct request {
+    struct cli *cli;
+    const char *index_file, *image;
+    bool json;
+    const char *profiles[COVERAGE_SOURCES_MAX];
+    size_t n_profiles;
+};
+
+/* ---- hosts ---- */
+
+static int add_host(struct coverage *c, const char *path, struct ocv_error *err)
+{
+    if (c->n == COVERAGE_HOSTS_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u profiles", COVERAGE_HOSTS_MAX);
+    if ((c->n & (c->n - 1)) == 0) {
+        size_t cap = c->n ? 2 * c->n : 1;
+        struct coverage_host *list = realloc(c->hosts, cap * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->hosts = list;
+    }
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t len = strlen(name);
+    struct coverage_host *host = &c->hosts[c->n];
+    *host = (struct coverage_host){.path = strdup(path)};
+    host->name = strndup(name, len > 5 && !strcmp(name + len - 5, ".json") ? len - 5 : len);
+    c->n++;
+    return host->path && host->name ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int only_json(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int add_folder(struct coverage *c, const char *dir, struct ocv_error *err)
+{
+    struct dirent **names = NULL;
+    int n = scandir(dir, &names, only_json, by_bytes), status = OCV_OK;
+    if (n < 0)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
+    if (n == 0)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s has no profile (*.json)", dir);
+    for (int i = 0; i < n; i++) {
+        char path[4096];
+        int len = snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+        if (status == OCV_OK)
+            status = len < 0 || (size_t)len >= sizeof(path)
+                         ? ocv_error_set(err, OCV_ERR_INVALID, "%s: the name is too long", dir)
+                         : add_host(c, path, err);
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+static int add_source(struct coverage *c, const char *path, struct ocv_error *err)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? add_folder(c, path, err)
+                                                       : add_host(c, path, err);
+}
+
+static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    int status = cli_read_file(host->path, &text, err);
+    if (status < 0)
+        return status;
+    status = ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err);
+    if (status == OCV_OK)
+        status = ocv_config_override_profile(cli->config, profile, &host->profile, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+}
+
+static int resolve_host(struct cli *cli, const struct image *image, struct coverage_host *host,
+                        struct ocv_error *err)
+{
+    struct ocv_resolve_options how = {.config = cli->config,
+                                      .platform = cli->platform,
+                                      .label = cli->label,
+                                      .unchecked = cli->unchecked};
+    int status = ocv_resolve(image->index, host->profile, &how, &host->decision, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+}
+
+static void free_coverage(struct coverage *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        ocv_decision_free(c->hosts[i].decision);
+        ocv_profile_free(c->hosts[i].profile);
+        free(c->hosts[i].path);
+        free(c->hosts[i].name);
+    }
+    free(c->hosts);
+}
+
+static int run(const struct request *r, struct image *image, struct coverage *c,
+               struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
+    int status = cli_load(r->cli, err);
+    for (size_t i = 0; i < r->n_profiles && status == OCV_OK; i++)
+        status = add_source(c, r->profiles[i], err);
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+        status = read_profile(r->cli, &c->hosts[i], err);
+    if (status == OCV_OK)
+        status = r->index_file ? image_open_file(r->index_file, image, err)
+                               : image_open(r->cli, r->image, image, err);
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+        status = resolve_host(r->cli, image, &c->hosts[i], err);
+    c->image = image;
+    if (status == OCV_OK)
+        status = r->json ? coverage_format_json(c, &out, err) : coverage_format(c, &out, err);
+    return status == OCV_OK ? cli_print(out.data, out.len, err) : status;
+}
+
+int cmd_index_coverage(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct request r = {.cli = cli};
+    int value, index = 0;
+    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
+        int taken = cli_option(cli, value, options, index, &err);
+        if (taken < 0)
+            return cli_fail(cli, &err);
+        if (taken)
+            continue;
+        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
+            value == CLI_OPTION_HELP ? print_help() : cli_print_version(cli);
+            return 0;
+        }
+        if (value == OPTION_INDEX)
+            r.index_file = optarg;
+        else if (value == OPTION_PROFILES && r.n_profiles < COVERAGE_SOURCES_MAX)
+            r.profiles[r.n_profiles++] = optarg;
+        else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
+            r.json = optarg[0] == 'j';
+        else
+            return cli_bad_option(cli, argv, value);
+    }
+    if (cli->profile_file && r.n_profiles < COVERAGE_SOURCES_MAX)
+        r.profiles[r.n_profiles++] = cli->profile_file;
+    r.image = argv[optind];
+    if ((r.index_file != NULL) + (argc - optind) != 1 || r.n_profiles == 0) {
+        ocv_error_set(&err, OCV_ERR_INVALID,
+                      "index coverage: give --profiles and one IMAGE, oci:DIR[:TAG] or --index");
+        return cli_fail(cli, &err);
+    }
+    struct image image = {0};
+    struct coverage coverage = {0};
+    int status = run(&r, &image, &coverage, &err);
+    free_coverage(&coverage);
+    image_close(&image);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}
