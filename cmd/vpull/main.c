@@ -12,6 +12,8 @@ enum {
     OPTION_PROGRESS,
     OPTION_TAG,
     OPTION_JOBS,
+    OPTION_LOCKED,
+    OPTION_LOCK_PROFILE,
 };
 
 static const struct option options_table[] = {
@@ -23,6 +25,8 @@ static const struct option options_table[] = {
     {"tag", required_argument, NULL, OPTION_TAG},
     {"jobs", required_argument, NULL, OPTION_JOBS},
     {"namespace", required_argument, NULL, 'n'},
+    {"locked", required_argument, NULL, OPTION_LOCKED},
+    {"lock-profile", required_argument, NULL, OPTION_LOCK_PROFILE},
     CLI_RESOLVE_OPTIONS,
     CLI_REGISTRY_OPTIONS,
     CLI_COMMON_OPTIONS,
@@ -38,19 +42,24 @@ static void on_signal(int number)
 
 static void print_help(void)
 {
-    fputs("Usage: vpull [OPTIONS] IMAGE...\n\n"
-          "Pull the variant of IMAGE that was built for this machine. IMAGE is REPO[:TAG],\n"
-          "REPO@DIGEST of an index or a manifest, or oci:DIR[:TAG].\n\nOptions:\n"
-          "  --to SINK                docker, podman, containerd, nerdctl, oci:DIR[:TAG] or\n"
-          "                           docker-archive:FILE; default: the first engine that answers\n"
-          "  --dry-run                show the decision and the bytes, pull nothing\n"
-          "  --print-ref              print repo@sha256:... of the choice, pull nothing\n"
-          "  -q, --quiet              print the digest only\n"
-          "  --progress auto|plain|json\n"
-          "  --tag NAME               name of the result, for an IMAGE named by digest\n"
-          "  --jobs N                 layers at once, 1 to 8 (default 4)\n"
-          "  -n, --namespace NS       containerd namespace\n",
-          stdout);
+    fputs(
+        "Usage: vpull [OPTIONS] IMAGE...\n\n"
+        "Pull the variant of IMAGE that was built for this machine. IMAGE is REPO[:TAG],\n"
+        "REPO@DIGEST of an index or a manifest, or oci:DIR[:TAG].\n\nOptions:\n"
+        "  --to SINK                docker, podman, containerd, nerdctl, oci:DIR[:TAG] or\n"
+        "                           docker-archive:FILE; default: the first engine that answers\n"
+        "  --dry-run                show the decision and the bytes, pull nothing\n"
+        "  --print-ref              print repo@sha256:... of the choice, pull nothing\n"
+        "  -q, --quiet              print the digest only\n"
+        "  --progress auto|plain|json\n"
+        "  --tag NAME               name of the result, for an IMAGE named by digest\n"
+        "  --jobs N                 layers at once, 1 to 8 (default 4)\n"
+        "  -n, --namespace NS       containerd namespace\n"
+        "  --locked FILE            pull what this lock says (variantctl lock): its images, or "
+        "the\n"
+        "                           IMAGEs named; this machine's choice must be a locked one\n"
+        "  --lock-profile NAME      with --locked: what the lock has for that machine, unchecked\n",
+        stdout);
     fputs(CLI_RESOLVE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
 }
 
@@ -62,6 +71,7 @@ struct say {
 struct settings {
     struct pull_options pull;
     enum progress_mode mode;
+    const char *lock_file, *lock_profile;
     bool done;      /* --help and the like: nothing more to do */
     struct say say; /* where -v goes */
 };
@@ -110,6 +120,12 @@ static int own_option(struct cli *cli, struct settings *s, int value, struct ocv
     case OPTION_TAG:
         s->pull.tag = optarg;
         return OCV_OK;
+    case OPTION_LOCKED:
+        s->lock_file = optarg;
+        return OCV_OK;
+    case OPTION_LOCK_PROFILE:
+        s->lock_profile = optarg;
+        return OCV_OK;
     case OPTION_JOBS:
         return read_jobs(optarg, &s->pull.jobs, err);
     case OPTION_PROGRESS:
@@ -143,8 +159,12 @@ static int read_options(struct cli *cli, struct settings *s, int argc, char **ar
     if (s->done)
         return 0;
     size_t images = (size_t)(argc - optind);
-    if (images == 0)
+    if (images == 0 && !s->lock_file)
         ocv_error_set(&err, OCV_ERR_INVALID, "no image named");
+    else if (s->lock_profile && !s->lock_file)
+        ocv_error_set(&err, OCV_ERR_INVALID, "--lock-profile needs --locked");
+    else if (s->lock_file && (s->pull.tag || cli->label))
+        ocv_error_set(&err, OCV_ERR_INVALID, "--locked excludes --tag and --label");
     else if (s->pull.tag && images > 1)
         ocv_error_set(&err, OCV_ERR_INVALID, "--tag names one result, %zu images are given",
                       images);
@@ -180,32 +200,110 @@ static int check_target(const struct sink *sink, const char *argument, char **im
     return ocv_error_set(err, OCV_ERR_INVALID, "--to %s:%s takes one image", sink->name, argument);
 }
 
+struct target {
+    const struct sink *sink;
+    char *argument;
+};
+
+/* One image, and what became of it as an exit code. */
+static int pull_one(struct cli *cli, const struct pull_options *options, struct progress *progress,
+                    const char *image, const struct target *target)
+{
+    struct ocv_error err = {0};
+    int status = pull_image(cli, options, progress, image, target->sink, target->argument, &err);
+    progress_finish(progress);
+    return status < 0 ? fail(cli, progress, image, &err) : 0;
+}
+
+/* By the index's digest, or without a look at this machine by the manifest's; named as asked for.
+ */
+static int pull_locked(struct cli *cli, const struct settings *s, struct progress *progress,
+                       const struct lock_image *locked, const struct target *target)
+{
+    struct pull_options options = s->pull;
+    struct ocv_error err = {0};
+    ocv_auto(ocv_reference) reference = NULL;
+    char text[2048];
+    const struct lock_choice *choice =
+        s->lock_profile ? lock_choice(locked, s->lock_profile) : NULL;
+    if (s->lock_profile && !choice) {
+        ocv_error_set(&err, OCV_ERR_NOT_FOUND, "%s: nothing is locked for '%s'", locked->reference,
+                      s->lock_profile);
+        return fail(cli, progress, locked->reference, &err);
+    }
+    if (!choice)
+        options.locked = locked;
+    if (choice && strncmp(locked->reference, "oci:", 4) == 0) {
+        ocv_error_set(&err, OCV_ERR_UNSUPPORTED, "%s: --lock-profile is for images of registries",
+                      locked->reference);
+        return fail(cli, progress, locked->reference, &err);
+    }
+    if (strncmp(locked->reference, "oci:", 4) == 0) {
+        options.locked = locked; /* a layout's name leads to the index; its digest is compared */
+        return pull_one(cli, &options, progress, locked->reference, target);
+    }
+    if (ocv_reference_parse(locked->reference, &reference, &err) < 0)
+        return fail(cli, progress, locked->reference, &err);
+    snprintf(text, sizeof(text), "%s@%s", reference->name, choice ? choice->digest : locked->top);
+    options.tag = reference->digest ? NULL : locked->reference;
+    return pull_one(cli, &options, progress, text, target);
+}
+
+static int pull_lock(struct cli *cli, const struct settings *s, struct progress *progress,
+                     char **images, const struct target *target)
+{
+    struct lock lock;
+    struct ocv_error err = {0};
+    int code = 0;
+    if (lock_read(s->lock_file, &lock, &err) < 0)
+        return fail(cli, progress, NULL, &err);
+    for (size_t i = 0; !images[0] && i < lock.n_images && !interrupted; i++) {
+        int now = pull_locked(cli, s, progress, &lock.images[i], target);
+        code = code ? code : now;
+    }
+    for (; *images && !interrupted; images++) {
+        const struct lock_image *locked = lock_find(&lock, *images);
+        int now = 0;
+        if (locked) {
+            now = pull_locked(cli, s, progress, locked, target);
+        } else {
+            ocv_error_set(&err, OCV_ERR_NOT_FOUND, "%s: not in %s", *images, s->lock_file);
+            now = fail(cli, progress, *images, &err);
+        }
+        code = code ? code : now;
+    }
+    lock_free(&lock);
+    return code;
+}
+
 /* All images are tried; the first failure's code counts. */
-static int pull_all(struct cli *cli, const struct pull_options *options, struct progress *progress,
+static int pull_all(struct cli *cli, const struct settings *s, struct progress *progress,
                     char **images)
 {
-    const struct sink *sink = NULL;
-    char *argument = NULL;
+    const struct pull_options *options = &s->pull;
+    struct target target = {0};
     struct ocv_error err = {0};
     int code = 0;
     bool pulls = !options->dry_run && !options->print_ref;
-    int status = pulls || options->to ? sink_choose(cli, options, &sink, &argument, &err) : OCV_OK;
+    int status = pulls || options->to
+                     ? sink_choose(cli, options, &target.sink, &target.argument, &err)
+                     : OCV_OK;
     if (status == OCV_OK && pulls)
-        status = check_target(sink, argument, images, &err);
+        status = check_target(target.sink, target.argument, images, &err);
     if (status < 0) {
-        free(argument);
+        free(target.argument);
         return fail(cli, progress, NULL, &err);
     }
     if (pulls && !options->to && !options->quiet)
-        progress_message(progress, "pulling to %s%s%s", sink->name, *argument ? ":" : "", argument);
-    for (size_t i = 0; images[i] && !interrupted; i++) {
-        err = (struct ocv_error){0};
-        status = pull_image(cli, options, progress, images[i], sink, argument, &err);
-        progress_finish(progress);
-        int now = status < 0 ? fail(cli, progress, images[i], &err) : 0;
+        progress_message(progress, "pulling to %s%s%s", target.sink->name,
+                         *target.argument ? ":" : "", target.argument);
+    if (s->lock_file)
+        code = pull_lock(cli, s, progress, images, &target);
+    for (size_t i = 0; !s->lock_file && images[i] && !interrupted; i++) {
+        int now = pull_one(cli, options, progress, images[i], &target);
         code = code ? code : now;
     }
-    free(argument);
+    free(target.argument);
     return interrupted ? 130 : code;
 }
 
@@ -241,7 +339,7 @@ static int run(struct cli *cli, struct settings *s, char **images)
         const char *to = ocv_config_get(cli->config, "to");
         if (to && (!s->pull.to || flag_given(cli, "to"))) /* `docker vpull` means docker */
             s->pull.to = to;
-        code = pull_all(cli, &s->pull, progress, images);
+        code = pull_all(cli, s, progress, images);
     }
     cli->say = NULL;
     progress_free(progress);

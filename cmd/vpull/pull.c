@@ -73,6 +73,24 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     return OCV_ERR_NO_MATCH;
 }
 
+/* The bytes at the name and the choice in them must be those that were locked. */
+static int check_locked(const struct pull *pull, struct ocv_error *err)
+{
+    const struct lock_image *locked = pull->options->locked;
+    if (!locked)
+        return OCV_OK;
+    if (strcmp(pull->image.top.digest, locked->top) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: is %s, and %s is locked",
+                             locked->reference, pull->image.top.digest, locked->top);
+    if (lock_holds(locked, pull->entry->digest))
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: this machine would get %s (%s), which is not locked",
+                  locked->reference, pull->entry->label ? pull->entry->label : "a non-variant",
+                  pull->entry->digest);
+    ocv_error_hint(err, "lock it for this machine, too: variantctl lock --profile NAME=FILE ...");
+    return OCV_ERR_NO_MATCH;
+}
+
 /* A choice by rule is always shown: nothing in the registry says so. */
 static void announce_tag(const struct pull *pull)
 {
@@ -103,8 +121,10 @@ static int resolve(struct pull *pull, struct ocv_error *err)
                       pull->cli->label);
     if (!pull->entry)
         return no_match(pull, err);
-    announce_tag(pull);
-    return OCV_OK;
+    status = check_locked(pull, err);
+    if (status == OCV_OK)
+        announce_tag(pull);
+    return status;
 }
 
 static int print_reference(const struct pull *pull, struct ocv_error *err)

@@ -6,16 +6,18 @@
 #ifndef VPULL_PULL_H
 #define VPULL_PULL_H
 
+#include "lockfile.h"
 #include "plugin.h"
 #include "progress.h"
 #include "transfer.h"
 
 /** What the command line says beside the options that all commands share. */
 struct pull_options {
-    const char *to;  /**< --to, or the configuration's, or NULL: the first engine */
-    const char *tag; /**< --tag: name of the result */
-    const char *ns;  /**< -n: containerd namespace */
-    unsigned jobs;   /**< layers at once, 0: the default */
+    const char *to;                  /**< --to, or the configuration's, or NULL: the first engine */
+    const char *tag;                 /**< --tag: name of the result */
+    const char *ns;                  /**< -n: containerd namespace */
+    unsigned jobs;                   /**< layers at once, 0: the default */
+    const struct lock_image *locked; /**< of the image that is pulled now, or NULL */
     bool dry_run, print_ref, quiet;
     struct plugin_globals docker; /**< docker's own global options */
 };

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl lock: fix what each machine gets of each image, by digests. */
+#include "image.h"
+#include "lockfile.h"
+#include "verbs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define THIS_MACHINE "this"
+
+enum { OPTION_OUTPUT = 'o', OPTION_PROFILE_NAMED = 1, OPTION_PROFILES };
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, OPTION_OUTPUT},
+    {"profile", required_argument, NULL, OPTION_PROFILE_NAMED},
+    {"profiles", required_argument, NULL, OPTION_PROFILES},
+    {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG},
+    {"disable", required_argument, NULL, CLI_OPTION_FLAG},
+    {"device-policy", required_argument, NULL, CLI_OPTION_FLAG},
+    {"override", required_argument, NULL, CLI_OPTION_FLAG},
+    CLI_REGISTRY_OPTIONS,
+    CLI_COMMON_OPTIONS,
+    CLI_OPTIONS_END};
+
+static void print_help(void)
+{
+    fputs("Usage: variantctl lock [OPTIONS] IMAGE...\n\n"
+          "Write which manifest each machine gets of each image, with the index's digest, so that\n"
+          "\"vpull --locked FILE\" pulls the same everywhere and later.\n\nOptions:\n"
+          "  -o, --output FILE        the lock (default: standard output)\n"
+          "  --profile NAME=FILE      a machine's profile under a name; again for more\n"
+          "  --profiles DIR           every *.json of a folder, named by its file\n"
+          "                           (neither: this machine, as \"" THIS_MACHINE "\")\n"
+          "  --namespace-priority, --disable, --device-policy, --override   as for resolve\n",
+          stdout);
+    fputs(CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
+}
+
+struct named_profile {
+    char *name;
+    struct ocv_profile *profile;
+};
+
+struct request {
+    const char *output;
+    struct named_profile *profiles;
+    size_t n_profiles;
+};
+
+/* ---- profiles ----------------------------------------------------------------------------------
+ */
+
+/* `name` is copied, `profile` taken over. */
+static int add_profile(struct request *r, const char *name, size_t len, struct ocv_profile *profile,
+                       struct ocv_error *err)
+{
+    struct named_profile *list = r->n_profiles == LOCK_PROFILES_MAX
+                                     ? NULL
+                                     : realloc(r->profiles, (r->n_profiles + 1) * sizeof(*list));
+    char *copy = list ? strndup(name, len) : NULL;
+    if (list)
+        r->profiles = list;
+    if (!copy) {
+        ocv_profile_free(profile);
+        return list ? ocv_error_nomem(err)
+                    : ocv_error_set(err, OCV_ERR_INVALID, "more than %u profiles",
+                                    LOCK_PROFILES_MAX);
+    }
+    for (size_t i = 0; i < r->n_profiles; i++)
+        if (!strcmp(list[i].name, copy)) {
+            ocv_profile_free(profile);
+            ocv_error_set(err, OCV_ERR_INVALID, "profile '%s' is named twice", copy);
+            free(copy);
+            return OCV_ERR_INVALID;
+        }
+    list[r->n_profiles++] = (struct named_profile){copy, profile};
+    return OCV_OK;
+}
+
+static int read_profile(const char *path, struct ocv_profile **out, struct ocv_error *err)
+{
+    ocv_auto_buffer json;
+    ocv_buffer_init(&json, OCV_PROFILE_MAX);
+    int status = cli_read_file(path, &json, err);
+    if (status < 0)
+        return status;
+    status = ocv_profile_parse(json.data ? json.data : "", json.len, out, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
+}
+
+/* NAME=FILE, or FILE named by itself. */
+static int take_profile(struct request *r, const char *text, struct ocv_error *err)
+{
+    struct ocv_profile *profile = NULL;
+    const char *cut = strchr(text, '='), *path = cut ? cut + 1 : text;
+    const char *slash = strrchr(text, '/'), *name = cut || !slash ? text : slash + 1;
+    size_t len = cut ? (size_t)(cut - text) : strcspn(name, ".");
+    if (len == 0)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--profile '%.100s' is not NAME=FILE", text);
+    int status = read_profile(path, &profile, err);
+    return status < 0 ? status : add_profile(r, name, len, profile, err);
+}
+
+static int is_json(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
+}
+
+static int take_folder(struct request *r, const char *dir, struct ocv_error *err)
+{
+    struct dirent **names = NULL;
+    char path[4096];
+    int n = scandir(dir, &names, is_json, alphasort), status = OCV_OK;
+    if (n < 0)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", dir, strerror(errno));
+    if (n == 0)
+        status = ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no *.json in it", dir);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+        struct ocv_profile *profile = NULL;
+        if (status == OCV_OK)
+            status = read_profile(path, &profile, err);
+        if (status == OCV_OK)
+            status = add_profile(r, names[i]->d_name, strlen(names[i]->d_name) - 5, profile, err);
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+/* ---- choosing ----------------------------------------------------------------------------------
+ */
+
+static json_t *matched(const struct image *image, const struct ocv_decision *decision,
+                       const struct ocv_entry *entry)
+{
+    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
+    json_t *list = json_array();
+    size_t n = ocv_decision_matched(decision, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
+    for (size_t i = 0; list && i < n && i < OCV_ENTRY_PROPERTIES_MAX; i++) {
+        struct ocv_property p = ocv_index_property(image->index, ids[i]);
+        json_array_append_new(list, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+    }
+    return list;
+}
+
+static int lock_for(struct cli *cli, const struct image *image, const struct named_profile *machine,
+                    json_t *profiles, struct ocv_error *err)
+{
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_auto(ocv_decision) decision = NULL;
+    const struct ocv_resolve_options choose = {.config = cli->config};
+    int status = ocv_config_override_profile(cli->config, machine->profile, &profile, err);
+    if (status == OCV_OK)
+        status = ocv_resolve(image->index, profile, &choose, &decision, err);
+    const struct ocv_entry *entry = status == OCV_OK ? ocv_decision_selected(decision) : NULL;
+    if (status == OCV_OK && !entry) {
+        status =
+            ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: nothing fits %s", image->text, machine->name);
+        ocv_error_hint(err, "variantctl explain --profile ... %s", image->text);
+    }
+    if (status < 0)
+        return status;
+    json_t *choice =
+        json_pack("{s:s?, s:s, s:s, s:I, s:o}", "label", entry->label, "digest", entry->digest,
+                  "mediaType", entry->media_type, "size", (json_int_t)entry->size, "properties",
+                  matched(image, decision, entry));
+    return !choice || json_object_set_new(profiles, machine->name, choice) < 0
+               ? ocv_error_nomem(err)
+               : OCV_OK;
+}
+
+/* "docker.io/team/app:1"; a layout stays as it was named. */
+static void full_name(const struct image *image, char *out, size_t size)
+{
+    const struct ocv_reference *r = image->reference;
+    if (r)
+        snprintf(out, size, "%s%s%s", r->name, r->tag ? ":" : "", r->tag ? r->tag : "");
+    else
+        snprintf(out, size, "%s", image->text);
+}
+
+static int lock_image(struct cli *cli, const struct request *r, const char *text, json_t *images,
+                      struct ocv_error *err)
+{
+    struct image image = {0};
+    char name[2048];
+    int status = image_open(cli, text, &image, err);
+    json_t *profiles = json_object();
+    for (size_t i = 0; status == OCV_OK && i < r->n_profiles; i++)
+        status = lock_for(cli, &image, &r->profiles[i], profiles, err);
+    if (status == OCV_OK) {
+        full_name(&image, name, sizeof(name));
+        json_t *entry =
+            json_pack("{s:s, s:s, s:s, s:O}", "reference", name, "index", image.top.digest,
+                      "mediaType", image.top.media_type, "profiles", profiles);
+        if (!entry || json_array_append_new(images, entry) < 0)
+            status = ocv_error_nomem(err);
+    }
+    json_decref(profiles);
+    image_close(&image);
+    return status;
+}
+
+/* ---- writing -----------------------------------------------------------------------------------
+ */
+
+/* Whole or not at all. */
+static int write_file(const char *path, const char *text, size_t len, struct ocv_error *err)
+{
+    char part[4096];
+    if (snprintf(part, sizeof(part), "%s.XXXXXX", path) >= (int)sizeof(part))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: the path is too long", path);
+    int fd = mkostemp(part, O_CLOEXEC);
+    if (fd < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    size_t sent = 0;
+    ssize_t n = 0;
+    while (sent < len && (n = write(fd, text + sent, len - sent)) > 0)
+        sent += (size_t)n;
+    bool ok = sent == len && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
+    int why = errno;
+    close(fd);
+    if (ok && rename(part, path) == 0)
+        return OCV_OK;
+    why = ok ? errno : why;
+    unlink(part);
+    return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(why));
+}
+
+static int write_lock(const struct request *r, json_t *images, struct ocv_error *err)
+{
+    json_t *root = json_pack("{s:s, s:O}", "schema", LOCK_SCHEMA, "images", images);
+    /* keys sorted: the same input gives the same bytes, and a diff shows what changed */
+    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+    json_decref(root);
+    if (!text)
+        return ocv_error_nomem(err);
+    size_t len = strlen(text);
+    text[len] = '\n'; /* in place of the final NUL */
+    int status = r->output && strcmp(r->output, "-") != 0
+                     ? write_file(r->output, text, len + 1, err)
+                     : cli_print(text, len + 1, err);
+    free(text);
+    return status;
+}
+
+static int run(struct cli *cli, struct request *r, char **texts, struct ocv_error *err)
+{
+    int status = cli_load(cli, err);
+    if (status == OCV_OK && r->n_profiles == 0) {
+        status = cli_profile(cli, err);
+        struct ocv_profile *own = cli->profile;
+        cli->profile = NULL;
+        if (status == OCV_OK)
+            status = add_profile(r, THIS_MACHINE, strlen(THIS_MACHINE), own, err);
+    }
+    json_t *images = json_array();
+    if (status == OCV_OK && !images)
+        status = ocv_error_nomem(err);
+    for (; status == OCV_OK && *texts; texts++)
+        status = lock_image(cli, r, *texts, images, err);
+    if (status == OCV_OK)
+        status = write_lock(r, images, err);
+    json_decref(images);
+    return status;
+}
+
+static int own_option(struct cli *cli, struct request *r, int value, bool *done,
+                      struct ocv_error *err)
+{
+    switch (value) {
+    case OPTION_OUTPUT:
+        r->output = optarg;
+        return OCV_OK;
+    case OPTION_PROFILE_NAMED:
+        return take_profile(r, optarg, err);
+    case OPTION_PROFILES:
+        return take_folder(r, optarg, err);
+    case CLI_OPTION_HELP:
+        print_help();
+        *done = true;
+        return OCV_OK;
+    case CLI_OPTION_VERSION:
+        cli_print_version(cli);
+        *done = true;
+        return OCV_OK;
+    default:
+        return 1;
+    }
+}
+
+int cmd_lock(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct request r = {0};
+    int value, index = 0, code = 0, status = OCV_OK;
+    bool done = false;
+    while (!done && code == 0 && (value = getopt_long(argc, argv, ":vo:", options, &index)) != -1) {
+        int taken = cli_option(cli, value, options, index, &err);
+        status = taken == 0 ? own_option(cli, &r, value, &done, &err) : taken;
+        if (taken == 0 && status == 1)
+            code = cli_bad_option(cli, argv, value);
+        else if (status < 0)
+            code = cli_fail(cli, &err);
+    }
+    if (code == 0 && !done) {
+        status = optind < argc ? run(cli, &r, argv + optind, &err)
+                               : ocv_error_set(&err, OCV_ERR_INVALID, "lock: no image named");
+        code = status < 0 ? cli_fail(cli, &err) : 0;
+    }
+    for (size_t i = 0; i < r.n_profiles; i++) {
+        free(r.profiles[i].name);
+        ocv_profile_free(r.profiles[i].profile);
+    }
+    free(r.profiles);
+    return code;
+}

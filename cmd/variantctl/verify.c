@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl verify: drivers are downgraded, cards are moved; does what was pulled still fit? */
+#include "verbs.h"
+#include "verify_sources.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORD_MAX (64u * 1024)
+#define STATE_DIR "/var/lib/ocivariant"
+#define PLACES_MAX 64u
+
+enum { OPTION_FROM = 1, OPTION_FORMAT, OPTION_ALL };
+
+static const struct option options[] = {{"from", required_argument, NULL, OPTION_FROM},
+                                        {"format", required_argument, NULL, OPTION_FORMAT},
+                                        {"all", no_argument, NULL, OPTION_ALL},
+                                        CLI_RESOLVE_OPTIONS,
+                                        CLI_COMMON_OPTIONS,
+                                        CLI_OPTIONS_END};
+
+static void print_help(void)
+{
+    fputs(
+        "Usage: variantctl verify [OPTIONS]\n\n"
+        "Check the images on this node against what it can run today, by the node's records of\n"
+        "what was resolved and by config labels. Exit 5 if one does not fit any more.\n\nOptions:\n"
+        "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
+        "                           (default: every engine that answers)\n"
+        "  --all                    show what fits and what cannot be judged, too\n"
+        "  --format table|json\n",
+        stdout);
+    fputs(CLI_RESOLVE_HELP CLI_COMMON_HELP, stdout);
+}
+
+struct verify {
+    struct cli *cli;
+    char records[4096];
+    json_t *results;
+    size_t fits, misfits, unjudged;
+};
+
+/* ---- judging -----------------------------------------------------------------------------------
+ */
+
+static json_t *record_of(const struct verify *v, const char *digest)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, RECORD_MAX);
+    if (!digest || ocv_record_read(v->records, digest, &text, NULL) < 0)
+        return NULL;
+    return json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static int add_result(struct verify *v, const struct local_image *image, const char *label,
+                      const char *verdict, const char *reason, struct ocv_error *err)
+{
+    json_t *entry =
+        json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?}", "where", image->where, "image", image->name,
+                  "digest", image->digest, "label", label, "verdict", verdict, "reason", reason);
+    return !entry || json_array_append_new(v->results, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;
+}
+
+static int check_image(void *data, const struct local_image *image)
+{
+    struct verify *v = data;
+    struct ocv_error err = {0};
+    bool fits = false;
+    ocv_auto_buffer reason;
+    ocv_buffer_init(&reason, RECORD_MAX);
+    json_t *record = record_of(v, image->digest);
+    const char *properties = record ? text_of(record, "properties") : image->properties;
+    const char *label = record ? text_of(record, "label") : image->label;
+    const struct ocv_resolve_options choose = {.config = v->cli->config,
+                                               .platform = v->cli->platform};
+    const char *verdict = "none";
+    int status = OCV_OK;
+    if (properties) {
+        int judged = ocv_judge(label, properties, record ? text_of(record, "static") : NULL,
+                               v->cli->profile, &choose, &fits, &reason, &err);
+        verdict = judged < 0 ? "unknown" : fits ? "fits" : "misfit";
+    }
+    v->fits += strcmp(verdict, "fits") == 0;
+    v->misfits += strcmp(verdict, "misfit") == 0;
+    v->unjudged += strcmp(verdict, "unknown") == 0;
+    const char *why = err.message[0] ? err.message : reason.data;
+    status = add_result(v, image, label, verdict, why, &err);
+    json_decref(record);
+    return status;
+}
+
+/* Engines that do not answer are no failure unless they were asked for by name. */
+static int look_everywhere(struct verify *v, struct ocv_error *err)
+{
+    static const char *const engines[] = {"docker", "podman", "containerd"};
+    size_t answered = 0;
+    for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
+        struct ocv_error why = {0};
+        int status = local_images(engines[i], check_image, v, &why);
+        if (status == OCV_OK)
+            answered++;
+        else if (status == OCV_ERR_NOT_FOUND)
+            cli_say(v->cli, "%s: %s", engines[i], why.message);
+        else
+            cli_warn(v->cli, "%s", why.message);
+    }
+    if (answered)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_NOT_FOUND, "no engine answers here");
+    ocv_error_hint(err, "--from oci:DIR, or -v to see why");
+    return OCV_ERR_NOT_FOUND;
+}
+
+/* ---- showing -----------------------------------------------------------------------------------
+ */
+
+static void print_table(const struct verify *v, bool all)
+{
+    size_t i;
+    json_t *r;
+    json_array_foreach(v->results, i, r)
+    {
+        const char *verdict = text_of(r, "verdict"), *label = text_of(r, "label");
+        const char *reason = text_of(r, "reason"), *name = text_of(r, "image");
+        bool trouble = strcmp(verdict, "misfit") == 0;
+        if (!trouble && !all)
+            continue;
+        printf("%-7s  %s: %s%s%s%s%s%s\n", verdict, text_of(r, "where"), name ? name : "(no name)",
+               label ? " (" : "", label ? label : "", label ? ")" : "", reason ? ": " : "",
+               reason ? reason : "");
+    }
+    printf("%zu images: %zu fit, %zu do not, %zu cannot be judged, %zu have no variants\n",
+           json_array_size(v->results), v->fits, v->misfits, v->unjudged,
+           json_array_size(v->results) - v->fits - v->misfits - v->unjudged);
+}
+
+static int show(const struct verify *v, bool json, bool all, struct ocv_error *err)
+{
+    if (json) {
+        json_t *root = json_pack("{s:s, s:O, s:b}", "schema", "dev.ocivariant.verify/v1", "images",
+                                 v->results, "ok", v->misfits == 0);
+        char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+        json_decref(root);
+        if (!text)
+            return ocv_error_nomem(err);
+        puts(text);
+        free(text);
+    } else {
+        print_table(v, all);
+    }
+    return cli_print("", 0, err);
+}
+
+static int run(struct verify *v, const char *const *places, size_t n, struct ocv_error *err)
+{
+    const char *state = getenv("OCV_STATE_DIR");
+    snprintf(v->records, sizeof(v->records), "%.4000s/resolved",
+             state && *state ? state : STATE_DIR);
+    int status = cli_load(v->cli, err);
+    if (status == OCV_OK)
+        status = cli_profile(v->cli, err);
+    if (status == OCV_OK && !(v->results = json_array()))
+        status = ocv_error_nomem(err);
+    if (status == OCV_OK && n == 0)
+        return look_everywhere(v, err);
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = local_images(places[i], check_image, v, err);
+    return status;
+}
+
+int cmd_verify(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct verify v = {.cli = cli};
+    const char *places[PLACES_MAX];
+    size_t n = 0;
+    bool json = false, all = false;
+    int value, index = 0;
+    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
+        int taken = cli_option(cli, value, options, index, &err);
+        if (taken < 0)
+            return cli_fail(cli, &err);
+        if (taken)
+            continue;
+        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
+            if (value == CLI_OPTION_HELP)
+                print_help();
+            else
+                cli_print_version(cli);
+            return 0;
+        }
+        if (value == OPTION_FROM && n < PLACES_MAX)
+            places[n++] = optarg;
+        else if (value == OPTION_ALL)
+            all = true;
+        else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
+            json = optarg[0] == 'j';
+        else
+            return cli_bad_option(cli, argv, value);
+    }
+    int status = optind < argc ? ocv_error_set(&err, OCV_ERR_INVALID,
+                                               "verify: '%s' is not an option", argv[optind])
+                               : run(&v, places, n, &err);
+    if (status == OCV_OK)
+        status = show(&v, json, all, &err);
+    json_decref(v.results);
+    if (status < 0)
+        return cli_fail(cli, &err);
+    return v.misfits ? 5 : 0;
+}

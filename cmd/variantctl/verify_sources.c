@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Engines are asked through their own clients, which know contexts, rootless sockets and remote
+ * hosts; what they print as JSON is stable, their tables are not. */
+#include "verify_sources.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OUTPUT_MAX (64u * 1024 * 1024)
+#define IDS_AT_ONCE 200u
+
+extern char **environ;
+
+/* ---- running a client --------------------------------------------------------------------------
+ */
+
+static int spawn(const char *const argv[], int out, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    int failed =
+        posix_spawnp(pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+/* What the command prints; OCV_ERR_NOT_FOUND if it is not there or fails. */
+static int capture(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)
+{
+    int fds[2], status = OCV_OK, code = 0;
+    char chunk[65536];
+    ssize_t got;
+    pid_t pid;
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
+    int failed = spawn(argv, fds[1], &pid);
+    close(fds[1]);
+    while (!failed &&
+           ((got = read(fds[0], chunk, sizeof(chunk))) > 0 || (got < 0 && errno == EINTR)))
+        if (got > 0 && status == OCV_OK)
+            status = ocv_buffer_append(out, chunk, (size_t)got, err);
+    close(fds[0]);
+    if (failed)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", argv[0], strerror(failed));
+    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
+        ;
+    if (status == OCV_OK && (!WIFEXITED(code) || WEXITSTATUS(code) != 0))
+        status = ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s %s fails: does it answer here?", argv[0],
+                               argv[1]);
+    return status;
+}
+
+/* Lines of a text, one after the other; the text is cut up. */
+static char *next_line(char **rest)
+{
+    char *line = *rest, *end = line ? strchr(line, '\n') : NULL;
+    *rest = end ? end + 1 : NULL;
+    if (end)
+        *end = '\0';
+    return line && *line ? line : NULL;
+}
+
+/* ---- docker and podman: ids, then everything about them -----------------------------------------
+ */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* Of "repo@sha256:..." the digest. */
+static const char *digest_of(const json_t *image)
+{
+    const char *own = text_of(image, "Digest"); /* podman */
+    const char *first = json_string_value(json_array_get(json_object_get(image, "RepoDigests"), 0));
+    const char *at = first ? strchr(first, '@') : NULL;
+    return own && *own ? own : at ? at + 1 : NULL;
+}
+
+static int visit_inspected(const char *engine, const json_t *image, local_image_visit visit,
+                           void *data)
+{
+    const json_t *labels = json_object_get(json_object_get(image, "Config"), "Labels");
+    const char *name = json_string_value(json_array_get(json_object_get(image, "RepoTags"), 0));
+    if (!json_is_object(labels))
+        labels = json_object_get(image, "Labels");
+    const struct local_image found = {.where = engine,
+                                      .name = name ? name : text_of(image, "Id"),
+                                      .digest = digest_of(image),
+                                      .label = text_of(labels, OCV_ANNOTATION_LABEL),
+                                      .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES)};
+    return visit(data, &found);
+}
+
+static int inspect(const char *engine, const char *const *ids, size_t n, local_image_visit visit,
+                   void *data, struct ocv_error *err)
+{
+    const char *argv[IDS_AT_ONCE + 4] = {engine, "image", "inspect"};
+    ocv_auto_buffer text;
+    size_t i;
+    json_t *image;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    for (i = 0; i < n; i++)
+        argv[3 + i] = ids[i];
+    int status = capture(argv, &text, err);
+    json_t *list =
+        status == OCV_OK ? json_loadb(text.data ? text.data : "", text.len, 0, NULL) : NULL;
+    if (status == OCV_OK && !json_is_array(list))
+        status = ocv_error_set(err, OCV_ERR_ENGINE, "%s image inspect prints no JSON", engine);
+    json_array_foreach(list, i, image)
+    {
+        if (status == OCV_OK)
+            status = visit_inspected(engine, image, visit, data);
+    }
+    json_decref(list);
+    return status;
+}
+
+static int engine_images(const char *engine, local_image_visit visit, void *data,
+                         struct ocv_error *err)
+{
+    const char *const argv[] = {engine, "images", "-q", "--no-trunc", NULL};
+    const char *ids[IDS_AT_ONCE];
+    ocv_auto_buffer text;
+    size_t n = 0;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    int status = capture(argv, &text, err);
+    char *rest = text.len ? text.data : NULL, *line, *last = NULL;
+    while (status == OCV_OK && (line = next_line(&rest))) {
+        if (last && strcmp(last, line) == 0)
+            continue; /* the next name of the same image */
+        last = line;
+        ids[n++] = line;
+        if (n == IDS_AT_ONCE) {
+            status = inspect(engine, ids, n, visit, data, err);
+            n = 0;
+        }
+    }
+    return status == OCV_OK && n ? inspect(engine, ids, n, visit, data, err) : status;
+}
+
+/* ---- containerd --------------------------------------------------------------------------------
+ */
+
+/* "REF TYPE DIGEST SIZE ...": ctr has no other form; its first three columns are as old as it is.
+ */
+static int visit_row(const char *where, char *line, local_image_visit visit, void *data)
+{
+    char *save = NULL, *ref = strtok_r(line, " \t", &save), *type = strtok_r(NULL, " \t", &save);
+    char *digest = type ? strtok_r(NULL, " \t", &save) : NULL;
+    if (!digest || !ocv_digest_wellformed(digest))
+        return OCV_OK; /* the head of the table */
+    const struct local_image found = {.where = where, .name = ref, .digest = digest};
+    return visit(data, &found);
+}
+
+static int namespace_images(const char *ns, local_image_visit visit, void *data,
+                            struct ocv_error *err)
+{
+    const char *const argv[] = {"ctr", "--namespace", ns, "images", "ls", NULL};
+    char where[300];
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    int status = capture(argv, &text, err);
+    char *rest = text.len ? text.data : NULL, *line;
+    snprintf(where, sizeof(where), "containerd:%.250s", ns);
+    while (status == OCV_OK && (line = next_line(&rest)))
+        status = visit_row(where, line, visit, data);
+    return status;
+}
+
+static int containerd_images(local_image_visit visit, void *data, struct ocv_error *err)
+{
+    const char *const argv[] = {"ctr", "namespaces", "ls", "-q", NULL};
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    int status = capture(argv, &text, err);
+    char *rest = text.len ? text.data : NULL, *line;
+    while (status == OCV_OK && (line = next_line(&rest)))
+        status = namespace_images(line, visit, data, err);
+    return status;
+}
+
+/* ---- layouts -----------------------------------------------------------------------------------
+ */
+
+struct layout_walk {
+    const char *where;
+    const struct ocv_layout *layout;
+    local_image_visit visit;
+    void *data;
+};
+
+static json_t *blob_json(const struct ocv_layout *layout, const char *digest)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    if (ocv_layout_read_blob(layout, digest, &text, NULL) < 0)
+        return NULL;
+    return json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static int visit_layout(void *data, const char *tag, const char *image_name,
+                        const struct ocv_descriptor *descriptor)
+{
+    const struct layout_walk *walk = data;
+    json_t *manifest = blob_json(walk->layout, descriptor->digest);
+    const char *config_digest = text_of(json_object_get(manifest, "config"), "digest");
+    json_t *config = config_digest ? blob_json(walk->layout, config_digest) : NULL;
+    const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
+    const struct local_image found = {.where = walk->where,
+                                      .name = image_name ? image_name : tag,
+                                      .digest = descriptor->digest,
+                                      .label = text_of(labels, OCV_ANNOTATION_LABEL),
+                                      .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES)};
+    int status = walk->visit(walk->data, &found);
+    json_decref(config);
+    json_decref(manifest);
+    return status;
+}
+
+static int layout_images(const char *where, local_image_visit visit, void *data,
+                         struct ocv_error *err)
+{
+    ocv_auto(ocv_layout) layout = NULL;
+    int status = ocv_layout_open(where + 4, 0, &layout, err);
+    struct layout_walk walk = {where, layout, visit, data};
+    return status < 0 ? status : ocv_layout_list(layout, visit_layout, &walk, err);
+}
+
+int local_images(const char *where, local_image_visit visit, void *data, struct ocv_error *err)
+{
+    if (strncmp(where, "oci:", 4) == 0)
+        return layout_images(where, visit, data, err);
+    if (strcmp(where, "containerd") == 0)
+        return containerd_images(visit, data, err);
+    if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)
+        return engine_images(where, visit, data, err);
+    return ocv_error_set(err, OCV_ERR_INVALID,
+                         "'%.100s' is not docker, podman, containerd or oci:DIR", where);
+}
