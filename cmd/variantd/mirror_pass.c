@@ -238,6 +238,15 @@ static struct MHD_Response *make_response(struct request *r, struct pass *p)
     return response;
 }
 
+/* What is not there, in the distribution specification's words. */
+static const char *code_of(const struct pass *p)
+{
+    bool missing = p->no->outcome == OUTCOME_MISSING || p->no->outcome == OUTCOME_DENIED;
+    return missing && p->kind == ROUTE_BLOB   ? "BLOB_UNKNOWN"
+           : missing && p->kind == ROUTE_TAGS ? "NAME_UNKNOWN"
+                                              : p->no->code;
+}
+
 enum MHD_Result pass_answer(struct request *r)
 {
     struct pass *p = r->pass;
@@ -247,7 +256,7 @@ enum MHD_Result pass_answer(struct request *r)
     if (!arrived)
         return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
     if (p->no)
-        return answer_error(r, p->no->status, p->no->outcome, p->no->code, p->no->message);
+        return answer_error(r, p->no->status, p->no->outcome, code_of(p), p->no->message);
     if (!p->head.status)
         return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "out of memory");
     struct MHD_Response *response = make_response(r, p);

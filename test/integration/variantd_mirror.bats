@@ -158,6 +158,18 @@ sha256_of()
     cmp "$body" <(tail -c +1000001 "$BATS_TEST_TMPDIR/whole")
     ask GET "/v2/$SEGMENT/demo/big/blobs/$blob" --range 99999999-
     [ "$code" = 416 ]
+    ask GET "/v2/$SEGMENT/demo/big/blobs/$CUDA"
+    [ "$code" = 404 ]
+    [ "$(jq -r '.errors[0].code' "$body")" = BLOB_UNKNOWN ]
+    # the empty blob is a blob, too
+    local empty=sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 upload
+    upload=$(curl -sf -D - -o /dev/null -X POST "http://$REGISTRY/v2/demo/big/blobs/uploads/" |
+        tr -d '\r' | sed -n 's/^Location: //p')
+    curl -sf -X PUT -H 'Content-Length: 0' "$upload&digest=$empty"
+    ask GET "/v2/$SEGMENT/demo/big/blobs/$empty"
+    [ "$code" = 200 ]
+    [ ! -s "$body" ]
+    [ "$(header content-length)" = 0 ]
 }
 
 @test "tags/list and referrers: resolver 404, proxy passes them" {
