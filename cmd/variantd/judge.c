@@ -4,6 +4,7 @@
  * to tell what would fit instead. */
 #include "judge.h"
 
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,4 +177,33 @@ void judge_record(const struct settings *settings, const struct ocv_reference *r
         status = ocv_record_write(settings->records, &record, &err);
     if (status < 0 && !atomic_exchange(&told, true))
         log_line(LOG_LEVEL_WARNING, "what is chosen is not recorded: %s", err.message);
+}
+
+/* One file of the folder, by its own name: "sha256-HEX.json". */
+static bool misfit(const struct instance *instance, const char *file)
+{
+    struct answer answer = {0};
+    char digest[OCV_DIGEST_MAX], reference[1024] = "";
+    const char *dash = strchr(file, '-'), *dot = strrchr(file, '.');
+    if (!dash || !dot || dot < dash || strcmp(dot, ".json") != 0 ||
+        snprintf(digest, sizeof(digest), "%.*s:%.*s", (int)(dash - file), file,
+                 (int)(dot - dash - 1), dash + 1) >= (int)sizeof(digest) ||
+        !judge_recorded(instance, digest, &answer, reference, sizeof(reference)) ||
+        strcmp(answer.verdict, "misfit") != 0)
+        return false;
+    log_line(LOG_LEVEL_WARNING, "%s (%s) no longer fits this node: %s",
+             reference[0] ? reference : digest, answer.label, answer.reason);
+    return true;
+}
+
+void judge_records(const struct instance *instance, struct metrics *metrics)
+{
+    DIR *dir = opendir(instance->settings->records);
+    const struct dirent *entry;
+    uint64_t n = 0;
+    while (dir && (entry = readdir(dir)))
+        n += misfit(instance, entry->d_name) ? 1 : 0;
+    if (dir)
+        closedir(dir);
+    metrics_misfits(metrics, n);
 }

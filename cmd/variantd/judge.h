@@ -16,12 +16,16 @@ struct judge_question {
  * told is "unknown" with the reason, not an error. Blocks while a registry is asked. */
 int judge(const struct instance *instance, const struct judge_question *question,
           struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
-/** An entry's properties in canonical form, and those of its namespaces that are the index's own. */
+/** An entry's properties in canonical form, and those of its namespaces that are the index's own.
+ */
 int judge_describe(const struct ocv_index *index, const struct ocv_entry *entry,
                    struct ocv_buffer *properties, struct ocv_buffer *statics,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Keep what was chosen at a reference, for hooks and verify. A failure is logged once. */
 void judge_record(const struct settings *settings, const struct ocv_reference *reference,
                   const struct ocv_index *index, const struct ocv_entry *entry);
+
+/** Judge every record of the node: log those that do not fit, and count them. */
+void judge_records(const struct instance *instance, struct metrics *metrics);
 
 #endif

@@ -3,6 +3,7 @@
  * everything, then waits for signals and looks after idle connections and the watchdog. */
 #include "cli.h"
 #include "clock.h"
+#include "judge.h"
 #include "notify.h"
 #include "selfcheck.h"
 #include "server.h"
@@ -83,6 +84,8 @@ struct daemon {
     struct metrics *metrics;
     struct server *server;
     int64_t watchdog_ms, watchdog_due;
+    const struct instance *verified; /* the records were judged for this one */
+    uint64_t verified_generation;
 };
 
 /* ---- starting ----------------------------------------------------------------------------------
@@ -232,6 +235,18 @@ static void reload(struct daemon *d)
     notify_send("READY=1");
 }
 
+/* The node is another one than the records were judged for: which images no longer fit? */
+static void verify(struct daemon *d)
+{
+    const struct instance *instance = server_instance(d->server);
+    uint64_t generation = node_generation(instance->node);
+    if (d->verified == instance && d->verified_generation == generation)
+        return;
+    d->verified = instance;
+    d->verified_generation = generation;
+    judge_records(instance, d->metrics);
+}
+
 static void watchdog(struct daemon *d)
 {
     if (!d->watchdog_ms || clock_ms() < d->watchdog_due)
@@ -274,6 +289,7 @@ static int serve(struct daemon *d, const sigset_t *signals)
         if (signal == SIGHUP)
             reload(d);
         server_tick(d->server);
+        verify(d);
         watchdog(d);
     }
 }

@@ -58,7 +58,7 @@ struct metrics {
     atomic_uint_fast64_t latency[N_BUCKETS + 1];
     atomic_uint_fast64_t latency_us;
     atomic_int_fast64_t probed_at_ms, probe_ms;
-    atomic_uint_fast64_t probes, profile_changes;
+    atomic_uint_fast64_t probes, profile_changes, misfits;
     pthread_mutex_t lock; /* what follows */
     struct family chosen, errors, upstream, failures;
 };
@@ -157,6 +157,11 @@ void metrics_probe(struct metrics *m, int64_t now_ms, int64_t took_ms, bool chan
         atomic_fetch_add_explicit(&m->profile_changes, 1, memory_order_relaxed);
 }
 
+void metrics_misfits(struct metrics *m, uint64_t n)
+{
+    atomic_store_explicit(&m->misfits, n, memory_order_relaxed);
+}
+
 void metrics_provider_failed(struct metrics *m, const char *provider)
 {
     raise_named(m, &m->failures, provider, "");
@@ -246,6 +251,8 @@ static void print_probes(struct page *p, const struct metrics *m, int64_t now_ms
     PRINT(p, "variantd_probes_total %llu\n", get(&m->probes));
     head(p, "variantd_profile_changes_total", "counter", "Probes that found another profile.");
     PRINT(p, "variantd_profile_changes_total %llu\n", get(&m->profile_changes));
+    head(p, "variantd_misfit_images", "gauge", "Images resolved here that no longer fit the node.");
+    PRINT(p, "variantd_misfit_images %llu\n", get(&m->misfits));
 }
 
 int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)

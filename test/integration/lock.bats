@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl lock, vpull --locked, variantctl verify.
+
+load harness
+load images
+load variantd
+
+setup_file()
+{
+    state_start
+    start_registry
+    make_variants "$STATE/images"
+    push_layout "$STATE/images:app" "$REGISTRY/app:1"
+    skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:cpu" "docker://$REGISTRY/plain:1" 3>&-
+    export CUDA ROCM INDEX
+    CUDA=$(digest_of cuda12.8)
+    ROCM=$(digest_of rocm7.1)
+    INDEX=sha256:$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/app:1" | sha256sum | cut -d' ' -f1)
+    mkdir "$STATE/machines"
+    cp "$PROFILES"/{h100,mi300x}.json "$STATE/machines/"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+lock()
+{
+    "$VARIANTCTL" lock "$@"
+}
+
+@test "a lock has the index and each machine's manifest, the same bytes every time" {
+    run -0 lock --profiles "$STATE/machines" -o "$STATE/a.lock" "$REGISTRY/app:1" "$REGISTRY/plain:1"
+    [ "$(jq -r .schema "$STATE/a.lock")" = dev.ocivariant.lock/v1 ]
+    [ "$(jq -r '.images[0].index' "$STATE/a.lock")" = "$INDEX" ]
+    [ "$(jq -r '.images[0].profiles.h100.digest' "$STATE/a.lock")" = "$CUDA" ]
+    [ "$(jq -r '.images[0].profiles.h100.label' "$STATE/a.lock")" = cuda12.8 ]
+    [ "$(jq -r '.images[0].profiles.mi300x.digest' "$STATE/a.lock")" = "$ROCM" ]
+    [ "$(jq -c '.images[0].profiles.mi300x.properties' "$STATE/a.lock")" = '["amd :: gfx_arch :: gfx942"]' ]
+    [ "$(jq -r '.images[1].profiles.h100.label' "$STATE/a.lock")" = null ]
+    run -0 lock --profile "mi300x=$PROFILES/mi300x.json" --profile "h100=$PROFILES/h100.json" \
+        "$REGISTRY/app:1" "$REGISTRY/plain:1"
+    [ "$output" = "$(cat "$STATE/a.lock")" ]
+}
+
+@test "what cannot be locked leaves no lock behind" {
+    run -2 lock -o "$STATE/none.lock"
+    run -1 lock --profiles "$STATE/machines" -o "$STATE/none.lock" "$REGISTRY/app:1" "$REGISTRY/missing:1"
+    run -1 lock --profiles "$STATE/nowhere" -o "$STATE/none.lock" "$REGISTRY/app:1"
+    echo '{}' >"$STATE/bad.json"
+    run -4 lock --profile "bad=$STATE/bad.json" -o "$STATE/none.lock" "$REGISTRY/app:1"
+    run -2 lock --profile "a=$PROFILES/h100.json" --profile "a=$PROFILES/h100.json" -o "$STATE/none.lock" "$REGISTRY/app:1"
+    [[ $output == *"named twice"* ]]
+    [ ! -e "$STATE/none.lock" ]
+    run ! ls "$STATE"/none.lock.*
+}
+
+@test "vpull --locked pulls what is locked, under the name that was locked" {
+    lock --profiles "$STATE/machines" -o "$STATE/b.lock" "$REGISTRY/app:1"
+    run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/pulled" --quiet --locked "$STATE/b.lock"
+    [ "$output" = "$CUDA" ]
+    [ "$(jq -r '.manifests[0].annotations["io.containerd.image.name"]' "$STATE/pulled/index.json")" = "$REGISTRY/app:1" ]
+    run -0 "$VPULL" --profile "$PROFILES/mi300x.json" --to "oci:$STATE/pulled2" --quiet --locked "$STATE/b.lock" "$REGISTRY/app:1"
+    [ "$output" = "$ROCM" ]
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/pulled3" --quiet --locked "$STATE/b.lock" --lock-profile mi300x
+    [ "$output" = "$ROCM" ]
+}
+
+@test "the lock holds when the tag moves" {
+    lock --profiles "$STATE/machines" -o "$STATE/c.lock" "$REGISTRY/app:1"
+    skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/plain:1" "docker://$REGISTRY/app:moved" 3>&-
+    sed "s|$REGISTRY/app:1|$REGISTRY/app:moved|" "$STATE/c.lock" >"$STATE/moved.lock"
+    run -0 "$VPULL" --profile "$PROFILES/h100.json" --print-ref --locked "$STATE/moved.lock"
+    [ "$output" = "$REGISTRY/app@$CUDA" ]
+}
+
+@test "a machine whose choice is not locked, or an image that is not, gets nothing" {
+    lock --profile "mi300x=$PROFILES/mi300x.json" -o "$STATE/d.lock" "$REGISTRY/app:1"
+    run -3 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/never" --locked "$STATE/d.lock"
+    [[ $output == *"would get cuda12.8"*"not locked"* ]]
+    run -1 "$VPULL" --to "oci:$STATE/never" --locked "$STATE/d.lock" "$REGISTRY/other:1"
+    [[ $output == *"not in $STATE/d.lock"* ]]
+    run -1 "$VPULL" --to "oci:$STATE/never" --locked "$STATE/d.lock" --lock-profile h100
+    [[ $output == *"nothing is locked for 'h100'"* ]]
+    run -2 "$VPULL" --lock-profile x "$REGISTRY/app:1"
+    run -2 "$VPULL" --locked "$STATE/d.lock" --tag x
+}
+
+@test "a lock that is none is exit 4" {
+    for text in '' '{' '[]' '{"schema":"dev.ocivariant.lock/v1","images":[]}' \
+        '{"schema":"dev.ocivariant.lock/v1","images":[{"reference":"a"}]}' \
+        '{"schema":"dev.ocivariant.lock/v1","images":[{"reference":"a","index":"sha256:x","profiles":{}}]}' \
+        "{\"schema\":\"dev.ocivariant.lock/v1\",\"images\":[{\"reference\":\"a\",\"index\":\"$INDEX\",\"profiles\":{\"x\":{\"digest\":\"../x\"}}}]}"; do
+        printf '%s' "$text" >"$STATE/broken.lock"
+        run -4 "$VPULL" --to "oci:$STATE/never" --locked "$STATE/broken.lock"
+    done
+    run -1 "$VPULL" --to "oci:$STATE/never" --locked "$STATE/missing.lock"
+    [ ! -e "$STATE/never" ]
+}
+
+@test "verify: what was pulled fits the machine it was pulled for, and no other" {
+    export OCV_STATE_DIR=$STATE/verify
+    "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/mine" --quiet "$REGISTRY/app:1"
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/mine"
+    [[ $output == "1 images: 1 fit, 0 do not"* ]]
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine"
+    [[ $output == *"misfit"*"oci:$STATE/mine"*"(cuda12.8)"* ]]
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine" --format json
+    [ "$(jq -r '.images[0].verdict' <<<"$output")" = misfit ]
+    [ "$(jq -r .ok <<<"$output")" = false ]
+    # nothing is known of images that were never resolved here
+    OCV_STATE_DIR=$STATE/empty run -0 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/images" --all
+    [[ $output == *"0 do not"* ]]
+    run -1 "$VARIANTCTL" verify --from "oci:$STATE/nowhere"
+    run -2 "$VARIANTCTL" verify --from somewhere
+}
+
+@test "verify asks podman and containerd what they have" {
+    require podman containerd ctr
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    start_podman
+    export OCV_STATE_DIR=$STATE/verify2
+    "$VPULL" --profile "$PROFILES/h100.json" --to podman --quiet "$REGISTRY/app:1" 3>&-
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from podman 3>&-
+    [[ $output == *"misfit"*"podman: $REGISTRY/app:1 (cuda12.8)"* ]]
+    start_containerd
+    "$VPULL" --profile "$PROFILES/h100.json" --to containerd -n k8s.io --quiet "$REGISTRY/app:1" 3>&-
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from containerd 3>&-
+    [[ $output == *"containerd:k8s.io: $REGISTRY/app:1 (cuda12.8)"* ]]
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from containerd 3>&-
+}
+
+@test "variantd says what no longer fits when the profile changes" {
+    export OCV_STATE_DIR=$STATE/node
+    "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/there" --quiet "$REGISTRY/app:1"
+    cp "$PROFILES/h100.json" "$STATE/profile.json"
+    start_variantd changing --registry "$REGISTRY" --profile "$STATE/profile.json"
+    [ "$(metric variantd_misfit_images)" = 0 ]
+    cp "$PROFILES/mi300x.json" "$STATE/profile.json"
+    kill -HUP "$(cat "$STATE/pids/changing")"
+    await changing grep -q "no longer fits" "$STATE/log/changing"
+    grep -q "$REGISTRY/app:1 (cuda12.8) no longer fits" "$STATE/log/changing"
+    [ "$(metric variantd_misfit_images)" = 1 ]
+    stop_daemon changing
+}
