@@ -108,10 +108,10 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
         const struct ocv_entry *entry = digest ? ocv_index_find_digest(index, digest) : NULL;
         out->variants = ocv_index_has_variants(index);
         out->is_index = digest && strcmp(ocv_index_digest(index), digest) == 0;
-        out->found = entry && entry->code == OCV_REJECT_NONE;
         if (selected)
             snprintf(out->fit, sizeof(out->fit), "%s", selected->label ? selected->label : "");
-        if (out->found) {
+        if (entry && entry->code == OCV_REJECT_NONE) {
+            out->found = true;
             snprintf(out->label, sizeof(out->label), "%s", entry->label ? entry->label : "");
             status = judge_describe(index, entry, &out->properties, &out->statics, err);
         }
