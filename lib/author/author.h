@@ -82,6 +82,9 @@ int ocv_author_entry_renew(struct ocv_author_entry *entry, struct ocv_error *err
 void ocv_author_entry_free(struct ocv_author_entry *entry);
 /** True if both run on exactly the same machines as far as their platform says. */
 bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv_author_entry *b);
+/** Set a text of an object, or with NULL remove it. Text that is no UTF-8: OCV_ERR_INVALID. */
+int ocv_author_put_text(json_t *object, const char *key, const char *value,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set, or with NULL remove, a member of the platform or an annotation. */
 int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, const char *key,
                          const char *value, struct ocv_error *err) OCV_WARN_UNUSED;

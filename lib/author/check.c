@@ -17,10 +17,9 @@ static int set(struct ocv_author *author, const char *key, const char *value, st
     const char *now = ocv_author_annotation(author, key);
     if ((!now && !value) || (now && value && !strcmp(now, value)))
         return OCV_OK;
-    if (value && json_object_set_new(author->annotations, key, json_string(value)) < 0)
-        return ocv_error_set(err, OCV_ERR_INVALID, "annotation '%.100s' is not valid text", key);
-    if (!value)
-        json_object_del(author->annotations, key);
+    int status = ocv_author_put_text(author->annotations, key, value, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "annotation");
     author->annotations_changed = author->changed = true;
     return OCV_OK;
 }
@@ -79,8 +78,10 @@ int ocv_author_derive_namespaces(struct ocv_author *author, struct ocv_buffer *o
     ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
     bool was[2] = {author->changed, author->annotations_changed};
     json_t *without = json_copy(kept);
-    if (!without)
+    if (!without || json_object_size(without) != json_object_size(kept)) {
+        json_decref(without); /* jansson does not tell that it lost a member */
         return ocv_error_nomem(err);
+    }
     json_object_del(without, OCV_ANNOTATION_NAMESPACES);
     author->annotations = without;
     author->changed = author->annotations_changed = true;

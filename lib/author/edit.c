@@ -40,35 +40,63 @@ static int canonical(const struct ocv_properties *properties, struct ocv_buffer 
     return status == OCV_OK ? ocv_buffer_append(out, "", 0, err) : status;
 }
 
-static json_t *platform_json(const struct ocv_platform *p)
+static int put_features(json_t *platform, const struct ocv_platform *p, struct ocv_error *err)
 {
-    json_t *platform = json_pack("{s:s, s:s}", "architecture", p->architecture, "os", p->os);
-    if (platform && p->variant && *p->variant)
-        json_object_set_new(platform, "variant", json_string(p->variant));
-    if (platform && p->os_version && *p->os_version)
-        json_object_set_new(platform, "os.version", json_string(p->os_version));
-    if (platform && p->n_os_features) {
-        json_t *list = json_array();
-        for (size_t i = 0; i < p->n_os_features; i++)
-            json_array_append_new(list, json_string(p->os_features[i]));
-        json_object_set_new(platform, "os.features", list);
+    json_t *list = p->n_os_features ? json_array() : NULL;
+    bool lost = p->n_os_features && !list;
+    for (size_t i = 0; i < p->n_os_features && !lost; i++)
+        lost = json_array_append_new(list, json_string(p->os_features[i])) < 0;
+    if (lost) {
+        json_decref(list);
+        return ocv_error_nomem(err);
     }
-    return platform;
+    return list && json_object_set_new(platform, "os.features", list) < 0 ? ocv_error_nomem(err)
+                                                                          : OCV_OK;
+}
+
+static int platform_json(const struct ocv_platform *p, json_t **out, struct ocv_error *err)
+{
+    json_t *platform = json_object();
+    int status = platform ? OCV_OK : ocv_error_nomem(err);
+    const char *texts[][2] = {{"architecture", p->architecture},
+                              {"os", p->os},
+                              {"variant", p->variant},
+                              {"os.version", p->os_version}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && status == OCV_OK; i++)
+        if (texts[i][1] && *texts[i][1])
+            status = ocv_author_put_text(platform, texts[i][0], texts[i][1], err);
+    if (status == OCV_OK)
+        status = put_features(platform, p, err);
+    if (status < 0)
+        json_decref(platform);
+    else
+        *out = platform;
+    return status;
+}
+
+static int put_variant(json_t *json, const struct ocv_author_image *image, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    int status = canonical(image->properties, &text, err);
+    if (status < 0 || !image->label)
+        return status;
+    json_t *annotations = json_pack("{s:s, s:s}", OCV_ANNOTATION_LABEL, image->label,
+                                    OCV_ANNOTATION_PROPERTIES, text.data);
+    return json_object_set_new(json, "annotations", annotations) < 0 ? ocv_error_nomem(err)
+                                                                     : OCV_OK;
 }
 
 static int make_entry(const struct ocv_author_image *image, struct ocv_author_entry *out,
                       struct ocv_error *err)
 {
     const struct ocv_descriptor *d = &image->descriptor;
-    json_t *json =
-        json_pack("{s:s, s:s, s:I, s:o}", "mediaType", d->media_type, "digest", d->digest, "size",
-                  (json_int_t)d->size, "platform", platform_json(&image->platform));
-    ocv_auto_buffer text;
-    int status = canonical(image->properties, &text, err);
-    if (status == OCV_OK && image->label)
-        json_object_set_new(json, "annotations",
-                            json_pack("{s:s, s:s}", OCV_ANNOTATION_LABEL, image->label,
-                                      OCV_ANNOTATION_PROPERTIES, text.data));
+    json_t *platform;
+    int status = platform_json(&image->platform, &platform, err);
+    if (status < 0)
+        return status;
+    json_t *json = json_pack("{s:s, s:s, s:I, s:o}", "mediaType", d->media_type, "digest",
+                             d->digest, "size", (json_int_t)d->size, "platform", platform);
+    status = json ? put_variant(json, image, err) : ocv_error_nomem(err);
     if (status < 0) {
         json_decref(json);
         return status;

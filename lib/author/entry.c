@@ -2,6 +2,7 @@
 /* One entry of an index in the making: its bytes, and what they say. */
 #include "author.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,21 @@ int ocv_author_entry_renew(struct ocv_author_entry *entry, struct ocv_error *err
     return write_text(entry, 0, err);
 }
 
+int ocv_author_put_text(json_t *object, const char *key, const char *value, struct ocv_error *err)
+{
+    if (!value) {
+        json_object_del(object, key);
+        return OCV_OK;
+    }
+    errno = 0;
+    json_t *text = json_string(value);
+    if (!text && errno != ENOMEM)
+        return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not valid text", key);
+    if (!text || json_object_set_new_nocheck(object, key, text) < 0)
+        return ocv_error_nomem(err);
+    return OCV_OK;
+}
+
 int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, const char *key,
                          const char *value, struct ocv_error *err)
 {
@@ -117,10 +133,9 @@ int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, con
     if (!json_is_object(parent) &&
         json_object_set_new(entry->json, object, parent = json_object()) < 0)
         return ocv_error_nomem(err);
-    if (value && json_object_set_new(parent, key, json_string(value)) < 0)
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s '%.100s' is not valid text", object, key);
-    if (!value)
-        json_object_del(parent, key);
+    int status = ocv_author_put_text(parent, key, value, err);
+    if (status < 0)
+        return status;
     if (json_object_size(parent) == 0)
         json_object_del(entry->json, object);
     return ocv_author_entry_renew(entry, err);

@@ -161,11 +161,10 @@ static int read_properties(const struct ocv_author_source *s, const struct ocv_y
          p && status == OCV_OK; p = p->next)
         status = p->type == OCV_YAML_SCALAR ? put_property(s, p->line, p->text, &text, err)
                                             : fail(s, p->line, err, "a property is not a text");
-    if (status == OCV_OK && node->type == OCV_YAML_SCALAR)
-        status = ocv_buffer_printf(&text, err, "%s", node->text);
     if (status < 0)
         return status;
-    status = ocv_properties_parse(text.data ? text.data : "", text.len, out, &why);
+    const char *list = node->type == OCV_YAML_SCALAR ? node->text : text.data;
+    status = ocv_properties_parse(list ? list : "", list ? strlen(list) : 0, out, &why);
     return status < 0 ? at_line(s, node->line, &why, err) : OCV_OK;
 }
 
@@ -274,16 +273,18 @@ static int add_annotation(struct ocv_author_source *s, size_t line, const char *
 static int join(const struct ocv_author_source *s, const struct ocv_yaml *node,
                 struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = ocv_buffer_append(out, "", 0, err);
+    struct ocv_error why = {0};
     if (node->type == OCV_YAML_MAP)
-        return fail(s, node->line, err, "'%s' is not a list", node->key);
-    if (node->type == OCV_YAML_SCALAR)
-        return ocv_buffer_printf(out, err, "%s", node->text);
-    for (const struct ocv_yaml *m = node->first; m && status == OCV_OK; m = m->next)
-        status = m->type == OCV_YAML_SCALAR
-                     ? ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", m->text)
-                     : fail(s, m->line, err, "not a text");
-    return status;
+        return fail(s, node->line, err, "'%.100s' is not a list", node->key);
+    bool list = node->type == OCV_YAML_LIST;
+    int status = ocv_buffer_append(out, "", 0, &why);
+    for (const struct ocv_yaml *m = list ? node->first : node; m && status == OCV_OK;
+         m = list ? m->next : NULL) {
+        if (m->type != OCV_YAML_SCALAR)
+            return fail(s, m->line, err, "not a text");
+        status = ocv_buffer_printf(out, &why, "%s%s", out->len ? ", " : "", m->text);
+    }
+    return status < 0 ? at_line(s, node->line, &why, err) : OCV_OK;
 }
 
 static int check_namespaces(const struct ocv_author_source *s, const struct ocv_yaml *node,

@@ -308,6 +308,56 @@ static int call_nvml(struct ocv_buffer *out, struct ocv_error *err)
     return status;
 }
 
+static const char source_text[] =
+    "namespaces: [n, p]\nstatic: {p: ['order :: 1', 'order :: 2']}\nannotations: {k: v}\n"
+    "defaults: [d]\nvariants:\n- {label: a, image: r, properties: {n: {f: [1, 2]}}}\n";
+
+static int call_source(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_author_source) source = NULL;
+    const char *key = "", *value = "";
+    int status = ocv_author_source_parse("s", source_text, sizeof(source_text) - 1, &source, err);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; status == OCV_OK && ocv_author_source_annotation(source, i, &key, &value);
+         i++)
+        status = ocv_buffer_printf(out, err, "%s=%s ", key, value);
+    struct ocv_author_source_image image = ocv_author_source_image(source, 1);
+    return status == OCV_OK ? ocv_properties_format(image.properties, out, err) : status;
+}
+
+/* An index that is read, gets an entry, loses one, and is laid out anew. */
+static int call_author(struct ocv_buffer *out, struct ocv_error *err)
+{
+    static const char *const features[] = {"f"};
+    ocv_auto(ocv_properties) set = NULL;
+    ocv_auto(ocv_author) author = NULL;
+    struct ocv_author_image image = {.label = "new",
+                                     .descriptor = {.media_type = OCV_MEDIA_TYPE_MANIFEST},
+                                     .platform = {.os = "windows",
+                                                  .architecture = "amd64",
+                                                  .os_version = "1",
+                                                  .os_features = features,
+                                                  .n_os_features = 1}};
+    fake_digest(image.descriptor.digest, 77);
+    int status =
+        ocv_author_open(index_text, sizeof(index_text) - 1, NULL, OCV_AUTHOR_HIDDEN, &author, err);
+    if (status == OCV_OK)
+        status = ocv_properties_parse("p :: order :: 2", 15, &set, err);
+    image.properties = set;
+    if (status == OCV_OK)
+        status = ocv_author_add(author, &image, err);
+    if (status == OCV_OK)
+        status = ocv_author_annotate(author, "a", NULL, "aa", set, err);
+    if (status == OCV_OK)
+        status = ocv_author_remove(author, "b", NULL, err);
+    if (status == OCV_OK)
+        status = ocv_author_remove(author, "bad", NULL, err);
+    if (status == OCV_OK)
+        status = ocv_author_relayout(author, err);
+    return status == OCV_OK ? ocv_author_format(author, out, err) : status;
+}
+
 typedef int (*call)(struct ocv_buffer *, struct ocv_error *);
 static const struct {
     const char *name;
@@ -320,7 +370,8 @@ static const struct {
     {"properties", call_properties, 0}, {"platform", call_platform, 0},
     {"digest", call_digest, 2},         {"declaration", call_declaration, 2},
     {"executable", call_executable, 0}, {"nvidia", call_nvidia, 0},
-    {"nvml-query", call_nvml, 0},
+    {"nvml-query", call_nvml, 0},       {"index source", call_source, 2},
+    {"author", call_author, 2},
 };
 
 #define ATTEMPTS_MAX 20000
