@@ -452,9 +452,9 @@ static int check_separators(const struct reader *r, const struct ocv_yaml *tree)
     for (const char *p = f->separators; status == OCV_OK && *p; p++)
         if (!strchr("-_.+", *p))
             status = complain(r, ocv_yaml_get(tree, "separators"), "may hold - _ . + only");
-    /* a dash in the middle of a bracket expression would mean a range */
+    /* a dash elsewhere in a bracket expression could mean a range */
     const char *dash = status == OCV_OK ? strchr(f->separators, '-') : NULL;
-    if (dash && dash != f->separators && dash[1])
+    if (dash && dash != f->separators)
         status = complain(r, ocv_yaml_get(tree, "separators"), "the dash must stand first");
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Any bytes as tags, read by the shipped rules: the first line is a reference, or a number of the
- * list below in one byte; every line after it is a tag. What is said is well-formed, and planning
- * over the tags and reading one of them agree. */
+/* Any bytes as tags, read by the shipped rules: the first line is a reference, or the number, from
+ * 1, in the list below as one byte; every line after it is a tag. What is said is well-formed, and
+ * planning over the tags and reading one of them agree. */
 #include "ocivariant.h"
 
 #include <stdio.h>
@@ -43,8 +43,8 @@ static struct ocv_reference *reference_of(const char *line)
         "image.sourcefind.cn:5000/dcu/admin/base/custom"};
     struct ocv_reference *out = NULL;
     size_t n = (unsigned char)line[0];
-    if (n < sizeof(known) / sizeof(*known) && !line[1])
-        line = known[n];
+    if (n >= 1 && n <= sizeof(known) / sizeof(*known) && !line[1])
+        line = known[n - 1];
     return ocv_reference_parse(line, &out, NULL) == OCV_OK ? out : NULL;
 }
 
