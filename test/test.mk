@@ -58,6 +58,22 @@ $(VARIANTD_A): $(call obj,$(VARIANTD_SRC))
 $(BUILD)/test/unit/test_variantd_%: $(BUILD)/test/unit/test_variantd_%.o $(VARIANTD_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lmicrohttpd $(TEST_LIBS)
 
+# the snapshotter without its main
+SNAP_TEST_LIBS := -lsqlite3 -lnghttp2 -lprotobuf-c
+$(BUILD)/test/unit/test_snapshotter_%: $(BUILD)/test/unit/test_snapshotter_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(TEST_LIBS)
+$(BUILD)/test/fuzz/fuzz_snapshot_%: $(BUILD)/test/fuzz/fuzz_snapshot_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)
+	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(OUR_LIBS)
+# and one that can be told where to die (OCV_CRASH_AT)
+$(BUILD)/test/crash/%.o: plugins/containerd/snapshotter/%.c Makefile | $(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -Icmd/variantd -Iplugins/common -DOCV_CRASH_POINTS -MMD -MP -c $< -o $@
+$(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter/%.c,$(BUILD)/test/crash/%.o,$(SNAP_SRC)) $(call obj,cmd/variantd/notify.c) $(VERDICT_A) $(GRPC_A) $(CORE_A)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(CORE_LIBS)
+TOOL_BIN += $(BUILD)/test/tools/snapshotter-crash
+$(BUILD)/test/unit/test_snapshotter%.o $(BUILD)/test/fuzz/fuzz_snapshot%.o: CFLAGS_ALL += -Iplugins/containerd/snapshotter -Iplugins/common
+
 # needs CC=clang SAN=fuzz: the driver's main comes with -fsanitize=fuzzer
 $(BUILD)/test/fuzz/%: $(BUILD)/test/fuzz/%.o $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)

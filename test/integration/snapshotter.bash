@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
+# containerd with our proxy snapshotter (`load snapshotter` after harness).
+#
+#   start_snapshotter [OPTION...]   on $SNAPSHOTTER_SOCKET, with $STATE/snapshotter as its root
+#   stop_snapshotter [SIGNAL]       and wait
+#   start_snapshotted [NAME=SOCK]…  containerd with it as snapshotter "ocivariant", and with others
+#   busybox_image LAYOUT TAG [OPTION...]   an image whose /bin/tool is a static program: true, echo,
+#                                   cat, write FILE TEXT, sleep
+#   ctr_run [OPTION...] IMAGE ID COMMAND...
+
+SNAPSHOTTER=${SNAPSHOTTER:-$OCV_BUILD/ocivariant-snapshotter}
+export SNAPSHOTTER
+
+start_snapshotter()
+{
+    export SNAPSHOTTER_SOCKET=$STATE/snapshotter.sock
+    start_daemon snapshotter "$SNAPSHOTTER" --root "$STATE/snapshotter" \
+        --socket "$SNAPSHOTTER_SOCKET" --config "${SNAPSHOTTER_CONFIG:-$STATE/snapshotter.yaml}" \
+        --records "$STATE/node/resolved" --metrics "$STATE/snapshotter.prom" "$@"
+    await snapshotter test -S "$SNAPSHOTTER_SOCKET"
+}
+
+stop_snapshotter()
+{
+    local pid
+    pid=$(<"$STATE/pids/snapshotter")
+    rm -f "$STATE/pids/snapshotter"
+    kill "-${1:-TERM}" "$pid"
+    while [ -e "/proc/$pid" ] && [ "$(awk '{ print $3 }' "/proc/$pid/stat" 2>/dev/null)" != Z ]; do
+        sleep 0.02
+    done
+    wait "$pid" 2>/dev/null || true
+}
+
+start_snapshotted()
+{
+    local pair
+    cat >"$STATE/snapshotted.toml" <<TOML
+version = 2
+root = "$STATE/containerd"
+state = "$STATE/containerd-run"
+disabled_plugins = ["io.containerd.grpc.v1.cri"]
+[grpc]
+address = "$STATE/containerd.sock"
+[debug]
+address = "$STATE/containerd-debug.sock"
+[plugins."io.containerd.internal.v1.opt"]
+path = "$STATE/containerd-opt"
+[proxy_plugins.ocivariant]
+type = "snapshot"
+address = "$STATE/snapshotter.sock"
+TOML
+    for pair; do
+        printf '[proxy_plugins.%s]\ntype = "snapshot"\naddress = "%s"\n' "${pair%%=*}" "${pair#*=}" \
+            >>"$STATE/snapshotted.toml"
+    done
+    restart_snapshotted
+}
+
+restart_snapshotted()
+{
+    start_daemon containerd containerd --config "$STATE/snapshotted.toml"
+    await containerd ctr --address "$STATE/containerd.sock" version || return 1
+    export CONTAINERD_ADDRESS=$STATE/containerd.sock CONTAINERD_NAMESPACE=default
+}
+
+busybox_image()
+{
+    local layout=$1 tag=$2
+    shift 2
+    if [ ! -e "$STATE/tool" ]; then
+        cc -O2 -static -o "$STATE/tool" -x c - <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char bytes[4096];
+    ssize_t n = 0;
+    if (argc > 1 && !strcmp(argv[1], "sleep"))
+        pause();
+    if (argc > 2 && !strcmp(argv[1], "echo"))
+        puts(argv[2]);
+    if (argc > 3 && !strcmp(argv[1], "write")) {
+        int fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0644);
+        n = fd < 0 ? -1 : write(fd, argv[3], strlen(argv[3]));
+        return n < 0;
+    }
+    if (argc > 2 && !strcmp(argv[1], "cat")) {
+        int fd = open(argv[2], O_RDONLY);
+        while (fd >= 0 && (n = read(fd, bytes, sizeof(bytes))) > 0)
+            n = write(1, bytes, (size_t)n);
+        return fd < 0 || n < 0;
+    }
+    return 0;
+}
+C
+    fi
+    mkimage "$layout" "$tag" --binary "bin/tool=$STATE/tool" "$@"
+}
+
+ctr_run()
+{
+    timeout 60 ctr run --rm --snapshotter ocivariant --rlimit-nofile 1024 "$@" 3>&-
+}

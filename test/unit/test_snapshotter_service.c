@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every call of the snapshotter over its socket, as containerd's own suite for snapshotters asks.
+ */
+#include "snapshotter_util.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+static struct world w;
+
+static void opened(void)
+{
+    world_open(&w);
+}
+
+static void closed(void)
+{
+    world_close(&w);
+}
+
+static void expect(const char *key, const char *text)
+{
+    char got[4096];
+    ck_assert_int_eq(stat_snapshot(&w, key, got, sizeof(got)), GRPC_OK);
+    ck_assert_str_eq(got, text);
+}
+
+static size_t folders(void)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "ls -A %s/snapshots | wc -l", w.root);
+    FILE *pipe = popen(command, "r");
+    unsigned n = 0;
+    ck_assert_int_eq(fscanf(pipe, "%u", &n), 1);
+    pclose(pipe);
+    return n;
+}
+
+START_TEST(test_mounts)
+{
+    char got[4096], wanted[4096];
+    struct stat st;
+    const char *index = access("/sys/module/overlay/parameters/index", F_OK) ? "" : " index=off";
+    ck_assert_int_eq(create(&w, "Prepare", "a", "", NULL, got, sizeof(got)), GRPC_OK);
+    snprintf(wanted, sizeof(wanted), "bind %s/snapshots/1/fs rw rbind", w.root);
+    ck_assert_str_eq(got, wanted);
+    snprintf(wanted, sizeof(wanted), "%s/snapshots/1/fs", w.root);
+    ck_assert_int_eq(stat(wanted, &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0755);
+    ck_assert_int_eq(chown(wanted, 1234, 2345), 0);
+    ck_assert_int_eq(commit(&w, "c1", "a", NULL), GRPC_OK);
+    ck_assert_int_eq(create(&w, "View", "v", "", NULL, got, sizeof(got)), GRPC_OK);
+    snprintf(wanted, sizeof(wanted), "bind %s/snapshots/2/fs ro rbind", w.root);
+    ck_assert_str_eq(got, wanted);
+    ck_assert_int_eq(create(&w, "View", "v1", "c1", NULL, got, sizeof(got)), GRPC_OK);
+    snprintf(wanted, sizeof(wanted), "bind %s/snapshots/1/fs ro rbind", w.root);
+    ck_assert_str_eq(got, wanted);
+    ck_assert_int_eq(create(&w, "Prepare", "b", "c1", NULL, got, sizeof(got)), GRPC_OK);
+    snprintf(wanted, sizeof(wanted),
+             "overlay overlay%s workdir=%s/snapshots/4/work upperdir=%s/snapshots/4/fs "
+             "lowerdir=%s/snapshots/1/fs",
+             index, w.root, w.root, w.root);
+    ck_assert_str_eq(got, wanted);
+    snprintf(wanted, sizeof(wanted), "%s/snapshots/4/fs", w.root);
+    ck_assert_int_eq(stat(wanted, &st), 0);
+    ck_assert(st.st_uid == 1234 && st.st_gid == 2345); /* the parent's */
+    ck_assert_int_eq(commit(&w, "c2", "b", NULL), GRPC_OK);
+    ck_assert_int_eq(create(&w, "View", "v2", "c2", NULL, got, sizeof(got)), GRPC_OK);
+    snprintf(wanted, sizeof(wanted),
+             "overlay overlay%s lowerdir=%s/snapshots/4/fs:%s/snapshots/1/fs", index, w.root,
+             w.root);
+    ck_assert_str_eq(got, wanted);
+    struct answers a = {.type = &snapshots__mounts_response__descriptor};
+    ck_assert_int_eq(by_key(&w, "Mounts", "v2", &a), GRPC_OK);
+    const Snapshots__MountsResponse *response = a.list[0];
+    ck_assert_str_eq(response->mounts[0]->type, "overlay");
+    answers_free(&a);
+    ck_assert_int_eq(by_key(&w, "Mounts", "c2", &a), GRPC_FAILED_PRECONDITION);
+    ck_assert_int_eq(by_key(&w, "Mounts", "none", &a), GRPC_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(test_basic)
+{
+    char got[1024];
+    ck_assert_int_eq(prepare(&w, "p", "", "containerd.io/gc.root=now x=1"), GRPC_OK);
+    expect("p", "p  2 containerd.io/gc.root=now x=1");
+    ck_assert_int_eq(commit(&w, "c", "p", "y=2"), GRPC_OK); /* labels are replaced */
+    expect("c", "c  3 y=2");
+    ck_assert_int_eq(stat_snapshot(&w, "p", got, sizeof(got)), GRPC_NOT_FOUND);
+    ck_assert_int_eq(prepare(&w, "n", "c", NULL), GRPC_OK);
+    expect("n", "n c 2");
+    ck_assert_int_eq(commit(&w, "d", "n", NULL), GRPC_OK);
+    ck_assert_int_eq(create(&w, "View", "v", "d", NULL, NULL, 0), GRPC_OK);
+    expect("v", "v d 1");
+    ck_assert_int_eq(remove_snapshot(&w, "c"), GRPC_FAILED_PRECONDITION);
+    ck_assert_int_eq(remove_snapshot(&w, "d"), GRPC_FAILED_PRECONDITION);
+    ck_assert_int_eq(remove_snapshot(&w, "v"), GRPC_OK);
+    ck_assert_int_eq(remove_snapshot(&w, "v"), GRPC_NOT_FOUND);
+    ck_assert_int_eq(remove_snapshot(&w, "d"), GRPC_OK);
+    ck_assert_int_eq(remove_snapshot(&w, "c"), GRPC_OK);
+    ck_assert_uint_eq(folders(), 0);
+}
+END_TEST
+
+START_TEST(test_errors)
+{
+    ck_assert_int_eq(prepare(&w, "a", "none", NULL), GRPC_NOT_FOUND);
+    ck_assert_int_eq(prepare(&w, "", "", NULL), GRPC_INVALID_ARGUMENT);
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_ALREADY_EXISTS);
+    ck_assert_int_eq(create(&w, "View", "a", "", NULL, NULL, 0), GRPC_ALREADY_EXISTS);
+    ck_assert_int_eq(prepare(&w, "b", "a", NULL), GRPC_INVALID_ARGUMENT); /* not committed */
+    ck_assert_int_eq(commit(&w, "c", "none", NULL), GRPC_NOT_FOUND);
+    ck_assert_int_eq(commit(&w, "a", "a", NULL), GRPC_ALREADY_EXISTS);
+    ck_assert_int_eq(commit(&w, "c", "a", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "d", "c", NULL), GRPC_FAILED_PRECONDITION); /* committed */
+    ck_assert_int_eq(create(&w, "View", "v", "c", NULL, NULL, 0), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "d", "v", NULL), GRPC_FAILED_PRECONDITION); /* a view */
+    ck_assert_int_eq(prepare(&w, "e", "", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "c", "e", NULL), GRPC_ALREADY_EXISTS);
+    ck_assert_int_eq(prepare(&w, "m", "", "containerd.io/snapshot/uidmapping=0:-1:1"),
+                     GRPC_INVALID_ARGUMENT);
+    ck_assert_uint_eq(folders(), 3);
+    struct answers a = {.type = &snapshots__empty__descriptor};
+    ck_assert_int_eq(by_key(&w, "Nothing", "x", &a), GRPC_UNIMPLEMENTED);
+    ck_assert_int_eq(by_key(&w, "Usage", "none", &a), GRPC_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(test_rebase)
+{
+    Snapshots__CommitRequest request = SNAPSHOTS__COMMIT_REQUEST__INIT;
+    struct answers a = {.type = &snapshots__empty__descriptor};
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "A", "a", NULL), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "b", "", NULL), GRPC_OK);
+    request.name = (char *)(uintptr_t) "B";
+    request.key = (char *)(uintptr_t) "b";
+    request.parent = (char *)(uintptr_t) "none";
+    ck_assert_int_eq(world_call(&w, "Commit", &request, &a), GRPC_NOT_FOUND);
+    request.parent = (char *)(uintptr_t) "A";
+    ck_assert_int_eq(world_call(&w, "Commit", &request, &a), GRPC_OK);
+    expect("B", "B A 3");
+    ck_assert_int_eq(prepare(&w, "c", "A", NULL), GRPC_OK);
+    request.name = (char *)(uintptr_t) "C";
+    request.key = (char *)(uintptr_t) "c";
+    request.parent = (char *)(uintptr_t) "B";
+    ck_assert_int_eq(world_call(&w, "Commit", &request, &a), GRPC_INVALID_ARGUMENT);
+    answers_free(&a);
+}
+END_TEST
+
+static enum grpc_code update(const char *name, const char *labels, char *mask, char *out,
+                             size_t size)
+{
+    Snapshots__UpdateRequest request = SNAPSHOTS__UPDATE_REQUEST__INIT;
+    Snapshots__Info info = SNAPSHOTS__INFO__INIT;
+    Snapshots__FieldMask paths = SNAPSHOTS__FIELD_MASK__INIT;
+    Snapshots__Label all[16], *list[16];
+    struct answers a = {.type = &snapshots__stat_response__descriptor};
+    char *words[8], *save = NULL;
+    info.name = (char *)(uintptr_t)name;
+    info.parent = (char *)(uintptr_t) "doesnotexist";
+    info.n_labels = make_labels(labels, all, list);
+    info.labels = list;
+    for (char *p = mask ? strtok_r(mask, " ", &save) : NULL; p; p = strtok_r(NULL, " ", &save))
+        words[paths.n_paths++] = p;
+    paths.paths = words;
+    request.info = &info;
+    request.update_mask = mask ? &paths : NULL;
+    enum grpc_code code = world_call(&w, "Update", &request, &a);
+    if (code == GRPC_OK)
+        describe(((const Snapshots__StatResponse *)a.list[0])->info, out, size);
+    answers_free(&a);
+    return code;
+}
+
+START_TEST(test_update)
+{
+    char got[1024], both[] = "labels.l1 labels.l2", whole[] = "labels", parent[] = "parent";
+    ck_assert_int_eq(prepare(&w, "a", "", "l0=v0"), GRPC_OK);
+    ck_assert_int_eq(update("a", "l1=v1 l2=v2 l3=v3", NULL, got, sizeof(got)), GRPC_OK);
+    ck_assert_str_eq(got, "a  2 l1=v1 l2=v2 l3=v3");
+    ck_assert_int_eq(update("a", "l1=updated l4=v4", both, got, sizeof(got)), GRPC_OK);
+    ck_assert_str_eq(got, "a  2 l1=updated l3=v3");
+    ck_assert_int_eq(update("a", "l4=v4", whole, got, sizeof(got)), GRPC_OK);
+    ck_assert_str_eq(got, "a  2 l4=v4");
+    ck_assert_int_eq(update("a", "l5=v5", parent, got, sizeof(got)), GRPC_INVALID_ARGUMENT);
+    ck_assert_int_eq(update("b", "l5=v5", NULL, got, sizeof(got)), GRPC_NOT_FOUND);
+    expect("a", "a  2 l4=v4");
+    Snapshots__UpdateRequest empty = SNAPSHOTS__UPDATE_REQUEST__INIT;
+    struct answers a = {.type = &snapshots__stat_response__descriptor};
+    ck_assert_int_eq(world_call(&w, "Update", &empty, &a), GRPC_INVALID_ARGUMENT);
+}
+END_TEST
+
+START_TEST(test_times)
+{
+    struct answers a = {.type = &snapshots__stat_response__descriptor};
+    char got[256];
+    time_t before = time(NULL);
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    ck_assert_int_eq(by_key(&w, "Stat", "a", &a), GRPC_OK);
+    const Snapshots__Info *info = ((const Snapshots__StatResponse *)a.list[0])->info;
+    int64_t created = info->created_at->seconds;
+    ck_assert(created >= before && created <= time(NULL));
+    ck_assert_int_eq(info->updated_at->nanos, info->created_at->nanos);
+    int32_t nanos = info->created_at->nanos;
+    answers_free(&a);
+    ck_assert_int_eq(update("a", "x=y", NULL, got, sizeof(got)), GRPC_OK);
+    ck_assert_int_eq(by_key(&w, "Stat", "a", &a), GRPC_OK);
+    info = ((const Snapshots__StatResponse *)a.list[0])->info;
+    ck_assert(info->created_at->seconds == created && info->created_at->nanos == nanos);
+    ck_assert(info->updated_at->seconds > created || info->updated_at->nanos > nanos);
+    answers_free(&a);
+}
+END_TEST
+
+START_TEST(test_list)
+{
+    char got[16384];
+    enum grpc_code code;
+    ck_assert_uint_eq(list_names(&w, NULL, got, sizeof(got), &code), 0);
+    ck_assert_int_eq(code, GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "a-np", "", "g=r"), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "p-tmp", "", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "p", "p-tmp", "g=r"), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "a", "p", "g=r l=1"), GRPC_OK);
+    ck_assert_int_eq(create(&w, "View", "v", "p", "g=r", NULL, 0), GRPC_OK);
+    static const char *const cases[][2] = {
+        {"labels.g==r", "a-np p a v"}, {"kind==active,labels.g==r", "a-np a"},
+        {"kind==view", "v"},           {"kind==committed", "p"},
+        {"parent==p", "a v"},          {"labels.l==1", "a"},
+        {"name~=/^a/", "a-np a"},      {"labels.l==2", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        list_names(&w, cases[i][0], got, sizeof(got), &code);
+        ck_assert_int_eq(code, GRPC_OK);
+        ck_assert_str_eq(got, cases[i][1]);
+    }
+    list_names(&w, "name==", got, sizeof(got), &code);
+    ck_assert_int_eq(code, GRPC_INVALID_ARGUMENT);
+}
+END_TEST
+
+START_TEST(test_list_pages)
+{
+    static char got[65536];
+    char key[32];
+    enum grpc_code code;
+    for (int i = 0; i < 250; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        ck_assert_int_eq(prepare(&w, key, "", i % 50 == 0 ? "l=1" : NULL), GRPC_OK);
+    }
+    ck_assert_uint_eq(list_names(&w, NULL, got, sizeof(got), &code), 3);
+    size_t words = 1;
+    for (const char *p = got; *p; p++)
+        words += *p == ' ';
+    ck_assert_uint_eq(words, 250);
+    list_names(&w, "labels.l", got, sizeof(got), &code);
+    ck_assert_str_eq(got, "k0 k50 k100 k150 k200");
+}
+END_TEST
+
+START_TEST(test_usage)
+{
+    char path[256], other[256], mount[1024];
+    struct answers a = {.type = &snapshots__usage_response__descriptor};
+    ck_assert_int_eq(create(&w, "Prepare", "a", "", NULL, mount, sizeof(mount)), GRPC_OK);
+    snprintf(path, sizeof(path), "%s/snapshots/1/fs", w.root);
+    put_file(path, "one", "some text");
+    snprintf(path, sizeof(path), "%s/snapshots/1/fs/one", w.root);
+    snprintf(other, sizeof(other), "%s/snapshots/1/fs/two", w.root);
+    ck_assert_int_eq(link(path, other), 0); /* counts once */
+    struct stat one, folder;
+    ck_assert_int_eq(stat(path, &one), 0);
+    snprintf(path, sizeof(path), "%s/snapshots/1/fs", w.root);
+    ck_assert_int_eq(stat(path, &folder), 0);
+    int64_t size = 512 * (int64_t)(one.st_blocks + folder.st_blocks);
+    for (int turn = 0; turn < 2; turn++) {
+        ck_assert_int_eq(by_key(&w, "Usage", turn ? "c" : "a", &a), GRPC_OK);
+        const Snapshots__UsageResponse *usage = a.list[0];
+        ck_assert_int_eq(usage->inodes, 2);
+        ck_assert_int_eq(usage->size, size);
+        answers_free(&a);
+        if (!turn)
+            ck_assert_int_eq(commit(&w, "c", "a", NULL), GRPC_OK);
+    }
+}
+END_TEST
+
+START_TEST(test_cleanup)
+{
+    char path[256];
+    struct answers a = {.type = &snapshots__empty__descriptor};
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    snprintf(path, sizeof(path),
+             "mkdir -p %s/snapshots/77/fs/x/y %s/snapshots/new-1 "
+             "%s/snapshots/rm-5/a && touch %s/snapshots/77/fs/x/f",
+             w.root, w.root, w.root, w.root);
+    ck_assert_int_eq(system(path), 0);
+    ck_assert_uint_eq(folders(), 4);
+    ck_assert_int_eq(by_key(&w, "Cleanup", "", &a), GRPC_OK);
+    answers_free(&a);
+    ck_assert_uint_eq(folders(), 1);
+    expect("a", "a  2");
+}
+END_TEST
+
+/* A folder that stands where the next snapshot's comes is another's. */
+START_TEST(test_in_the_way)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "mkdir -p %s/snapshots/1/fs/old", w.root);
+    ck_assert_int_eq(system(path), 0);
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    snprintf(path, sizeof(path), "%s/snapshots/1/fs/old", w.root);
+    ck_assert_int_ne(access(path, F_OK), 0);
+}
+END_TEST
+
+/* Deeper than the kernel takes as one path, which containers can make. */
+START_TEST(test_deep)
+{
+    char path[256], name[201];
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    snprintf(path, sizeof(path), "%s/snapshots/1/fs", w.root);
+    int fd = open(path, O_RDONLY | O_DIRECTORY);
+    memset(name, 'd', 200);
+    name[200] = '\0';
+    for (int i = 0; i < 300; i++) {
+        ck_assert_int_eq(mkdirat(fd, name, 0700), 0);
+        int next = openat(fd, name, O_RDONLY | O_DIRECTORY);
+        ck_assert_int_ge(next, 0);
+        close(fd);
+        fd = next;
+    }
+    close(fd);
+    ck_assert_int_eq(remove_snapshot(&w, "a"), GRPC_OK);
+    ck_assert_uint_eq(folders(), 0);
+}
+END_TEST
+
+static void *many(void *data)
+{
+    char key[64], name[64], parent[64] = "";
+    int self = *(int *)data;
+    for (int i = 0; i < 20; i++) {
+        snprintf(key, sizeof(key), "t%d-%d", self, i);
+        snprintf(name, sizeof(name), "c%d-%d", self, i);
+        ck_assert_int_eq(prepare(&w, key, parent, NULL), GRPC_OK);
+        ck_assert_int_eq(commit(&w, name, key, "a=b"), GRPC_OK);
+        snprintf(parent, sizeof(parent), "%s", name);
+        struct answers a = {.type = &snapshots__empty__descriptor};
+        ck_assert_int_eq(by_key(&w, "Cleanup", "", &a), GRPC_OK);
+        answers_free(&a);
+    }
+    for (int i = 19; i >= 0; i--) {
+        snprintf(name, sizeof(name), "c%d-%d", self, i);
+        ck_assert_int_eq(remove_snapshot(&w, name), GRPC_OK);
+    }
+    return NULL;
+}
+
+START_TEST(test_threads)
+{
+    pthread_t threads[8];
+    int numbers[8];
+    for (int i = 0; i < 8; i++) {
+        numbers[i] = i;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, many, &numbers[i]), 0);
+    }
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(folders(), 0);
+}
+END_TEST
+
+/* What is on disk serves the next process. */
+START_TEST(test_again)
+{
+    char path[80];
+    struct ocv_error err = {0};
+    ck_assert_int_eq(prepare(&w, "a", "", "x=1"), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "c", "a", "y=2"), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "b", "c", NULL), GRPC_OK);
+    snap_overlay_free(w.service.overlay);
+    snap_meta_close(w.service.meta);
+    snprintf(path, sizeof(path), "rm -r %s/snapshots/2", w.root); /* a power cut's doing */
+    ck_assert_int_eq(system(path), 0);
+    snprintf(path, sizeof(path), "%s/metadata.db", w.root);
+    ck_assert_int_eq(snap_meta_open(path, &w.service.meta, &err), OCV_OK);
+    ck_assert_int_eq(
+        snap_overlay_open(w.root, false, w.service.meta, NULL, &w.service.overlay, &err), OCV_OK);
+    expect("c", "c  3 y=2");
+    expect("b", "b c 2");
+    ck_assert_uint_eq(folders(), 2);
+}
+END_TEST
+
+START_TEST(test_remapped)
+{
+    char path[80], got[4096];
+    struct stat st;
+    struct ocv_error err = {0};
+    const char *labels = "containerd.io/snapshot/gidmapping=0:888:1000 "
+                         "containerd.io/snapshot/uidmapping=0:666:1000,1000:6666:64536";
+    snap_overlay_free(w.service.overlay);
+    ck_assert_int_eq(
+        snap_overlay_open(w.root, true, w.service.meta, NULL, &w.service.overlay, &err), OCV_OK);
+    ck_assert_int_eq(create(&w, "Prepare", "a", "", labels, got, sizeof(got)), GRPC_OK);
+    ck_assert(strstr(got, " uidmap=0:666:1000,1000:6666:64536 gidmap=0:888:1000 rw rbind"));
+    snprintf(path, sizeof(path), "%s/snapshots/1/fs", w.root);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert(st.st_uid == 666 && st.st_gid == 888);
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_set_timeout(tcase, 120);
+    tcase_add_checked_fixture(tcase, opened, closed);
+    tcase_add_test(tcase, test_mounts);
+    tcase_add_test(tcase, test_basic);
+    tcase_add_test(tcase, test_errors);
+    tcase_add_test(tcase, test_rebase);
+    tcase_add_test(tcase, test_update);
+    tcase_add_test(tcase, test_times);
+    tcase_add_test(tcase, test_list);
+    tcase_add_test(tcase, test_list_pages);
+    tcase_add_test(tcase, test_usage);
+    tcase_add_test(tcase, test_cleanup);
+    tcase_add_test(tcase, test_in_the_way);
+    tcase_add_test(tcase, test_deep);
+    tcase_add_test(tcase, test_threads);
+    tcase_add_test(tcase, test_again);
+    tcase_add_test(tcase, test_remapped);
+}
+
+int main(void)
+{
+    if (geteuid() != 0) {
+        puts("skipped: folders of other users need root");
+        return 0;
+    }
+    Suite *suite = suite_create("snapshotter_service");
+    TCase *tcase = tcase_create("service");
+    add(tcase);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
