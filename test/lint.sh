@@ -106,7 +106,7 @@ lint_spdx()
     local file want
     files | while read -r file; do
         case $file in
-        COPYING* | VERSION | .gitignore | *.md | *.json | *.jsonl | test/data/*) continue ;;
+        COPYING* | VERSION | .gitignore | *.md | *.json | *.json.in | *.jsonl | test/data/*) continue ;;
         lib/probe/*) want=GPL-3.0-or-later ;;
         lib/* | schema/*) want=LGPL-3.0-or-later ;;
         *) want=GPL-3.0-or-later ;;

@@ -17,7 +17,7 @@ build=${OCV_BUILD:-build}
 jobs=$(nproc)
 fixtures=${OCV_FIXTURES:-../shared/fixtures}
 case $fixtures in /*) ;; *) fixtures=$top/$fixtures ;; esac
-export OCV_FIXTURES=$fixtures
+export OCV_FIXTURES=$fixtures CK_DEFAULT_TIMEOUT=60 # a loaded machine is slow, not wrong
 # what the developer has set must not reach the programs under test; make's own variables neither
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for name in $(compgen -e OCV_); do

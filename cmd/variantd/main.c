@@ -196,7 +196,7 @@ static int start(struct daemon *d, struct ocv_error *err)
     int status = notify_listen_socket(&unix_fd, err);
     if (status == OCV_OK)
         status = read_settings(d, &settings, err);
-    if (status < 0)
+    if (status < 0 || !settings)
         return status;
     log_setup(settings->log_json, d->cli.verbose, settings->access_log);
     status = metrics_new(&d->metrics, err);
