@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a tag was found to say: read, named as a group, written as JSON. */
+#include "json.h"
+#include "tags.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *ocv_tag_family(const struct ocv_tag *tag)
+{
+    return tag->family ? tag->family->name : NULL;
+}
+
+const char *ocv_tag_text(const struct ocv_tag *tag)
+{
+    return tag->tag;
+}
+
+const char *ocv_tag_reference(const struct ocv_tag *tag)
+{
+    return tag->reference;
+}
+
+bool ocv_tag_group(const struct ocv_tag *tag, size_t i, const char **key, const char **value)
+{
+    if (i >= tag->n_groups)
+        return false;
+    *key = tag->groups[i].key;
+    *value = tag->groups[i].text;
+    return true;
+}
+
+const char *ocv_tag_refused(const struct ocv_tag *tag)
+{
+    return tag->refused;
+}
+
+const char *ocv_tag_platform(const struct ocv_tag *tag)
+{
+    return tag->platform;
+}
+
+const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag)
+{
+    return tag->properties;
+}
+
+size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *const **out)
+{
+    const char **const lists[] = {tag->ignored, tag->unknown, tag->ambiguous};
+    const size_t counts[] = {tag->n_ignored, tag->n_unknown, tag->n_ambiguous};
+    if (out)
+        *out = (const char *const *)lists[which];
+    return counts[which];
+}
+
+const char *ocv_tag_group_value(const struct ocv_tag *tag, const char *key)
+{
+    for (size_t i = 0; i < tag->n_groups; i++)
+        if (strcmp(tag->groups[i].key, key) == 0)
+            return tag->groups[i].text;
+    return NULL;
+}
+
+bool ocv_tag_group_in(const char *format, const char *key)
+{
+    size_t len = strlen(key);
+    for (const char *p = strchr(format, '{'); p; p = strchr(p + 1, '{'))
+        if (strncmp(p + 1, key, len) == 0 && p[1 + len] == '}')
+            return true;
+    return false;
+}
+
+/* The tag says nothing but what the template names. */
+static bool is_group(const struct ocv_tag *tag, const char *format)
+{
+    for (size_t i = 0; i < tag->n_groups; i++)
+        if (tag->groups[i].in_tag && !ocv_tag_group_in(format, tag->groups[i].key))
+            return false;
+    return true;
+}
+
+const char *ocv_tag_group_name(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX])
+{
+    if (!tag->family || !tag->plain || tag->refused || tag->n_unknown || tag->n_ambiguous)
+        return NULL;
+    for (size_t i = 0; i < tag->family->n_group_tags; i++) {
+        const char *format = tag->family->group_tags[i];
+        if (is_group(tag, format) && ocv_tag_group_format(tag, format, out))
+            return out;
+    }
+    return NULL;
+}
+
+bool ocv_tag_group_format(const struct ocv_tag *tag, const char *format, char out[OCV_TAG_TEXT_MAX])
+{
+    size_t n = 0;
+    for (const char *p = format; *p; p++) {
+        const char *end = *p == '{' ? strchr(p, '}') : NULL, *text = p;
+        char key[OCV_TAG_TEXT_MAX];
+        size_t len = 1;
+        if (end) {
+            snprintf(key, sizeof(key), "%.*s", (int)(end - p - 1), p + 1);
+            text = ocv_tag_group_value(tag, key);
+            if (!text)
+                return false;
+            len = strlen(text);
+            p = end;
+        }
+        if (n + len >= OCV_TAG_TEXT_MAX)
+            return false;
+        memcpy(out + n, text, len);
+        n += len;
+    }
+    out[n] = '\0';
+    return true;
+}
+
+bool ocv_tag_names_group(const struct ocv_tag *tag)
+{
+    char text[OCV_TAG_TEXT_MAX];
+    return ocv_tag_group_name(tag, text) != NULL;
+}
+
+static json_t *strings(const char *const *list, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < n; i++)
+        json_array_append_new(array, json_string(list[i]));
+    return array;
+}
+
+static json_t *property_array(const struct ocv_properties *properties)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < ocv_properties_count(properties); i++) {
+        struct ocv_property p = ocv_properties_get(properties, i);
+        json_array_append_new(array, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+    }
+    return array;
+}
+
+int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
+{
+    json_t *group = json_object();
+    for (size_t i = 0; group && i < tag->n_groups; i++)
+        json_object_set_new(group, tag->groups[i].key, json_string(tag->groups[i].text));
+    json_t *root =
+        json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:o}", "reference", tag->reference, "family",
+                  ocv_tag_family(tag), "properties", property_array(tag->properties), "group",
+                  group, "ignored", strings(tag->ignored, tag->n_ignored), "unknown",
+                  strings(tag->unknown, tag->n_unknown), "ambiguous",
+                  strings(tag->ambiguous, tag->n_ambiguous));
+    if (root && tag->platform)
+        json_object_set_new(root, "platform", json_string(tag->platform));
+    if (root && tag->refused)
+        json_object_set_new(root, "refused", json_string(tag->refused));
+    int status = root ? ocv_json_append(root, JSON_COMPACT, out, err) : ocv_error_nomem(err);
+    json_decref(root);
+    return status;
+}
