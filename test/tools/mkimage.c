@@ -9,6 +9,7 @@
  *   --layer FILE|SIZE[K|M|G]          one more layer with that file, or with SIZE random bytes
  *   --seed N                          other random bytes
  *   --cmd ARG                         next word of the command; --env K=V; --label K=V
+ *   --annotate K=V                    the last layer's descriptor
  *   --name NAME                       io.containerd.image.name
  *   --gzip                            compress the layers
  *   --docker                          Docker schema 2 media types
@@ -32,7 +33,7 @@ struct options {
     const char *extra[LAYERS_MAX]; /* --layer */
     size_t n_extra;
     json_t *files; /* array of {"kind", "text"} */
-    json_t *cmd, *env, *labels;
+    json_t *cmd, *env, *labels, *annotations;
     uint64_t seed;
     bool gzip, docker;
 };
@@ -309,6 +310,9 @@ static void make_image(const struct options *o)
     for (size_t i = 0; i <= o->n_extra; i++)
         if (i > 0 || json_array_size(o->files) || o->n_extra == 0)
             make_layer(layout, o, i, layers, diff_ids);
+    if (json_object_size(o->annotations))
+        json_object_set(json_array_get(layers, json_array_size(layers) - 1), "annotations",
+                        o->annotations);
     struct ocv_descriptor config;
     struct ocv_descriptor manifest;
     write_json(layout, make_config(o, diff_ids), &config);
@@ -331,7 +335,7 @@ static void add_label(json_t *labels, const char *text)
 {
     const char *equals = strchr(text, '=');
     if (!equals)
-        die("--label needs K=V");
+        die("--label and --annotate need K=V");
     char key[256];
     snprintf(key, sizeof(key), "%.*s", (int)(equals - text), text);
     json_object_set_new(labels, key, json_string(equals + 1));
@@ -344,7 +348,8 @@ static void read_options(int argc, char **argv, struct options *o)
         {"layer", 1, NULL, 'l'},   {"file", 1, NULL, 'f'},   {"binary", 1, NULL, 'b'},
         {"symlink", 1, NULL, 's'}, {"cmd", 1, NULL, 'c'},    {"env", 1, NULL, 'e'},
         {"label", 1, NULL, 'L'},   {"seed", 1, NULL, 'S'},   {"name", 1, NULL, 'n'},
-        {"gzip", 0, NULL, 'z'},    {"docker", 0, NULL, 'd'}, {NULL, 0, NULL, 0}};
+        {"gzip", 0, NULL, 'z'},    {"docker", 0, NULL, 'd'}, {"annotate", 1, NULL, 'A'},
+        {NULL, 0, NULL, 0}};
     int c;
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
         const char *kind = c == 'b' ? "binary" : c == 's' ? "symlink" : "file";
@@ -379,6 +384,9 @@ static void read_options(int argc, char **argv, struct options *o)
         case 'L':
             add_label(o->labels, optarg);
             break;
+        case 'A':
+            add_label(o->annotations, optarg);
+            break;
         case 'f':
         case 'b':
         case 's':
@@ -409,6 +417,7 @@ int main(int argc, char **argv)
     o.cmd = json_array();
     o.env = json_array();
     o.labels = json_object();
+    o.annotations = json_object();
     read_options(argc, argv, &o);
     if (json_array_size(o.files) == 0 && o.n_extra == 0)
         json_array_append_new(
@@ -418,5 +427,6 @@ int main(int argc, char **argv)
     json_decref(o.cmd);
     json_decref(o.env);
     json_decref(o.labels);
+    json_decref(o.annotations);
     return 0;
 }
