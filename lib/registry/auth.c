@@ -298,12 +298,31 @@ static int answer(struct ocv_exchange *x, const char *origin, struct ocv_challen
     return OCV_ERR_NOT_FOUND;
 }
 
+/* The caller has a token already: it is sent once, and what is refused stays so. */
+static int answer_token(struct ocv_exchange *x, bool *used, struct ocv_error *err)
+{
+    const char *token = x->registry->registry_token;
+    *used = true;
+    if (ocv_auth_find(x->host, x->repository))
+        return OCV_ERR_NOT_FOUND;
+    for (const char *p = token; *p; p++) /* it becomes a header */
+        if (*p <= 0x20 || *p >= 0x7f)
+            return ocv_error_set(err, OCV_ERR_INVALID, "the given token is malformed");
+    return keep(x->registry, x->host, x->repository, "Bearer", token,
+                (int64_t)TOKEN_LIFE_MAX_S * 1000, err);
+}
+
 int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, struct ocv_error *err)
 {
     enum { CHALLENGES = 8 };
     const struct ocv_buffer *text = &x->transfer.response.challenges;
     struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
     struct ocv_credentials credentials = {0};
+    *used = false;
+    if (x->registry->registry_token && !x->registry->anonymous) {
+        free(list);
+        return answer_token(x, used, err);
+    }
     if (!list)
         return ocv_error_nomem(err);
     size_t n = 0;

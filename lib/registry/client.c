@@ -92,7 +92,8 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
         !copy(&r->ca_file, o->ca_file) || !copy(&r->cert_file, o->cert_file) ||
         !copy(&r->key_file, o->key_file) || !copy(&r->username, o->username) ||
         !copy(&r->password, o->password) || !copy(&r->auth_file, o->auth_file) ||
-        !copy(&r->certs_dir, o->certs_dir))
+        !copy(&r->certs_dir, o->certs_dir) || !copy(&r->identity_token, o->identity_token) ||
+        !copy(&r->registry_token, o->registry_token))
         return false;
     if (o->n_insecure && !(r->insecure = calloc(o->n_insecure, sizeof(*r->insecure))))
         return false;
@@ -104,6 +105,7 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
     r->connect_timeout_ms = o->connect_timeout_ms ? o->connect_timeout_ms : 30000;
     r->stall_timeout_ms = o->stall_timeout_ms ? o->stall_timeout_ms : 60000;
     r->anonymous = o->anonymous;
+    r->given_only = o->given_only;
     r->interrupted = o->interrupted;
     r->log = o->log;
     r->log_data = o->log_data;
@@ -153,6 +155,8 @@ void ocv_registry_free(struct ocv_registry *registry)
     free(registry->key_file);
     forget(registry->username);
     forget(registry->password);
+    forget(registry->identity_token);
+    forget(registry->registry_token);
     free(registry->auth_file);
     free(registry->certs_dir);
     free(registry);

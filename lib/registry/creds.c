@@ -137,6 +137,10 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
     registry->note[0] = '\0';
     if (registry->anonymous)
         return OCV_OK;
+    if (registry->identity_token) {
+        out->identity_token = strdup(registry->identity_token);
+        return out->identity_token ? OCV_OK : ocv_error_nomem(err);
+    }
     if (registry->username) {
         out->username = strdup(registry->username);
         out->password = strdup(registry->password ? registry->password : "");
@@ -145,6 +149,8 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
         ocv_credentials_free(out);
         return ocv_error_nomem(err);
     }
+    if (registry->given_only)
+        return OCV_OK;
     int status = registry->auth_file
                      ? try_file(registry, registry->auth_file, account, repository, true, out, err)
                      : search(registry, account, repository, out, err);

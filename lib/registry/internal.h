@@ -60,10 +60,10 @@ struct ocv_registry {
     char *user_agent, *ca_file, *cert_file, *key_file;
     char **insecure;
     size_t n_insecure;
-    char *username, *password;
+    char *username, *password, *identity_token, *registry_token;
     char *auth_file, *certs_dir;
     unsigned retries, connect_timeout_ms, stall_timeout_ms;
-    bool anonymous;
+    bool anonymous, given_only;
     unsigned patience_ms; /* of ocv_registry_deadline, 0: none */
     int64_t deadline;     /* monotonic milliseconds */
     const volatile int *interrupted;

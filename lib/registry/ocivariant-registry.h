@@ -42,6 +42,10 @@ struct ocv_registry_options {
     void *log_data;
     bool anonymous; /**< no password, token or client certificate is read or sent, whatever the
                          files, the configuration and this structure say */
+    const char *identity_token; /**< instead of a password: for the token server of every host */
+    const char *registry_token; /**< instead of both: a token as a registry takes it */
+    bool given_only; /**< what this structure names and nothing else: neither files nor helpers are
+                          asked for credentials, and no client certificate of theirs is sent */
 };
 
 OCV_API int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,

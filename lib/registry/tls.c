@@ -100,7 +100,7 @@ static int read_certs_d(struct ocv_host *host, const char *root, bool anonymous,
 static int read_all_certs_d(struct ocv_registry *registry, struct ocv_host *host,
                             struct ocv_error *err)
 {
-    bool anonymous = registry->anonymous;
+    bool anonymous = registry->anonymous || registry->given_only;
     if (registry->certs_dir)
         return read_certs_d(host, registry->certs_dir, anonymous, err);
     const char *home = getenv("HOME");
@@ -138,11 +138,13 @@ static int load(struct ocv_registry *registry, struct ocv_host *host, struct ocv
     struct ocv_registry_config config = {0};
     if (registry->config)
         config = ocv_config_find_registry(registry->config, host->name);
+    if (registry->given_only)
+        config.cert = NULL;
     const char *cert = config.cert ? config.cert : registry->cert_file;
     const char *key = config.cert ? config.key : registry->key_file;
-    int status = OCV_OK;
     if (registry->anonymous)
         cert = NULL;
+    int status = OCV_OK;
     if (cert)
         status = copy(&host->cert, cert, err);
     if (status == OCV_OK && cert) /* one PEM file may hold both */
