@@ -221,9 +221,7 @@ static int variants_json(const struct coverage *c, json_t *list, json_t *unused,
         }
         bool failed = json_array_append_new(list, json) < 0;
         if (count_cells(c, entry, CHOSEN) == 0)
-            failed = json_array_append_new(
-                         unused, json_string(entry->label ? entry->label : entry->digest)) < 0 ||
-                     failed;
+            failed = json_array_append_new(unused, entry_json(entry)) < 0 || failed;
         if (failed)
             return ocv_error_nomem(err);
     }

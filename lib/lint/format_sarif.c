@@ -45,7 +45,8 @@ static int put_uri(const char *text, struct ocv_buffer *out, struct ocv_error *e
     return status;
 }
 
-/* A file is an artifact with a region; anything else is named as a logical location only. */
+/* What is no file is named in the same way: code scanning services take no result without an
+ * artifact, and scanners of images do so, too. */
 static json_t *location_json(const struct ocv_lint_finding *f, struct ocv_error *err)
 {
     ocv_auto_buffer uri;
@@ -53,8 +54,6 @@ static json_t *location_json(const struct ocv_lint_finding *f, struct ocv_error 
     char name[2200];
     snprintf(name, sizeof(name), "%s%s%s", f->input, *f->where ? ": " : "", f->where);
     json_t *logical = json_pack("[{s:s, s:s}]", "fullyQualifiedName", name, "kind", "member");
-    if (!f->file)
-        return json_pack("{s:o}", "logicalLocations", logical);
     if (put_uri(f->input, &uri, err) < 0) {
         json_decref(logical);
         return NULL;

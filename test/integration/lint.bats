@@ -1,0 +1,318 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl lint and index coverage on files, layouts and a real registry.
+
+load harness
+load images
+
+setup_file()
+{
+    require docker-registry skopeo jq
+    state_start
+    start_registry
+    export OCV_DATADIR=$OCV_TOP/plugins
+    make_variants "$STATE/layout"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+setup()
+{
+    cd "$BATS_TEST_TMPDIR" || return 1
+    : >.git # settings are looked for up to here
+}
+
+lint()
+{
+    "$VARIANTCTL" lint "$@"
+}
+
+index_of_app()
+{
+    "$VARIANTCTL" index show --format json "oci:$VARIANTS:app"
+}
+
+# valid SCHEMA FILE
+valid()
+{
+    require python3
+    python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is not installed"
+    python3 - "$1" "$2" <<'PYTHON'
+import json, sys
+from jsonschema import Draft202012Validator
+schema, document = (json.load(open(path)) for path in sys.argv[1:])
+Draft202012Validator.check_schema(schema)
+Draft202012Validator(schema).validate(document)
+PYTHON
+}
+
+@test "what index create writes is clean, in a layout, a file and a registry" {
+    run -0 lint "oci:$VARIANTS:app"
+    [[ $output == "0 errors, 0 warnings, 0 notes" ]]
+    index_of_app >index.json
+    run -0 lint index.json
+    push_layout "$VARIANTS:app" "$REGISTRY/clean/app:1.0"
+    run -0 lint --insecure "$REGISTRY" "$REGISTRY/clean/app:1.0"
+    [[ $output == "0 errors, 0 warnings, 0 notes" ]]
+}
+
+@test "a layout without a tag is all of its tags" {
+    mkimage layout good >/dev/null
+    mkimage layout typo --label ai.backend..x=1 >/dev/null
+    run -0 lint oci:layout
+    [[ $output == *"oci:layout:typo: warning: manifests[0]: the image's label ai.backend..x has an empty part"* ]]
+    [[ $output == *"0 errors, 1 warning, 0 notes"* ]]
+}
+
+@test "findings have file, line and column; errors end with 5" {
+    index_of_app | jq '(.manifests[] | select(.annotations["dev.ocivariant.label"] == "cpu.v3")
+        .annotations["dev.ocivariant.properties"]) = "x86_64 :: levle :: v3"' >index.json
+    line=$(grep -n levle index.json | cut -d: -f1)
+    run -5 lint index.json
+    [[ $output == *"index.json:$line:9: error: manifests["*"] (cpu.v3): the namespace x86_64 has no feature levle [OCV204 feature-unknown]"* ]]
+    [[ $output == *"hint: did you mean x86_64 :: level?"* ]]
+    run -0 lint --fail-on never index.json
+}
+
+@test "warnings end with 0, or with 5 on request" {
+    index_of_app | jq 'del(.annotations["dev.ocivariant.schema"])' >index.json
+    run -0 lint index.json
+    [[ $output == *"OCV101 schema-missing"* ]]
+    run -5 lint --fail-on warning index.json
+}
+
+@test "several inputs: what cannot be read is 4, and the others are judged" {
+    echo '{"manifests": [' >broken.json
+    index_of_app | jq 'del(.annotations["dev.ocivariant.schema"])' >index.json
+    run -4 --separate-stderr lint broken.json index.json oci:nowhere:tag
+    [[ $output == *"index.json:"*"OCV101"* ]]
+    [[ $stderr == *"variantctl: broken.json: index is not valid JSON: line 2"* ]]
+    [[ $stderr == *"oci:nowhere:tag"* ]]
+    [ "$(<broken.json)" = '{"manifests": [' ]
+}
+
+@test "bad input has a place, and nothing is written" {
+    printf 'registry.example/a:1\nNOT A REFERENCE\n' >tags.txt
+    run -4 lint tags.txt
+    [[ $output == *"tags.txt:2: "* ]]
+    run -4 lint missing.json
+    [[ $output == *"missing.json: No such file"* ]]
+    : >empty.json
+    run -4 lint empty.json
+    printf 'a\0b' >nul.json
+    run -4 lint --fix nul.json
+    echo '{"manifests": [{"mediaType": "a/b", "digest": "x", "size": 1}]}' >digest.json
+    cp digest.json before.json
+    run -4 lint --fix digest.json
+    [[ $output == *"digest.json: index: entry 0: malformed digest 'x'"* ]]
+    cmp digest.json before.json
+    run -2 lint
+    run -2 lint --format xml index.json
+    run -2 lint --dry-run index.json
+}
+
+@test "a list of tags: drift, look-alikes, families" {
+    cat >tags.txt <<'TAGS'
+# one a line
+registry.example/mindie:2.0-300I-Duo
+registry.example/mindie:2.1-300I-Duo
+registry.example/mindie:2.2-300l-Duo
+
+registry.example/app:1-cu126
+registry.example/app:2-cu128
+registry.example/app:3-cuda12
+ghcr.io/huggingface/text-embeddings-inference:turing-1.9
+ghcr.io/huggingface/text-embeddings-inference:turnig-1.9
+TAGS
+    run -0 lint tags.txt
+    [[ $output == *"tags.txt:4: warning: registry.example/mindie:2.2-300l-Duo: '300l' looks like '300I'"* ]]
+    [[ $output == *"tags.txt:8: warning: registry.example/app:3-cuda12: CUDA is written 'cuda12' here"* ]]
+    [[ $output == *"tags.txt:10: note: "*"do not know 'turnig'"* ]]
+    [[ $output == *"0 errors, 2 warnings, 1 note"* ]]
+}
+
+@test "children against the index: missing, wrong architecture, other labels" {
+    local digest config
+    mkimage layout v3 --label dev.ocivariant.label=v3 \
+        --label "dev.ocivariant.properties=x86_64 :: level :: v2" >/dev/null
+    mkimage layout cpu >/dev/null
+    "$VARIANTCTL" index create --quiet oci:layout:app --namespaces x86_64 null=oci:layout:cpu \
+        "v3=oci:layout:v3,x86_64 :: level :: v3" >/dev/null
+    run -0 lint oci:layout:app
+    [[ $output == *"(v3): the image calls itself 'v3' with 'x86_64 :: level :: v2' [OCV405"* ]]
+    digest=$("$VARIANTCTL" index show --format json oci:layout:app | jq -r '.manifests[1].digest')
+    rm "layout/blobs/${digest/://}"
+    run -5 lint oci:layout:app
+    [[ $output == *"(v3): $digest is not there [OCV515 child-missing]"* ]]
+    run -0 lint --no-children oci:layout:app
+}
+
+@test "the container toolkit's conditions, CUDA's version and Backend.AI's labels of real images" {
+    mkimage layout cpu >/dev/null
+    mkimage layout cuda --env CUDA_VERSION=13.0.1 --env "NVIDIA_REQUIRE_CUDA=cuda>=12.8" \
+        --label ai.backend.accelerators=rocm --label ai.backend.envs.corecounest=NPROC >/dev/null
+    "$VARIANTCTL" index create --quiet oci:layout:app --namespaces nvidia null=oci:layout:cpu \
+        "cu=oci:layout:cuda,nvidia :: cuda_version_lower_bound :: 12.4,nvidia :: sm_arch :: 90_real" >/dev/null
+    run -5 lint oci:layout:app
+    [[ $output == *"OCV402 require-stricter"* ]]
+    [[ $output == *"OCV404 env-version-disagrees"* ]]
+    [[ $output == *"OCV408 label-key-typo"* ]]
+    [[ $output == *"OCV410 accelerator-label-disagrees"* ]]
+}
+
+@test "--fix corrects a file in place, and once is enough" {
+    index_of_app | jq 'del(.annotations) | .manifests |= reverse |
+        .manifests[].annotations["dev.ocivariant.properties"] |= gsub(" "; "") |
+        del(.manifests[].platform.variant)' >index.json
+    cp index.json before.json
+    run -5 lint --fix --dry-run index.json
+    cmp index.json before.json
+    run -5 lint --fix index.json
+    run -0 lint index.json
+    [[ $output == "0 errors, 0 warnings, 0 notes" ]]
+    [ "$(jq -r '.manifests[0].annotations["dev.ocivariant.label"]' index.json)" = null ]
+    cp index.json fixed.json
+    run -0 lint --fix index.json
+    cmp index.json fixed.json
+    run -5 --separate-stderr lint --fix --output - before.json
+    jq -e .manifests <<<"$output" >/dev/null
+}
+
+@test "--fix writes a layout and a registry, and the images stay" {
+    local before after
+    skopeo --insecure-policy copy --quiet --all "oci:$VARIANTS:app" oci:layout:app
+    index_of_app | jq -c 'del(.annotations["dev.ocivariant.schema"])' | tr -d '\n' >index.json
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
+        --data-binary @- "http://$REGISTRY/v2/clean/app/manifests/1.0" <index.json ||
+        { push_layout "$VARIANTS:app" "$REGISTRY/clean/app:1.0" && curl -sf -X PUT \
+            -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary @index.json \
+            "http://$REGISTRY/v2/clean/app/manifests/1.0"; }
+    before=$(jq -c '[.manifests[].digest]' index.json)
+    run -0 lint --insecure "$REGISTRY" --fix --dry-run "$REGISTRY/clean/app:1.0"
+    run -5 lint --insecure "$REGISTRY" --fail-on warning "$REGISTRY/clean/app:1.0"
+    run -0 lint --insecure "$REGISTRY" --fix "$REGISTRY/clean/app:1.0"
+    run -0 lint --insecure "$REGISTRY" --fail-on warning "$REGISTRY/clean/app:1.0"
+    after=$(curl -sf -H 'Accept: application/vnd.oci.image.index.v1+json' \
+        "http://$REGISTRY/v2/clean/app/manifests/1.0" | jq -c '[.manifests[].digest]')
+    [ "$before" = "$after" ]
+    run -0 lint --insecure "$REGISTRY" --fix "$REGISTRY/clean/app:1.0"
+}
+
+@test "tags of a registry that disagree with the index" {
+    mkimage layout cpu >/dev/null
+    mkimage layout ada --seed 1 --layer 1000 >/dev/null
+    mkimage layout hopper --seed 2 --layer 1000 >/dev/null
+    "$VARIANTCTL" index create --quiet oci:layout:app --namespaces nvidia null=oci:layout:cpu \
+        "ada=oci:layout:ada,nvidia :: cuda_version_lower_bound :: 12.2,nvidia :: sm_arch :: 89_real" \
+        "hopper=oci:layout:hopper,nvidia :: cuda_version_lower_bound :: 12.2,nvidia :: sm_arch :: 90_real" >/dev/null
+    push_layout layout:app "$REGISTRY/tei:1.9"
+    push_layout layout:cpu "$REGISTRY/tei:cpu-1.9"
+    push_layout layout:ada "$REGISTRY/tei:86-1.9" # it is 89
+    push_layout layout:hopper "$REGISTRY/tei:hopper-1.9"
+    run -5 lint --insecure "$REGISTRY" \
+        --repository ghcr.io/huggingface/text-embeddings-inference "$REGISTRY/tei:1.9"
+    [[ $output == *"text-embeddings-inference:86-1.9: by the rules of huggingface-tei it is nvidia :: sm_arch :: 86_real, entry 1 (ada)"* ]]
+    [[ $output != *"hopper-1.9"* ]]
+}
+
+@test "an index that is signed alone" {
+    local digest hex
+    push_layout "$VARIANTS:app" "$REGISTRY/signed/app:1.0"
+    digest=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/signed/app:1.0" | sha256sum)
+    hex=${digest%% *}
+    mkimage layout signature >/dev/null
+    push_layout layout:signature "$REGISTRY/signed/app:sha256-$hex.sig"
+    run -0 lint --insecure "$REGISTRY" "$REGISTRY/signed/app:1.0"
+    [[ $output == *"OCV605 children-unsigned"* ]]
+    [[ $output == *"cosign sign --recursive"* ]]
+}
+
+@test "settings: levels, what is allowed and why, and mistakes in them" {
+    index_of_app | jq 'del(.annotations["dev.ocivariant.schema"])' >index.json
+    mkdir deeper
+    printf 'level: {OCV101: error}\n' >.ocivariant-lint.yaml
+    run -5 lint index.json
+    (cd deeper && run -5 lint ../index.json)
+    printf 'allow:\n  - {rule: OCV101, input: "*.json", reason: made by hand}\n' >.ocivariant-lint.yaml
+    run -0 lint --fail-on warning index.json
+    [[ $output == *"0 errors, 0 warnings, 0 notes, 1 allowed"* ]]
+    printf 'disable: [schema-misssing]\n' >.ocivariant-lint.yaml
+    run -2 lint index.json
+    [[ $output == *".ocivariant-lint.yaml:1: no rule or group 'schema-misssing'"* ]]
+    [[ $output == *"did you mean schema-missing?"* ]]
+    run -2 lint --settings nowhere.yaml index.json
+}
+
+@test "JSON and SARIF are valid by their schemas, with findings, allowances and failures" {
+    index_of_app | jq 'del(.annotations["dev.ocivariant.schema"]) |
+        .manifests[0].annotations["dev.ocivariant.properties"] = "x"' >'in dex.json'
+    echo '{' >broken.json
+    printf 'allow:\n  - {rule: OCV101, reason: "made by hand"}\n' >.ocivariant-lint.yaml
+    run -4 --separate-stderr lint --format sarif 'in dex.json' broken.json "oci:$VARIANTS:app"
+    printf '%s\n' "$output" >out.sarif
+    valid "$OCV_TOP/test/data/sarif/sarif-2.1.0.subset.schema.json" out.sarif
+    [ "$(jq -r '.runs[0].invocations[0].executionSuccessful' out.sarif)" = false ]
+    [ "$(jq -r '.runs[0].results[] | select(.ruleId == "OCV101").suppressions[0].justification' out.sarif)" = "made by hand" ]
+    [ "$(jq -r '[.runs[0].results[] | .locations[0].physicalLocation.artifactLocation.uri] | unique[0]' out.sarif)" = in%20dex.json ]
+    jq -e '.runs[0] as $run | all($run.results[]; $run.tool.driver.rules[.ruleIndex].id == .ruleId)' out.sarif
+    run -4 --separate-stderr lint --format json 'in dex.json' broken.json
+    printf '%s\n' "$output" >out.json
+    valid "$OCV_TOP/schema/lint-report.schema.json" out.json
+    jq '.runs[0].results[0].level = "fatal"' out.sarif >bad.sarif
+    run ! valid "$OCV_TOP/test/data/sarif/sarif-2.1.0.subset.schema.json" bad.sarif
+}
+
+@test "GitHub's annotations" {
+    index_of_app | jq 'del(.annotations["dev.ocivariant.schema"])' >'a,b.json'
+    run -0 lint --format github 'a,b.json'
+    [[ $output == "::warning file=a%2Cb.json,line="*"title=OCV101 schema-missing::"* ]]
+    run -0 lint --format json --output report.json 'a,b.json'
+    [ -z "$output" ]
+    jq -e '.summary.warnings == 1' report.json
+}
+
+@test "the documentation is what the rules say, and templates name options that exist" {
+    (cd "$OCV_TOP" && awk -f schema/lint-docs.awk schema/lint-rules.yaml) >lint.md
+    diff lint.md "$OCV_TOP/docs/lint.md"
+    run -0 lint --rules
+    [ "$(wc -l <<<"$output")" = "$(grep -c '^  - id: ' "$OCV_TOP/schema/lint-rules.yaml")" ]
+    run -0 lint --explain child-missing
+    [[ $output == "OCV515 child-missing (error)"* ]]
+    run -2 lint --explain OCV999
+    lint --help >help
+    for option in $(grep -ohE 'variantctl lint [^|]*' "$OCV_TOP"/contrib/ci/*.y*ml | grep -oE -- '--[a-z-]+' | sort -u); do
+        grep -q -- "$option" help
+    done
+}
+
+@test "coverage: who gets what, who only the default, and what nobody gets" {
+    run -0 "$VARIANTCTL" index coverage --profiles "$PROFILES" --profiles "$PROFILES/../none.json" "oci:$VARIANTS:app" ||
+        run -1 "$VARIANTCTL" index coverage --profiles "$PROFILES/../none.json" "oci:$VARIANTS:app"
+    mkdir hosts
+    cp "$PROFILES"/*.json hosts
+    echo '{"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "arm64"}, "namespaces": []}' >hosts/arm.json
+    echo '{"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "s390x"}, "namespaces": []}' >hosts/z.json
+    run -0 "$VARIANTCTL" index coverage --profiles hosts "oci:$VARIANTS:app"
+    [[ $output == *"Only the default   arm"* ]]
+    [[ $output == *"Nothing at all     z"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" index coverage --profiles hosts --format json "oci:$VARIANTS:app"
+    [ "$(jq -r '.hosts[] | select(.host == "h100").selected.label' <<<"$output")" = cuda12.8 ]
+    [ "$(jq -c '.onlyDefault' <<<"$output")" = '["arm"]' ]
+    [ "$(jq -c '.nothing' <<<"$output")" = '["z"]' ]
+    [ "$(jq -c '.variants[] | select(.label == "rocm7.1").chosenBy' <<<"$output")" = '["mi300x"]' ]
+    rm hosts/mi300x.json
+    run -0 --separate-stderr "$VARIANTCTL" index coverage --profiles hosts --format json "oci:$VARIANTS:app"
+    [[ $(jq -c '[.nobodyGets[].label]' <<<"$output") == *'"rocm7.1"'* ]]
+    # each cell is what resolve says
+    for host in h100 arm laptop; do
+        chosen=$("$VARIANTCTL" resolve --profile "hosts/$host.json" "oci:$VARIANTS:app" | jq -r .selected.digest)
+        [ "$(jq -r --arg h "$host" '.hosts[] | select(.host == $h).selected.digest' <<<"$output")" = "$chosen" ]
+    done
+    echo '{' >hosts/broken.json
+    run -4 "$VARIANTCTL" index coverage --profiles hosts "oci:$VARIANTS:app"
+    [[ $output == *"hosts/broken.json"* ]]
+    run -2 "$VARIANTCTL" index coverage "oci:$VARIANTS:app"
+}
