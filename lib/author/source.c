@@ -13,6 +13,8 @@
 #define SOURCE_MAX (1024u * 1024)
 #define ANNOTATIONS_MAX 256u
 #define REFERENCE_MAX 4096u
+/* ": " begins a value in YAML */
+#define QUOTING_HINT "a property stands in quotes: 'nvidia :: sm_arch :: 90_real'"
 #define SOURCE_SCHEMA "dev.ocivariant.index-source/v1"
 
 struct image {
@@ -158,9 +160,14 @@ static int read_properties(const struct ocv_author_source *s, const struct ocv_y
     if (node->type == OCV_YAML_MAP)
         status = put_namespaces(s, node, &text, err);
     for (const struct ocv_yaml *p = node->type == OCV_YAML_LIST ? node->first : NULL;
-         p && status == OCV_OK; p = p->next)
-        status = p->type == OCV_YAML_SCALAR ? put_property(s, p->line, p->text, &text, err)
-                                            : fail(s, p->line, err, "a property is not a text");
+         p && status == OCV_OK; p = p->next) {
+        if (p->type == OCV_YAML_SCALAR) {
+            status = put_property(s, p->line, p->text, &text, err);
+        } else {
+            status = fail(s, p->line, err, "a property is not a text");
+            ocv_error_hint(err, QUOTING_HINT);
+        }
+    }
     if (status < 0)
         return status;
     const char *list = node->type == OCV_YAML_SCALAR ? node->text : text.data;
@@ -414,8 +421,11 @@ int ocv_author_source_parse(const char *name, const char *text, size_t len,
     if (len > SOURCE_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "%s is larger than %u bytes", name, SOURCE_MAX);
     int status = ocv_yaml_read(name, text, len, &source->tree, err);
-    if (status < 0 && status != OCV_ERR_NOMEM && err)
+    if (status < 0 && status != OCV_ERR_NOMEM && err) {
         status = err->status = OCV_ERR_DATA;
+        if (strstr(err->message, "mapping values"))
+            ocv_error_hint(err, QUOTING_HINT);
+    }
     if (status == OCV_OK)
         status = read_tree(source, err);
     source->name = NULL;

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lib/author: indexes that are made and edited. */
+#include "core_util.h"
+
+static struct ocv_error err;
+
+#define ANNOTATIONS                                                      \
+    "  \"annotations\" : {\"dev.ocivariant.schema\":\"1\", \"k\":\"v\"," \
+    " \"dev.ocivariant.namespaces\":\"nvidia, x86_64\"},\n"
+#define PLAIN                                                                        \
+    "{ \"size\":5, \"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\n"  \
+    "      \"digest\":\"sha256:" ZERO63 "1\", \"unknown\": [1, {\"a\":\"]}\\\"\"}]," \
+    " \"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"} }"
+#define ZERO63 "000000000000000000000000000000000000000000000000000000000000000"
+#define CUDA                                                                                \
+    "{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"size\":5,"             \
+    "\"digest\":\"sha256:" ZERO63 "2\",\"platform\":{\"architecture\":\"amd64\",\"os\":"    \
+    "\"linux\",\"variant\":\"x-cuda\"},\"annotations\":{\"dev.ocivariant.label\":\"cuda\"," \
+    "\"dev.ocivariant.properties\":\"nvidia :: sm_arch :: 90_real\"}}"
+#define ATTESTATION                                                                         \
+    "{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"size\":5,"             \
+    "\"digest\":\"sha256:" ZERO63 "3\",\"platform\":{\"architecture\":\"unknown\",\"os\":"  \
+    "\"unknown\"},\"annotations\":{\"vnd.docker.reference.type\":\"attestation-manifest\"," \
+    "\"vnd.docker.reference.digest\":\"sha256:" ZERO63 "2\"}}"
+/* as no tool of ours would write it */
+#define PRETTY                                                                          \
+    "\n{ \"schemaVersion\": 2,\n" ANNOTATIONS "  \"mediaType\":\"" OCV_MEDIA_TYPE_INDEX \
+    "\",\n  \"manifests\" : [\n    " PLAIN ",\n    " CUDA ",\n    " ATTESTATION         \
+    "\n  ], \"other\": null }\n"
+
+static struct ocv_author *open_author(const char *text)
+{
+    struct ocv_author *author = NULL;
+    int status = ocv_author_open(text, strlen(text), NULL, OCV_AUTHOR_HIDDEN, &author, &err);
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
+    return author;
+}
+
+static struct ocv_author *new_author(enum ocv_author_layout layout)
+{
+    struct ocv_author *author = NULL;
+    ck_assert_int_eq(ocv_author_new(layout, &author, &err), OCV_OK);
+    return author;
+}
+
+/* Freed by the caller. */
+static char *format(struct ocv_author *author)
+{
+    struct ocv_buffer out;
+    ocv_buffer_init(&out, OCV_MANIFEST_MAX);
+    int status = ocv_author_format(author, &out, &err);
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
+    return out.data;
+}
+
+static int add(struct ocv_author *author, unsigned n, const char *platform, const char *label,
+               const char *properties)
+{
+    ocv_auto(ocv_properties) set = NULL;
+    ocv_auto(ocv_platform) p = NULL;
+    ck_assert_int_eq(ocv_platform_parse(platform, &p, &err), OCV_OK);
+    if (properties)
+        ck_assert_int_eq(ocv_properties_parse(properties, strlen(properties), &set, &err), OCV_OK);
+    struct ocv_author_image image = {
+        .label = label,
+        .properties = set,
+        .descriptor = {.media_type = OCV_MEDIA_TYPE_MANIFEST, .size = 5},
+        .platform = *p};
+    fake_digest(image.descriptor.digest, n);
+    return ocv_author_add(author, &image, &err);
+}
+
+static void must_add(struct ocv_author *author, unsigned n, const char *platform, const char *label,
+                     const char *properties)
+{
+    int status = add(author, n, platform, label, properties);
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
+}
+
+/* "LABEL/VARIANT ..." of all entries, '-' for nothing. Freed by the caller. */
+static char *outline(struct ocv_author *author)
+{
+    char *text = format(author), *out = NULL;
+    struct ocv_index *index = parse_index(text);
+    size_t size;
+    FILE *stream = open_memstream(&out, &size);
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        const struct ocv_entry *e = ocv_index_entry(index, i);
+        fprintf(stream, "%s%s/%s", i ? " " : "",
+                e->code == OCV_REJECT_ATTESTATION ? "att"
+                : e->label                        ? e->label
+                                                  : "-",
+                e->platform.variant ? e->platform.variant : "-");
+    }
+    fclose(stream);
+    ocv_index_free(index);
+    free(text);
+    return out;
+}
+
+static void assert_outline(struct ocv_author *author, const char *expected)
+{
+    char *text = outline(author);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+
+static void assert_text(struct ocv_author *author, const char *expected)
+{
+    char *text = format(author);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+
+/* ---- bytes -------------------------------------------------------------------------------------
+ */
+
+START_TEST(unchanged_is_as_it_was)
+{
+    static const char *const texts[] = {PRETTY, "{\"schemaVersion\":2,\"manifests\":[]}",
+                                        "{\"manifests\":[ ]}",
+                                        "{\"manifests\":[" CUDA "],\"annotations\":null}"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct ocv_author *author = open_author(texts[i]);
+        assert_text(author, texts[i]);
+        ocv_author_free(author);
+    }
+}
+END_TEST
+
+START_TEST(add_and_remove_give_the_bytes_back)
+{
+    struct ocv_author *author = open_author(PRETTY);
+    must_add(author, 9, "linux/amd64", "v3", "x86_64 :: level :: v3");
+    char *text = format(author);
+    ck_assert_ptr_nonnull(strstr(text, PLAIN ",\n    " CUDA ",\n    {\"annotations\":"));
+    ck_assert_ptr_nonnull(strstr(text, "},\n    " ATTESTATION "\n  ], \"other\": null }\n"));
+    free(text);
+    ck_assert_int_eq(ocv_author_remove(author, "v3", NULL, &err), OCV_OK);
+    assert_text(author, PRETTY);
+    ocv_author_free(author);
+}
+END_TEST
+
+START_TEST(attestations_go_with_their_image)
+{
+    struct ocv_author *author = open_author(PRETTY);
+    assert_outline(author, "-/- cuda/x-cuda att/-");
+    ck_assert_int_eq(ocv_author_remove(author, "cuda", NULL, &err), OCV_OK);
+    assert_outline(author, "-/-");
+    ck_assert_int_eq(ocv_author_remove(author, "cuda", NULL, &err), OCV_ERR_NOT_FOUND);
+    ocv_author_free(author);
+    /* not while another entry has the same image */
+    author = open_author(PRETTY);
+    must_add(author, 2, "linux/amd64", "again", "nvidia :: sm_arch :: 80_real");
+    ck_assert_int_eq(ocv_author_remove(author, "cuda", NULL, &err), OCV_OK);
+    assert_outline(author, "-/- again/x-again att/-");
+    ocv_author_free(author);
+}
+END_TEST
+
+START_TEST(annotations_keep_their_order)
+{
+    struct ocv_author *author = open_author(PRETTY);
+    ck_assert_int_eq(ocv_author_set(author, "k", "w", &err), OCV_OK);
+    char *text = format(author);
+    ck_assert_ptr_nonnull(
+        strstr(text, "\"annotations\" : {\"dev.ocivariant.schema\":\"1\",\"k\":\"w\","
+                     "\"dev.ocivariant.namespaces\":\"nvidia, x86_64\"},\n  \"mediaType\""));
+    free(text);
+    ck_assert_int_eq(ocv_author_set(author, "k", NULL, &err), OCV_OK);
+    ck_assert_ptr_null(ocv_author_annotation(author, "k"));
+    ocv_author_free(author);
+    /* where there are none */
+    author = open_author("{\"manifests\":[" CUDA "] }");
+    ck_assert_int_eq(ocv_author_set(author, "k", "w", &err), OCV_OK);
+    assert_text(author, "{\"manifests\":[" CUDA "],\"annotations\":{\"k\":\"w\"} }");
+    ocv_author_free(author);
+}
+END_TEST
+
+START_TEST(order_of_adding_does_not_matter)
+{
+    static const struct {
+        const char *platform, *label, *properties;
+    } all[] = {
+        {"linux/amd64", "null", NULL},
+        {"linux/arm64/v8", "null", NULL},
+        {"linux/amd64", "cuda12.8", "nvidia :: sm_arch :: 90_real, nvidia :: sm_arch :: 80_real"},
+        {"linux/arm64/v8", "cuda12.8", "nvidia::sm_arch::80_real,nvidia::sm_arch::90_real"},
+        {"linux/amd64/v3", "v3", "x86_64 :: level :: v3"},
+        {"linux/amd64", NULL, NULL},
+    };
+    char *first = NULL;
+    for (size_t start = 0; start < 6; start++)
+        for (size_t step = 1; step < 6; step += 4) {
+            struct ocv_author *author = new_author(OCV_AUTHOR_HIDDEN);
+            for (size_t i = 0, k = start; i < 6; i++, k = (k + step) % 6)
+                must_add(author, (unsigned)k + 1, all[k].platform, all[k].label, all[k].properties);
+            char *text = format(author);
+            if (first)
+                ck_assert_str_eq(text, first);
+            else
+                first = strdup(text);
+            free(text);
+            assert_outline(author, "-/- null/v8 cuda12.8/x-cuda12-8 null/x-null v3/x-v3 "
+                                   "cuda12.8/x-cuda12-8");
+            ocv_author_free(author);
+        }
+    ck_assert_ptr_nonnull(strstr(first, "\"dev.ocivariant.namespaces\":\"nvidia, x86_64\""));
+    free(first);
+}
+END_TEST
+
+/* ---- platforms ---------------------------------------------------------------------------------
+ */
+
+START_TEST(layouts)
+{
+    struct ocv_author *author = new_author(OCV_AUTHOR_SAME_PLATFORM);
+    must_add(author, 1, "linux/arm64/v8", "cuda", "nvidia :: sm_arch :: 90_real");
+    must_add(author, 2, "linux/arm64/v8", "null", NULL);
+    assert_outline(author, "null/v8 cuda/v8");
+    char *text = format(author);
+    ocv_author_free(author);
+    author = open_author(text);
+    ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
+    assert_outline(author, "null/v8 cuda/x-cuda");
+    free(text);
+    text = format(author);
+    ocv_author_free(author);
+    author = open_author(text);
+    ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
+    assert_text(author, text); /* nothing to do */
+    free(text);
+    ocv_author_free(author);
+}
+END_TEST
+
+START_TEST(relayout_of_what_another_tool_made)
+{
+    /* wrong order, amd64 v1, true platforms */
+    char *text = quoted(
+        "{'schemaVersion':2,'mediaType':'" OCV_MEDIA_TYPE_INDEX "','manifests':["
+        "{'mediaType':'" OCV_MEDIA_TYPE_MANIFEST "','digest':'sha256:" ZERO63 "1','size':5,"
+        "'platform':{'os':'linux','architecture':'amd64'},'annotations':{'dev.ocivariant.label':"
+        "'v3','dev.ocivariant.properties':'x86_64 :: level :: v3'}},"
+        "{'mediaType':'" OCV_MEDIA_TYPE_MANIFEST "','digest':'sha256:" ZERO63 "2','size':5,"
+        "'platform':{'os':'linux','architecture':'amd64','variant':'v1'},'annotations':"
+        "{'dev.ocivariant.label':'null','dev.ocivariant.properties':''}}]}");
+    struct ocv_author *author = open_author(text);
+    ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
+    assert_outline(author, "null/- v3/x-v3");
+    ocv_author_free(author);
+    free(text);
+}
+END_TEST
+
+START_TEST(one_null_for_several_variants)
+{
+    struct ocv_author *author = new_author(OCV_AUTHOR_HIDDEN);
+    must_add(author, 1, "linux/arm/v6", "null", NULL);
+    must_add(author, 2, "linux/arm/v7", "null", NULL);
+    must_add(author, 3, "linux/arm/v5", "null", NULL);
+    assert_outline(author, "null/v7 -/v6 -/v5");
+    ck_assert_int_lt(add(author, 4, "linux/arm/v7", "null", NULL), 0);
+    ocv_author_free(author);
+}
+END_TEST
+
+START_TEST(annotate_moves_and_renames)
+{
+    ocv_auto(ocv_properties) set = NULL;
+    struct ocv_author *author = new_author(OCV_AUTHOR_HIDDEN);
+    must_add(author, 1, "linux/amd64", NULL, NULL);
+    must_add(author, 2, "linux/arm64", NULL, NULL);
+    ck_assert_int_eq(ocv_properties_parse("x86_64 :: level :: v3", 21, &set, &err), OCV_OK);
+    ck_assert_int_eq(ocv_author_annotate(author, "sha256:" ZERO63 "1", NULL, "v3", set, &err),
+                     OCV_OK);
+    assert_outline(author, "-/- v3/x-v3");
+    ck_assert_int_eq(ocv_author_annotate(author, "v3", NULL, "a.b", NULL, &err), OCV_OK);
+    assert_outline(author, "-/- a.b/x-a-b");
+    ck_assert_int_eq(ocv_author_annotate(author, "gone", NULL, "x", NULL, &err), OCV_ERR_NOT_FOUND);
+    ocv_author_free(author);
+}
+END_TEST
+
+/* ---- refusals ----------------------------------------------------------------------------------
+ */
+
+START_TEST(refuses_what_readers_would)
+{
+    static const struct {
+        const char *label, *properties, *message;
+    } bad[] = {
+        {"A", "n :: f :: v", "'A' is not a label"},
+        {"a..b", "n :: f :: v", "'a..b' is not a label"},
+        {"a1234567890123456789012345678901234567890123456789", "n :: f :: v", "is not a label"},
+        {"null", "n :: f :: v", "the label null is for no property"},
+        {"a", NULL, "a has no property"},
+        {"cuda", "nvidia :: sm_arch :: 90_real", "the second image for linux/amd64"},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct ocv_author *author = open_author(PRETTY);
+        ck_assert_int_eq(add(author, 9, "linux/amd64", bad[i].label, bad[i].properties),
+                         OCV_ERR_INVALID);
+        ck_assert_msg(strstr(err.message, bad[i].message), "%s", err.message);
+        ocv_author_free(author);
+    }
+    struct ocv_author *author = open_author(PRETTY);
+    ck_assert_int_eq(add(author, 9, "linux/arm64", "cuda", "nvidia :: sm_arch :: 80_real"),
+                     OCV_ERR_INVALID);
+    ck_assert_str_eq(err.message, "a label means the same properties on every platform");
+    ocv_author_free(author);
+}
+END_TEST
+
+START_TEST(refuses_bad_annotations)
+{
+    static const char *const bad[][2] = {
+        {"dev.ocivariant.static.nvidia", "sm_arch :: 90_real"},
+        {"dev.ocivariant.static.A", "a :: b"},
+        {"dev.ocivariant.namespaces", "a, B"},
+        {"dev.ocivariant.label", "x"},
+        {"", "x"},
+        {"k", "\xff"},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct ocv_author *author = open_author(PRETTY);
+        ck_assert_int_eq(ocv_author_set(author, bad[i][0], bad[i][1], &err), OCV_ERR_INVALID);
+        ocv_author_free(author);
+    }
+}
+END_TEST
+
+START_TEST(namespaces_follow_only_where_nobody_chose_them)
+{
+    struct ocv_buffer out;
+    ocv_buffer_init(&out, OCV_MANIFEST_MAX);
+    /* "nvidia, x86_64" is no rule's word for an index that uses nvidia alone */
+    struct ocv_author *author = open_author(PRETTY);
+    must_add(author, 9, "linux/amd64", "rocm", "amd :: gfx_arch :: gfx942");
+    ck_assert_int_eq(ocv_author_format(author, &out, &err), OCV_ERR_INVALID);
+    ck_assert_str_eq(err.message, "the namespaces of the index leave out 'amd'");
+    ck_assert_msg(strstr(err.hint, "--namespaces 'nvidia, x86_64, amd'"), "%s", err.hint);
+    ck_assert_int_eq(ocv_author_set(author, OCV_ANNOTATION_NAMESPACES, "nvidia,amd", &err), OCV_OK);
+    ck_assert_int_eq(ocv_author_format(author, &out, &err), OCV_OK);
+    ocv_author_free(author);
+    author = new_author(OCV_AUTHOR_HIDDEN);
+    must_add(author, 1, "linux/amd64", "rocm", "amd :: gfx_arch :: gfx942");
+    char *text = format(author);
+    ocv_author_free(author);
+    author = open_author(text);
+    must_add(author, 2, "linux/amd64", "v3", "x86_64 :: level :: v3");
+    must_add(author, 3, "linux/amd64", "cuda", "nvidia :: sm_arch :: 90_real");
+    free(format(author));
+    ck_assert_str_eq(ocv_author_annotation(author, OCV_ANNOTATION_NAMESPACES),
+                     "amd, nvidia, x86_64");
+    free(text);
+    ocv_author_free(author);
+    ocv_buffer_free(&out);
+}
+END_TEST
+
+START_TEST(what_was_wrong_before_does_not_forbid_an_edit)
+{
+    char *text = quoted("{'schemaVersion':2,'manifests':[{'mediaType':'" OCV_MEDIA_TYPE_MANIFEST
+                        "','digest':'sha256:" ZERO63 "1','size':5,'annotations':"
+                        "{'dev.ocivariant.label':'b a d','dev.ocivariant.properties':'x'}}]}");
+    struct ocv_author *author = open_author(text);
+    must_add(author, 2, "linux/amd64", "null", NULL);
+    free(format(author));
+    ocv_author_free(author);
+    free(text);
+}
+END_TEST
+
+START_TEST(opens_only_indexes)
+{
+    static const struct {
+        const char *text;
+        int status;
+    } bad[] = {
+        {"{}", OCV_ERR_DATA},
+        {"{\"manifests\":{}}", OCV_ERR_DATA},
+        {"{\"manifests\":[1]}", OCV_ERR_DATA},
+        {"{\"schemaVersion\":2,\"layers\":[],\"config\":{}}", OCV_ERR_DATA},
+        {"{\"m\\u0061nifests\":[]}", OCV_ERR_UNSUPPORTED},
+        {"{\"mediaType\":\"" OCV_MEDIA_TYPE_DOCKER_LIST "\",\"manifests\":[]}",
+         OCV_ERR_UNSUPPORTED},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct ocv_author *author = NULL;
+        ck_assert_int_eq(ocv_author_open(bad[i].text, strlen(bad[i].text), NULL, OCV_AUTHOR_HIDDEN,
+                                         &author, &err),
+                         bad[i].status);
+    }
+}
+END_TEST
+
+START_TEST(at_most_4096_entries)
+{
+    struct ocv_author *author = new_author(OCV_AUTHOR_HIDDEN);
+    char label[32];
+    for (unsigned i = 0; i < OCV_INDEX_ENTRIES_MAX; i++) {
+        snprintf(label, sizeof(label), "v%u", i);
+        must_add(author, i, "linux/amd64", label, "x86_64 :: level :: v3");
+    }
+    ck_assert_int_eq(add(author, 5000, "linux/amd64", "more", "x86_64 :: level :: v3"),
+                     OCV_ERR_INVALID);
+    ck_assert_str_eq(err.message, "more than 4096 entries");
+    ocv_author_free(author);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("author");
+    TCase *tcase = tcase_create("author");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, unchanged_is_as_it_was);
+    tcase_add_test(tcase, add_and_remove_give_the_bytes_back);
+    tcase_add_test(tcase, attestations_go_with_their_image);
+    tcase_add_test(tcase, annotations_keep_their_order);
+    tcase_add_test(tcase, order_of_adding_does_not_matter);
+    tcase_add_test(tcase, layouts);
+    tcase_add_test(tcase, relayout_of_what_another_tool_made);
+    tcase_add_test(tcase, one_null_for_several_variants);
+    tcase_add_test(tcase, annotate_moves_and_renames);
+    tcase_add_test(tcase, refuses_what_readers_would);
+    tcase_add_test(tcase, refuses_bad_annotations);
+    tcase_add_test(tcase, namespaces_follow_only_where_nobody_chose_them);
+    tcase_add_test(tcase, what_was_wrong_before_does_not_forbid_an_edit);
+    tcase_add_test(tcase, opens_only_indexes);
+    tcase_add_test(tcase, at_most_4096_entries);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
