@@ -68,30 +68,41 @@ build_in() # FOLDER MAKE-ARGUMENT...
     make -s -j"$jobs" BUILD="$folder" "$@"
 }
 
-# One program of check tests: "NN%: Checks: N, Failures: F, Errors: E", "skipped: ..." lines.
-unit_program() # NAME LOG COMMAND...
+# Wait until one more job may run beside the others.
+slot()
 {
-    local name=$1 log=$2 status=0 ok bad skip checks fails
-    shift 2
-    timeout 300 "$@" >"$log" 2>&1 </dev/null || status=$?
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+}
+
+# One program of check tests: "NN%: Checks: N, Failures: F, Errors: E", "skipped: ..." lines.
+unit_program() # LOG COMMAND...
+{
+    local log=$1
+    shift
+    timeout 300 "$@" >"$log" 2>&1 </dev/null
+    echo "exit status $?" >>"$log"
+}
+
+unit_report() # NAME LOG
+{
+    local name=$1 log=$2 ok bad skip checks fails
     checks=$(sed -n 's/^[0-9]*%: Checks: \([0-9]*\), .*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
     fails=$(sed -n 's/^[0-9]*%: Checks: .*Failures: \([0-9]*\), Errors: \([0-9]*\).*/\1 \2/p' "$log" |
         awk '{ n += $1 + $2 } END { print n + 0 }')
     skip=$(grep -c '^skipped:' "$log")
     bad=$fails
     ok=$((checks - fails))
-    # what says it ran nothing, or ended badly without saying why, has failed
-    if [ "$status" != 0 ] && [ "$bad" = 0 ]; then
-        echo "exit status $status" >>"$log"
+    # what ended badly without saying why, or says that it ran nothing, has failed
+    if [ "$bad" = 0 ] && ! grep -q '^exit status 0$' "$log"; then
         bad=1
-    elif [ "$status" = 0 ] && [ "$checks" = 0 ] && [ "$skip" = 0 ]; then
+    elif [ "$checks" = 0 ] && [ "$skip" = 0 ]; then
         echo "no check ran" >>"$log"
         bad=1
     fi
     report "$name" "$ok" "$bad" "$skip" "$log"
 }
 
-# Unit tests of a build folder. The launcher (after --) may wrap the program.
+# Unit tests of a build folder, several at once. The launcher may wrap the program.
 unit_programs() # TITLE FOLDER SOURCE-LIST [LAUNCHER...]
 {
     local title=$1 folder=$2 sources=$3 source name
@@ -100,7 +111,14 @@ unit_programs() # TITLE FOLDER SOURCE-LIST [LAUNCHER...]
     for source in $sources; do
         name=$(basename "$source" .c)
         [[ $name == *${TESTS:-}* ]] || continue
-        unit_program "$title $name" "$logs/$title/$name.log" "$@" "$folder/test/unit/$name"
+        slot
+        unit_program "$logs/$title/$name.log" "$@" "$folder/test/unit/$name" &
+    done
+    wait
+    for source in $sources; do
+        name=$(basename "$source" .c)
+        [[ $name == *${TESTS:-}* ]] || continue
+        unit_report "$title $name" "$logs/$title/$name.log"
     done
 }
 
@@ -184,7 +202,7 @@ section_integration()
     for file in test/integration/*.bats; do
         name=$(basename "$file" .bats)
         [[ $name == *${TESTS:-}* ]] || continue
-        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+        slot
         bats_file "$file" "$logs/integration/$name.log" &
     done
     wait
@@ -204,14 +222,27 @@ section_lint()
     done
 }
 
+# The folder that the tests run from, where gcc is the compiler anyway.
 section_gcc()
 {
-    step "build with gcc" build_in "$build-gcc" CC=gcc all tests tools
+    step "build with gcc" build_in "$build" CC=gcc all tests tools
 }
 
 section_clang()
 {
     step "build with clang" build_in "$build-clang" CC=clang all tests tools
+}
+
+fuzz_target() # NAME LOG
+{
+    FUZZ_BUILD=$build-fuzz test/fuzz/run.sh "$1" "${FUZZ_SECONDS:-10}" >"$2" 2>&1 </dev/null
+    echo "exit status $?" >>"$2"
+}
+
+fuzz_verdict() # LOG
+{
+    cat "$1"
+    grep -q '^exit status 0$' "$1"
 }
 
 section_fuzz()
@@ -223,8 +254,14 @@ section_fuzz()
         return 1
     fi
     step "build fuzz targets" build_in "$build-fuzz" CC=clang SAN=fuzz fuzzers || return 1
+    mkdir -p "$logs/fuzz"
     for name in $(test/fuzz/run.sh --list); do
-        FUZZ_BUILD=$build-fuzz step "fuzz $name" test/fuzz/run.sh "$name" "${FUZZ_SECONDS:-10}"
+        slot
+        fuzz_target "$name" "$logs/fuzz/$name.log" &
+    done
+    wait
+    for name in $(test/fuzz/run.sh --list); do
+        step "fuzz $name" fuzz_verdict "$logs/fuzz/$name.log"
     done
 }
 
