@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counters are relaxed atomics; names that come from outside (labels, registries) stand in small
- * tables behind a lock, bounded so that nobody can make the page grow. */
+/* Counters are relaxed atomics. Names that come from outside (labels, registries) stand in small
+ * tables, bounded so that nobody can make the page grow. A table only grows, and a name is whole
+ * before it is counted in: raising one that is there takes no lock. */
 #include "metrics.h"
 
 #include <pthread.h>
@@ -44,12 +45,12 @@ static const struct {
 /* A counter with one or two labels of free text. */
 struct named {
     char first[NAME_BYTES], second[NAME_BYTES];
-    uint64_t count;
+    atomic_uint_fast64_t count;
 };
 
 struct family {
     struct named items[NAMES_MAX + 1];
-    size_t n;
+    atomic_size_t n;
 };
 
 struct metrics {
@@ -59,7 +60,7 @@ struct metrics {
     atomic_uint_fast64_t latency_us;
     atomic_int_fast64_t probed_at_ms, probe_ms;
     atomic_uint_fast64_t probes, profile_changes, misfits;
-    pthread_mutex_t lock; /* what follows */
+    pthread_mutex_t lock; /* new names of what follows */
     struct family chosen, errors, upstream, failures;
 };
 
@@ -98,6 +99,20 @@ void metrics_request(struct metrics *m, enum outcome outcome, int64_t us, int64_
         atomic_fetch_add_explicit(&m->bytes, (uint64_t)bytes, memory_order_relaxed);
 }
 
+static bool is_name(const char name[NAME_BYTES], const char *text)
+{
+    return strncmp(name, text, NAME_BYTES - 1) == 0;
+}
+
+static struct named *find(struct family *f, const char *first, const char *second)
+{
+    size_t n = atomic_load_explicit(&f->n, memory_order_acquire);
+    for (size_t i = 0; i < n; i++)
+        if (is_name(f->items[i].first, first) && is_name(f->items[i].second, second))
+            return &f->items[i];
+    return NULL;
+}
+
 static void copy_name(char out[NAME_BYTES], const char *text)
 {
     size_t n = strnlen(text, NAME_BYTES - 1);
@@ -105,32 +120,30 @@ static void copy_name(char out[NAME_BYTES], const char *text)
     out[n] = '\0';
 }
 
-static struct named *find(struct family *f, const char *first, const char *second)
+/* With the lock held, which keeps other new names out. */
+static struct named *add(struct family *f, const char *first, const char *second)
 {
-    char a[NAME_BYTES], b[NAME_BYTES];
-    copy_name(a, first);
-    copy_name(b, second);
-    for (size_t i = 0; i < f->n; i++)
-        if (!strcmp(f->items[i].first, a) && !strcmp(f->items[i].second, b))
-            return &f->items[i];
-    if (f->n < NAMES_MAX) {
-        struct named *item = &f->items[f->n++];
-        memcpy(item->first, a, sizeof(a));
-        memcpy(item->second, b, sizeof(b));
-        return item;
-    }
-    struct named *other = &f->items[NAMES_MAX];
-    copy_name(other->first, "other");
-    copy_name(other->second, "other");
-    f->n = NAMES_MAX + 1;
-    return other;
+    size_t n = atomic_load_explicit(&f->n, memory_order_relaxed);
+    if (n > NAMES_MAX) /* the last one counts for all that found no place */
+        return &f->items[NAMES_MAX];
+    bool full = n == NAMES_MAX;
+    copy_name(f->items[n].first, full ? "other" : first);
+    copy_name(f->items[n].second, full ? "other" : second);
+    atomic_store_explicit(&f->n, n + 1, memory_order_release);
+    return &f->items[n];
 }
 
 static void raise_named(struct metrics *m, struct family *f, const char *first, const char *second)
 {
-    pthread_mutex_lock(&m->lock);
-    find(f, first, second)->count++;
-    pthread_mutex_unlock(&m->lock);
+    struct named *item = find(f, first, second);
+    if (!item) {
+        pthread_mutex_lock(&m->lock);
+        item = find(f, first, second); /* somebody else may have been quicker */
+        if (!item)
+            item = add(f, first, second);
+        pthread_mutex_unlock(&m->lock);
+    }
+    atomic_fetch_add_explicit(&item->count, 1, memory_order_relaxed);
 }
 
 void metrics_chosen(struct metrics *m, const char *label)
@@ -199,24 +212,25 @@ static void value(struct page *p, const char *text)
             PRINT(p, "%c", *c);
 }
 
+static unsigned long long get(const atomic_uint_fast64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
 static void print_family(struct page *p, const struct family *f, const char *name, const char *help,
                          const char *first, const char *second)
 {
+    size_t n = atomic_load_explicit(&f->n, memory_order_acquire);
     head(p, name, "counter", help);
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         PRINT(p, "%s{%s=\"", name, first);
         value(p, f->items[i].first);
         if (second) {
             PRINT(p, "\",%s=\"", second);
             value(p, f->items[i].second);
         }
-        PRINT(p, "\"} %llu\n", (unsigned long long)f->items[i].count);
+        PRINT(p, "\"} %llu\n", get(&f->items[i].count));
     }
-}
-
-static unsigned long long get(const atomic_uint_fast64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
 static void print_requests(struct page *p, const struct metrics *m)
@@ -262,7 +276,6 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     PRINT(p, "variantd_build_info{version=\"%s\"} 1\n", ocv_version());
     print_requests(p, m);
     print_probes(p, m, now_ms);
-    pthread_mutex_lock(&m->lock);
     print_family(p, &m->chosen, "variantd_chosen_total", "Variants announced, by label.", "label",
                  NULL);
     print_family(p, &m->upstream, "variantd_upstream_requests_total",
@@ -271,6 +284,5 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
                  "registry", "kind");
     print_family(p, &m->failures, "variantd_provider_failures_total",
                  "Probes in which a provider failed.", "provider", NULL);
-    pthread_mutex_unlock(&m->lock);
     return page.status;
 }
