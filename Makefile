@@ -49,7 +49,7 @@ LINT_A     := $(BUILD)/liblint.a
 GRPC_A     := $(BUILD)/libgrpc.a
 VERDICT_A  := $(BUILD)/libverdict.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
-PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ocivariant-snapshotter
+PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ocivariant-snapshotter $(BUILD)/ocivariant-cri-proxy
 HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
@@ -164,6 +164,14 @@ $(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.
 $(BUILD)/plugins/containerd/snapshotter/%.o: CFLAGS_ALL += -Icmd/variantd
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
+
+# ---- the CRI image service's proxy ---------------------------------------------------------------
+CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c))
+CRI_PROXY_A   := $(BUILD)/libcri-proxy.a
+$(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
+$(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c cmd/variantd/notify.c) $(CRI_PROXY_A) $(VERDICT_A) $(GRPC_A) $(REGISTRY_A) $(CORE_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
+$(BUILD)/plugins/containerd/cri-proxy/%.o: CFLAGS_ALL += -Icmd/variantd -Iplugins/common
 
 # demo, check, lint, fuzz, bench
 .PHONY: demo check lint fuzz bench bench-quick

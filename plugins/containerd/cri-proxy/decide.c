@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "decide.h"
+
+#include "log.h"
+#include "ocivariant-registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONNECT_MS 5000u
+#define RETRIES 1u
+
+/* What is in work for one request. */
+struct question {
+    const struct decide *decide;
+    struct ocv_reference *reference;
+    char key[PINNED_TEXT_MAX];
+    struct ocv_buffer body; /* of the index */
+    struct ocv_index *index;
+    struct ocv_profile *profile;
+    struct ocv_decision *decision;
+    const struct ocv_entry *entry; /* what fits, or NULL */
+};
+
+static void question_free(struct question *q)
+{
+    ocv_decision_free(q->decision);
+    ocv_profile_free(q->profile);
+    ocv_index_free(q->index);
+    ocv_buffer_free(&q->body);
+    ocv_reference_free(q->reference);
+}
+
+/* ---- profile and choice ------------------------------------------------------------------------
+ */
+
+static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char chunk[8192];
+    ssize_t n = 0;
+    int status = OCV_OK, fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
+    while (status == OCV_OK && (n = read(fd, chunk, sizeof(chunk))) > 0)
+        status = ocv_buffer_append(out, chunk, (size_t)n, err);
+    if (n < 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    close(fd);
+    return status;
+}
+
+static int get_profile(const struct decide *d, struct ocv_profile **out,
+                       char digest[OCV_DIGEST_MAX], struct ocv_error *err)
+{
+    long http = 200;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    int status = d->profile_file ? read_file(d->profile_file, &text, err)
+                                 : ocv_local_get(d->socket, "/v1/profile", DECIDE_PROFILE_MS, &http,
+                                                 &text, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "no profile of this node");
+    if (http != 200)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND,
+                             "no profile of this node: variantd answers HTTP %ld", http);
+    status = ocv_digest_bytes(text.data ? text.data : "", text.len, digest, err);
+    return status < 0 ? status : ocv_profile_parse(text.data ? text.data : "", text.len, out, err);
+}
+
+/* Choose among the entries of q->body. An ordinary image leaves q->entry NULL. */
+static int choose(struct question *q, const char *media_type, struct ocv_error *err)
+{
+    enum ocv_document_kind kind;
+    char digest[OCV_DIGEST_MAX];
+    const struct ocv_resolve_options options = {.config = q->decide->config};
+    int status = ocv_document_kind(q->body.data, q->body.len, media_type, &kind, err);
+    if (status < 0 || kind != OCV_DOCUMENT_INDEX)
+        return status;
+    if ((status = ocv_index_parse(q->body.data, q->body.len, media_type, &q->index, err)) < 0 ||
+        !ocv_index_has_variants(q->index))
+        return status;
+    if (!q->profile)
+        status = get_profile(q->decide, &q->profile, digest, err);
+    if (status == OCV_OK)
+        status = ocv_resolve(q->index, q->profile, &options, &q->decision, err);
+    if (status < 0)
+        return status;
+    q->entry = ocv_decision_selected(q->decision);
+    return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "nothing in it fits this node");
+}
+
+/* ---- the registry ------------------------------------------------------------------------------
+ */
+
+static void registry_log(void *data, const char *line)
+{
+    (void)data;
+    log_debug("%s", line);
+}
+
+static int open_registry(const struct question *q, const struct wire_auth *auth,
+                         const volatile int *interrupted, struct ocv_registry **out,
+                         struct ocv_error *err)
+{
+    char agent[64];
+    const struct ocv_registry_options options = {
+        .config = q->decide->config,
+        .user_agent = agent,
+        .username = auth->username,
+        .password = auth->password,
+        .identity_token = auth->username ? NULL : auth->identity_token,
+        .registry_token = auth->username || auth->identity_token ? NULL : auth->registry_token,
+        .given_only = true,
+        .retries = RETRIES,
+        .connect_timeout_ms = CONNECT_MS,
+        .interrupted = interrupted,
+        .log = registry_log,
+    };
+    snprintf(agent, sizeof(agent), "ocivariant-cri-proxy/%s", ocv_version());
+    int status = ocv_registry_new(&options, out, err);
+    if (status == OCV_OK)
+        ocv_registry_deadline(*out, DECIDE_MS);
+    return status;
+}
+
+/* Engines do not come back from a child that is not there. */
+static int check_child(const struct question *q, struct ocv_registry *registry,
+                       struct ocv_error *err)
+{
+    char text[PINNED_TEXT_MAX];
+    struct ocv_descriptor found;
+    ocv_auto(ocv_reference) child = NULL;
+    snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
+    int status = ocv_reference_parse(text, &child, err);
+    if (status == OCV_OK)
+        status = ocv_registry_head(registry, child, &found, err);
+    if (status == OCV_OK &&
+        (strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
+         strcmp(found.media_type, q->entry->media_type) != 0))
+        status = ocv_error_set(err, OCV_ERR_MISMATCH,
+                               "the registry's %s is not what the index says it is", text);
+    return status;
+}
+
+static int ask_registry(struct question *q, const struct wire_auth *auth,
+                        const volatile int *interrupted, struct ocv_error *err)
+{
+    ocv_auto(ocv_registry) registry = NULL;
+    struct ocv_descriptor found;
+    int status = open_registry(q, auth, interrupted, &registry, err);
+    if (status == OCV_OK)
+        status =
+            ocv_registry_get(registry, q->reference, q->reference->digest, &q->body, &found, err);
+    if (status == OCV_OK)
+        status = choose(q, found.media_type, err);
+    if (status == OCV_OK && q->entry)
+        status = check_child(q, registry, err);
+    return status;
+}
+
+/* ---- keeping it --------------------------------------------------------------------------------
+ */
+
+static int describe(const struct question *q, struct ocv_buffer *properties,
+                    struct ocv_buffer *statics, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < q->entry->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(q->index, q->entry->properties[i]);
+        status = ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
+                                   p.feature, p.value);
+        if (status == OCV_OK && ocv_index_namespace_static(q->index, p.ns))
+            status = ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns);
+    }
+    return status;
+}
+
+/* For the hooks that see the child only. */
+static void record(const struct question *q)
+{
+    struct ocv_error err = {0};
+    ocv_auto_buffer properties, statics;
+    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    if (!q->entry->label)
+        return;
+    int status = describe(q, &properties, &statics, &err);
+    const struct ocv_record record = {.child = q->entry->digest,
+                                      .index = ocv_index_digest(q->index),
+                                      .label = q->entry->label,
+                                      .properties = properties.data ? properties.data : "",
+                                      .statics = statics.data,
+                                      .reference = q->key};
+    if (status == OCV_OK)
+        status = ocv_record_write(q->decide->records, &record, &err);
+    if (status < 0)
+        log_line("what was chosen is not recorded: %s", err.message);
+}
+
+static int keep(const struct question *q, struct ocv_error *err)
+{
+    int status = map_put(q->decide->map, q->key, q->entry->digest, q->body.data, q->body.len, err);
+    if (status == OCV_OK)
+        record(q);
+    return status;
+}
+
+bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
+                 const volatile int *interrupted, char out[PINNED_TEXT_MAX])
+{
+    struct question q = {.decide = decide};
+    struct ocv_error err = {0};
+    ocv_buffer_init(&q.body, OCV_MANIFEST_MAX);
+    q.reference = pinned_parse(text, strlen(text));
+    if (!q.reference || !pinned_key(q.reference, q.key)) {
+        question_free(&q);
+        return false;
+    }
+    int status = pinned_credentials(auth, q.reference->host, &err);
+    if (status == OCV_OK)
+        status = ask_registry(&q, auth, interrupted, &err);
+    bool found =
+        status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
+    if (found) /* what cannot be kept would not be found again by ImageStatus */
+        status = keep(&q, &err);
+    if (status < 0)
+        log_line("%s goes on as it is: %s", text, err.message);
+    else if (found)
+        log_line("%s -> %s (%s)", text, q.entry->digest,
+                 q.entry->label ? q.entry->label : "default");
+    else
+        log_debug("%s has no variants", text);
+    question_free(&q);
+    return found && status == OCV_OK;
+}
+
+/* ---- when the node changes ---------------------------------------------------------------------
+ */
+
+static void choose_again(const struct decide *decide, struct ocv_profile *profile, const char *key,
+                         const char *child)
+{
+    struct question q = {.decide = decide, .profile = profile};
+    struct ocv_error err = {0};
+    ocv_buffer_init(&q.body, MAP_INDEX_MAX);
+    snprintf(q.key, sizeof(q.key), "%s", key);
+    int status = map_index(decide->map, key, &q.body, &err);
+    if (status == OCV_OK)
+        status = choose(&q, NULL, &err);
+    if (status == OCV_OK && q.entry && strcmp(q.entry->digest, child) != 0) {
+        status = keep(&q, &err);
+        if (status == OCV_OK)
+            log_line("the node has changed: %s -> %s (%s)", key, q.entry->digest,
+                     q.entry->label ? q.entry->label : "default");
+    }
+    if (status < 0 && status != OCV_ERR_NOT_FOUND)
+        log_line("%s stays %s: %s", key, child, err.message);
+    q.profile = NULL; /* the caller's */
+    question_free(&q);
+}
+
+void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX])
+{
+    char digest[OCV_DIGEST_MAX] = "", key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX];
+    struct ocv_error err = {0};
+    ocv_auto(ocv_profile) profile = NULL;
+    if (get_profile(decide, &profile, digest, &err) < 0 || strcmp(digest, last) == 0)
+        return;
+    snprintf(last, OCV_DIGEST_MAX, "%s", digest);
+    for (size_t i = 0; map_get(decide->map, i, key, child); i++)
+        choose_again(decide, profile, key, child);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which image of a pinned index fits this node: the index is read with what the request itself
+ * brought, resolved with variantd's profile, and the child is looked at before anybody relies on
+ * it. Whatever fails means that the request goes on as it came. */
+#ifndef CRI_PROXY_DECIDE_H
+#define CRI_PROXY_DECIDE_H
+
+#include "map.h"
+
+#define DECIDE_MS 10000u        /**< for all that a registry is asked for one request */
+#define DECIDE_PROFILE_MS 2000u /**< for variantd */
+
+struct decide {
+    const struct ocv_config *config; /**< `registries`, and what the resolver reads of it */
+    const char *socket;              /**< variantd's */
+    const char *profile_file;        /**< this profile instead of variantd's, or NULL */
+    const char *records;             /**< folder of what was resolved here, for the hooks */
+    struct map *map;
+};
+
+/** A pull of `text` (a pinned reference, NUL at its end) with these credentials, which are changed.
+ *  True, with the name to pull instead, when there is one. Blocks; `*interrupted` ends it. */
+bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
+                 const volatile int *interrupted, char out[PINNED_TEXT_MAX]);
+/** Choose again in every index of the map if the profile is not the one of `last`, which is
+ *  updated: what was made for a driver of yesterday is not what fits now. */
+void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX]);
+
+#endif

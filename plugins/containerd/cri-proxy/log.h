@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines on stderr, one write(2) each. */
+#ifndef CRI_PROXY_LOG_H
+#define CRI_PROXY_LOG_H
+
+#include "ocivariant.h"
+
+/** Set once before threads start: are log_debug's lines wanted? */
+void log_setup(bool verbose);
+void log_line(const char *format, ...) OCV_PRINTF(1, 2);
+void log_debug(const char *format, ...) OCV_PRINTF(1, 2);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ocivariant-cri-proxy: the CRI image service for a kubelet whose pods pin an index by its digest.
+ * No mirror can choose there, as the digest is the content's own; the request can be changed. */
+#include "decide.h"
+#include "log.h"
+#include "notify.h"
+#include "proxy.h"
+#include "verdict.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define LISTEN "/run/ocivariant-cri-proxy.sock"
+#define BACKEND "/run/containerd/containerd.sock"
+#define STATE "/var/lib/ocivariant/cri-proxy"
+#define RECORDS "/var/lib/ocivariant/resolved"
+#define DRAIN_MS 20000u /* what still runs after this is cut: systemd would kill us soon */
+#define BACKLOG 128
+
+struct arguments {
+    const char *listen, *backend, *config, *state, *records, *profile;
+    bool verbose;
+};
+
+static struct proxy *running; /* for the signal handler */
+
+static void on_signal(int signal)
+{
+    int why = errno;
+    (void)signal;
+    proxy_stop(running);
+    errno = why;
+}
+
+static void print_help(void)
+{
+    puts("Usage: ocivariant-cri-proxy [OPTIONS]\n\n"
+         "Serve the CRI image service for kubelet's imageServiceEndpoint and pass every call to\n"
+         "the container engine as it is, but for one thing: PullImage, ImageStatus and\n"
+         "RemoveImage of an index that is pinned by digest and carries variants name the image\n"
+         "in it that fits this node.\n\nOptions:\n"
+         "  --listen PATH    our socket (default " LISTEN ")\n"
+         "  --backend PATH   the engine's (default " BACKEND ")\n"
+         "  --config FILE    instead of /etc/ocivariant/config.yaml\n"
+         "  --state DIR      what was chosen (default " STATE ")\n"
+         "  --records DIR    what was chosen, for the hooks (default\n"
+         "                   " RECORDS ")\n"
+         "  --profile FILE   this profile instead of the one that variantd gives\n"
+         "  -v, --verbose    say more on standard error\n"
+         "      --version, --help\n\n"
+         "An index is read with the credentials of the very request, and with no others. What\n"
+         "cannot be decided goes through unchanged. SIGTERM: finish what runs, then end.");
+}
+
+/* -1: go on; else the exit status. */
+static int read_arguments(int argc, char **argv, struct arguments *out)
+{
+    static const struct option options[] = {
+        {"listen", required_argument, NULL, 'l'},  {"backend", required_argument, NULL, 'b'},
+        {"config", required_argument, NULL, 'c'},  {"state", required_argument, NULL, 's'},
+        {"records", required_argument, NULL, 'r'}, {"profile", required_argument, NULL, 'p'},
+        {"verbose", no_argument, NULL, 'v'},       {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    int option;
+    while ((option = getopt_long(argc, argv, "v", options, NULL)) != -1) {
+        switch (option) {
+        case 'l':
+            out->listen = optarg;
+            break;
+        case 'b':
+            out->backend = optarg;
+            break;
+        case 'c':
+            out->config = optarg;
+            break;
+        case 's':
+            out->state = optarg;
+            break;
+        case 'r':
+            out->records = optarg;
+            break;
+        case 'p':
+            out->profile = optarg;
+            break;
+        case 'v':
+            out->verbose = true;
+            break;
+        case 'V':
+            printf("ocivariant-cri-proxy %s\n", ocv_version());
+            return 0;
+        case 'h':
+            print_help();
+            return 0;
+        default:
+            return 2;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "ocivariant-cri-proxy: '%s': not an option\n", argv[optind]);
+        return 2;
+    }
+    return -1;
+}
+
+/* "unix:///run/x.sock" is how kubelet's own options are written. */
+static const char *path_of(const char *text)
+{
+    return strncmp(text, "unix://", 7) == 0 ? text + 7 : text;
+}
+
+/* ---- the socket --------------------------------------------------------------------------------
+ */
+
+static bool somebody_listens(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool yes = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
+    if (fd >= 0)
+        close(fd);
+    return yes;
+}
+
+/* The socket is as powerful as the engine's own: root alone. */
+static int listen_at(const char *path, int *out, struct ocv_error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
+        (int)sizeof(address.sun_path))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: too long for a unix socket", path);
+    if (somebody_listens(&address))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: somebody listens there already", path);
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+        unlink(path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    mode_t mask = umask(0177);
+    int failed = fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0;
+    int why = errno;
+    umask(mask);
+    if (!failed && listen(fd, BACKLOG) == 0) {
+        *out = fd;
+        return OCV_OK;
+    }
+    why = failed ? why : errno;
+    if (fd >= 0)
+        close(fd);
+    return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(why));
+}
+
+/* ---- running -----------------------------------------------------------------------------------
+ */
+
+static int serve(const struct arguments *a, const struct verdict_policy *policy, struct map *map,
+                 struct ocv_error *err)
+{
+    struct decide decide = {.config = policy->config,
+                            .socket = policy->socket,
+                            .profile_file = a->profile,
+                            .records = a->records,
+                            .map = map};
+    struct proxy_options options = {.listen_fd = -1,
+                                    .backend = path_of(a->backend),
+                                    .map = map,
+                                    .decide = &decide,
+                                    .drain_ms = DRAIN_MS};
+    const char *path = path_of(a->listen);
+    int status = notify_listen_socket(&options.listen_fd, err);
+    bool own = status == OCV_OK && options.listen_fd < 0;
+    if (own)
+        status = listen_at(path, &options.listen_fd, err);
+    if (status == OCV_OK)
+        status = proxy_new(&options, &running, err);
+    if (status < 0)
+        return status;
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    log_line("image service on %s for %s", own ? path : "the passed socket", options.backend);
+    notify_send("READY=1");
+    status = proxy_run(running, err);
+    notify_send("STOPPING=1");
+    if (own)
+        unlink(path);
+    proxy_free(running);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments a = {.listen = LISTEN, .backend = BACKEND, .state = STATE, .records = RECORDS};
+    struct ocv_error err = {0};
+    struct verdict_policy policy = {0};
+    struct map *map = NULL;
+    struct rlimit files;
+    int code = read_arguments(argc, argv, &a);
+    if (code >= 0)
+        return code;
+    log_setup(a.verbose);
+    signal(SIGPIPE, SIG_IGN);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max; /* two for each client */
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    int status = verdict_policy_read(a.config, &policy, &err);
+    if (status == OCV_OK)
+        status = map_open(a.state, &map, &err);
+    if (status == OCV_OK)
+        status = serve(&a, &policy, map, &err);
+    map_free(map);
+    verdict_policy_free(&policy);
+    if (status < 0)
+        fprintf(stderr, "ocivariant-cri-proxy: %s\n", err.message);
+    return status < 0 ? ocv_error_exit_code((enum ocv_status)status) : 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Requests of the CRI image service as bytes. A message is never decoded and encoded again: one
+ * string in it is found and replaced, and every other byte stays, fields of later versions of the
+ * protocol included. Field numbers are those of runtime.v1 and v1alpha2, which agree:
+ *
+ *   PullImageRequest   { ImageSpec image = 1; AuthConfig auth = 2; ... }
+ *   ImageStatusRequest { ImageSpec image = 1; ... }
+ *   RemoveImageRequest { ImageSpec image = 1; }
+ *   ImageSpec          { string image = 1; ... }
+ *   AuthConfig         { username = 1, password = 2, auth = 3, server_address = 4,
+ *                        identity_token = 5, registry_token = 6: strings } */
+#ifndef CRI_PROXY_WIRE_H
+#define CRI_PROXY_WIRE_H
+
+#include "ocivariant.h"
+
+#define WIRE_FIELDS_MAX 65536u /**< of one message; a request has a dozen */
+
+/** Where the name of the image stands: the last one, as readers take the last of several. */
+struct wire_image {
+    size_t outer, outer_at, outer_len; /**< field ImageSpec: its tag, its bytes, their number */
+    size_t inner, inner_at, inner_len; /**< field image: the same, all from the message's start */
+};
+/** Find it. False where the message is malformed or names no image. */
+bool wire_find_image(const uint8_t *message, size_t len, struct wire_image *out);
+/** Append the message with another name in its place. */
+int wire_replace_image(const uint8_t *message, size_t len, const struct wire_image *image,
+                       const char *text, struct ocv_buffer *out,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Credentials of a PullImage; members are NULL where absent or empty. Owned. */
+struct wire_auth {
+    char *username, *password, *auth, *server_address, *identity_token, *registry_token;
+};
+/** Read them. A malformed message, a text with a NUL in it: OCV_ERR_DATA. */
+int wire_read_auth(const uint8_t *message, size_t len, struct wire_auth *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Overwrites what it frees. */
+void wire_auth_free(struct wire_auth *auth);
+
+#endif
