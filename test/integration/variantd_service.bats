@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The daemon as a service: profile and metrics on its socket, readiness, reload, drain, log.
+
+load harness
+load images
+load variantd
+
+setup_file()
+{
+    state_start
+    start_registry
+    make_variants "$STATE/images"
+    push_layout "$STATE/images:app" "$REGISTRY/app:1"
+    start_variantd --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    export CUDA
+    CUDA=$(digest_of cuda12.8)
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+api()
+{
+    curl --silent --max-time 10 --unix-socket "$VARIANTD_SOCKET" "http://localhost$1"
+}
+
+@test "the socket gives the profile to everyone" {
+    [ "$(stat -c %a "$VARIANTD_SOCKET")" = 666 ]
+    diff <(api /v1/profile | jq -S .) <(jq -S . "$PROFILES/h100.json")
+    [ "$(api /v1/healthz | jq -r .status)" = ok ]
+}
+
+@test "vpull and variantctl ask it, say so, and probe by themselves without it" {
+    export OCV_SOCKET=$VARIANTD_SOCKET
+    run -0 --separate-stderr "$VPULL" -v --print-ref "$REGISTRY/app:1"
+    [ "$output" = "$REGISTRY/app@$CUDA" ]
+    [[ $stderr == *"profile from variantd at $VARIANTD_SOCKET"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" resolve -v "$REGISTRY/app:1"
+    [ "$(jq -r .selected.label <<<"$output")" = cuda12.8 ]
+    [[ $stderr == *"profile from variantd"* ]]
+    OCV_SOCKET=$STATE/nobody.sock run -0 --separate-stderr "$VPULL" -v --print-ref "$REGISTRY/app:1"
+    [[ $stderr == *"no variantd at"*"probing this machine"* ]]
+    # somebody else's answer is no profile
+    printf '{}' >"$STATE/empty.json"
+    start_variantd other --registry "$REGISTRY" --once
+    OCV_SOCKET=$VARIANTD_SOCKET run -0 "$VPULL" -v --print-ref "$REGISTRY/app:1"
+    stop_daemon other
+}
+
+@test "metrics count requests, choices and probes, in Prometheus' form" {
+    before=$(outcome variant)
+    ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+    [ "$code" = 200 ]
+    [ "$(outcome variant)" = $((before + 1)) ]
+    [ "$(metric 'variantd_chosen_total{label="cuda12.8"}')" -ge 1 ]
+    [ "$(metric 'variantd_request_duration_seconds_count')" -ge 1 ]
+    page=$(api /metrics)
+    grep -q '^variantd_probe_age_seconds [0-9]' <<<"$page"
+    # each sample's family has a type, and no line is anything else
+    run ! grep -vE '^(# (HELP|TYPE) variantd_[a-z_]+ .+|variantd_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.+eInf]+)$' <<<"$page"
+    while read -r name; do
+        grep -q "^# TYPE $name " <<<"$page"
+    done < <(sed -n 's/^\(variantd_[a-z_]*\).*/\1/p' <<<"$page" | sed 's/_\(bucket\|sum\|count\)$//' | sort -u)
+}
+
+@test "metrics on TCP only where asked for, and nothing else there" {
+    start_variantd metrics --registry "$REGISTRY" --profile "$PROFILES/h100.json" --metrics-listen "127.0.0.1:$(port=$(free_port); echo "$port" >"$STATE/metrics.port"; echo "$port")"
+    base=http://127.0.0.1:$(cat "$STATE/metrics.port")
+    curl -sf "$base/metrics" | grep -q '^variantd_build_info'
+    [ "$(curl -s -o /dev/null -w '%{http_code}' "$base/v1/profile")" = 404 ]
+    [ "$(curl -s -o /dev/null -w '%{http_code}' "$base/v1/resolve?ref=$REGISTRY/app:1")" = 404 ]
+    [ "$(curl -s -o /dev/null -w '%{http_code}' "http://$VARIANTD/metrics")" = 404 ]
+    stop_daemon metrics
+}
+
+@test "SIGHUP reads configuration and profile again; a broken one changes nothing" {
+    cp "$PROFILES/h100.json" "$STATE/p.json"
+    printf 'mode: auto\n' >"$STATE/c.yaml"
+    start_variantd reloading --config "$STATE/c.yaml" --registry "$REGISTRY" --profile "$STATE/p.json"
+    pid=$(cat "$STATE/pids/reloading")
+    cp "$PROFILES/mi300x.json" "$STATE/p.json"
+    kill -HUP "$pid"
+    await reloading grep -q "configuration read again" "$STATE/log/reloading"
+    grep -q "profile changed (SIGHUP): nvidia" "$STATE/log/reloading"
+    ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+    [ "$(header docker-content-digest)" = "$(digest_of rocm7.1)" ]
+    printf 'mode: [\n' >"$STATE/c.yaml"
+    kill -HUP "$pid"
+    await reloading grep -q "the old configuration stays" "$STATE/log/reloading"
+    ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+    [ "$code" = 200 ]
+    stop_daemon reloading
+}
+
+@test "SIGTERM lets a running download end, and takes no new one" {
+    require dd
+    mkimage "$STATE/images" big --layer 30000000
+    skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:big" "docker://$REGISTRY/big:1" 3>&-
+    layer=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/big:1" | jq -r '.layers[-1].digest')
+    start_variantd draining --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    pid=$(cat "$STATE/pids/draining")
+    curl -s --limit-rate 15M -o "$STATE/blob" "http://$VARIANTD/proxy/v2/${REGISTRY/:/--}/big/blobs/$layer" 3>&- &
+    download=$!
+    await draining test -s "$STATE/blob"
+    kill -TERM "$pid"
+    wait "$download"
+    [ "sha256:$(sha256sum <"$STATE/blob" | cut -d' ' -f1)" = "$layer" ]
+    for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+    run ! curl -s --max-time 2 "http://$VARIANTD/v2/"
+    [ ! -e "$VARIANTD_SOCKET" ]
+}
+
+@test "the log as JSON: every line an object, one for each request" {
+    start_variantd json --log json --registry "$REGISTRY" --profile "$PROFILES/h100.json" || true
+    await json grep -q '"message"' "$STATE/log/json"
+    VARIANTD=127.0.0.1:$(sed -n 's/.*mirror on 127.0.0.1:\([0-9]*\) .*/\1/p' "$STATE/log/json" | head -n 1)
+    ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}" --user-agent $'odd "agent"'
+    [ "$code" = 200 ]
+    await json grep -q '"outcome":"variant"' "$STATE/log/json"
+    jq -es 'all(type == "object" and has("time") and has("level"))' "$STATE/log/json" >/dev/null
+    jq -es 'map(select(.outcome == "variant")) | .[0].label == "cuda12.8" and .[0].status == 200' "$STATE/log/json" >/dev/null
+    stop_daemon json
+}
+
+@test "OCV_* variables are ignored" {
+    printf 'nonsense: [' >"$STATE/nonsense.yaml"
+    OCV_MODE=nonsense OCV_LISTEN=0.0.0.0:1 OCV_DISABLE=nvidia start_variantd ignoring --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    stop_daemon ignoring
+}
+
+@test "socket activation takes the unix socket, and refuses a TCP one" {
+    require systemd-socket-activate
+    start_daemon activated systemd-socket-activate --listen="$STATE/a.sock" env STATE_DIRECTORY="$STATE/node" \
+        "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/a.sock" --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    await activated test -S "$STATE/a.sock"
+    VARIANTD_SOCKET=$STATE/a.sock
+    [ "$(api /v1/healthz | jq -r .status)" = ok ]
+    stop_daemon activated
+    port=$(free_port)
+    start_daemon refused systemd-socket-activate --listen="127.0.0.1:$port" \
+        "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/b.sock"
+    await refused grep -q Listening "$STATE/log/refused"
+    curl -s --max-time 5 "http://127.0.0.1:$port/" || true
+    await refused grep -q "never passed" "$STATE/log/refused" || grep -q "never passed" "$STATE/log/refused"
+    stop_daemon refused
+}
+
+@test "two daemons on one socket or port: the second says so and leaves the first alone" {
+    run -1 "$VARIANTD_BIN" --listen "$VARIANTD" --socket "$STATE/second.sock" --profile "$PROFILES/h100.json"
+    [[ $output == *"cannot listen on $VARIANTD"* ]]
+    run -1 "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$VARIANTD_SOCKET" --profile "$PROFILES/h100.json"
+    [[ $output == *"cannot listen on $VARIANTD_SOCKET"* ]]
+    [ "$(api /v1/healthz | jq -r .status)" = ok ]
+}
+
+@test "what cannot be served is said at once, with its exit code" {
+    run -2 "$VARIANTD_BIN" --listen 0.0.0.0:5050
+    [[ $output == *"not a loopback address"* ]]
+    run -2 "$VARIANTD_BIN" --mode sometimes
+    run -2 "$VARIANTD_BIN" --registry 'no registry'
+    run -2 "$VARIANTD_BIN" extra
+    run -1 "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/x.sock" --profile "$STATE/missing.json"
+    printf '{}' >"$STATE/no-profile.json"
+    run -4 "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/x.sock" --profile "$STATE/no-profile.json"
+    run -0 "$VARIANTD_BIN" --help
+    run -0 "$VARIANTD_BIN" --version
+}
+
+@test "a kernel event makes it probe again" {
+    event=$(find /sys/bus/pci/devices/*/ -maxdepth 1 -name uevent 2>/dev/null | head -n 1)
+    [ -n "$event" ] && [ -w "$event" ] || skip "no device whose uevent may be written"
+    start_variantd probing --registry "$REGISTRY" -v
+    before=$(metric variantd_probes_total)
+    echo change >"$event" || skip "the kernel takes no uevent here"
+    for _ in $(seq 50); do
+        [ "$(metric variantd_probes_total)" -le "$before" ] || break
+        sleep 0.1
+    done
+    [ "$(metric variantd_probes_total)" -gt "$before" ] || skip "kernel events do not reach this container"
+    stop_daemon probing
+}
