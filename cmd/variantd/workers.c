@@ -18,6 +18,8 @@ struct workers {
     size_t queued, running, threads, idle;
     size_t at_work[WORK_COUNT], at_work_for[WORK_COUNT][WORKERS_UPSTREAMS_MAX];
     bool stopping;
+    pthread_t ended; /* the thread that ended last, to be joined by the next one */
+    bool any_ended;
     void (*quiet)(void *data);
     void *data;
 };
@@ -108,8 +110,14 @@ static void *main_of_thread(void *data)
         w->quiet(w->data);
     if (--w->threads == 0) /* a burst is over: give back what it took */
         malloc_trim(0);
+    pthread_t previous = w->ended;
+    bool join = w->any_ended;
+    w->ended = pthread_self();
+    w->any_ended = true;
     pthread_cond_broadcast(&w->gone);
     pthread_mutex_unlock(&w->lock);
+    if (join)
+        pthread_join(previous, NULL);
     return NULL;
 }
 
@@ -120,7 +128,6 @@ static bool add_thread(struct workers *w)
     pthread_t thread;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     bool made = !pthread_create(&thread, &attributes, main_of_thread, w);
     pthread_attr_destroy(&attributes);
     w->threads += made;
@@ -170,6 +177,8 @@ void workers_free(struct workers *w)
     while (w->threads)
         pthread_cond_wait(&w->gone, &w->lock);
     pthread_mutex_unlock(&w->lock);
+    if (w->any_ended) /* it has joined the one before, and so on */
+        pthread_join(w->ended, NULL);
     pthread_mutex_destroy(&w->lock);
     pthread_cond_destroy(&w->more);
     pthread_cond_destroy(&w->gone);
