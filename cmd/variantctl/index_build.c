@@ -98,18 +98,6 @@ int build_item(struct build *b, const char *label, const char *reference,
     return OCV_OK;
 }
 
-/* Wrong on a command line is wrong usage, whatever the same text would be in an index. */
-static int as_usage(const char *what, struct ocv_error *err)
-{
-    char hint[OCV_ERROR_HINT_MAX];
-    memcpy(hint, err->hint, sizeof(hint));
-    ocv_error_prefix(err, "%s", what);
-    ocv_error_set(err, OCV_ERR_INVALID, "%s", err->message);
-    if (hint[0])
-        ocv_error_hint(err, "%s", hint);
-    return OCV_ERR_INVALID;
-}
-
 static int add_argument(struct build *b, char *copy, const char *text, struct ocv_error *err)
 {
     ocv_auto(ocv_properties) properties = NULL;
@@ -125,8 +113,10 @@ static int add_argument(struct build *b, char *copy, const char *text, struct oc
         ocv_error_hint(err, "a-z 0-9 with single . or _ between them, at most 48 characters");
         return OCV_ERR_INVALID;
     }
-    if (comma && ocv_properties_parse(comma + 1, strlen(comma + 1), &properties, err) < 0)
-        return as_usage(copy, err);
+    if (comma && ocv_properties_parse(comma + 1, strlen(comma + 1), &properties, err) < 0) {
+        ocv_error_prefix(err, "%s", copy);
+        return err->status = OCV_ERR_INVALID; /* on a command line it is wrong usage */
+    }
     struct ocv_properties *taken = properties;
     properties = NULL;
     return build_item(b, copy, equals + 1, taken, NULL, err);
