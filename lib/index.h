@@ -23,7 +23,7 @@ struct ocv_index {
     size_t n_statics;
     const char **warnings;
     size_t n_warnings;
-    const char *rule, *group; /* made of a group's tags by this family's rules; borrowed, or NULL */
+    const char *rule, *group; /* made of a group's tags by this family's rules, or NULL */
 };
 
 /** Read entry `i` from its JSON. `*set` stays NULL for a non-variant or a malformed list. */

@@ -804,6 +804,8 @@ ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_sourc
 /** The index to choose in; its digest names the digests that were fixed. Valid until the next call
  *  of ocv_tag_choice_resolve. */
 OCV_API const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice);
+/** The same as the caller's own, and the choice is freed. */
+OCV_API struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice);
 OCV_API const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice);
 OCV_API const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice); /**< "1.9" */
 /** The tag of an entry of that index ("86-1.9"), and what it stood for when it was fixed. */

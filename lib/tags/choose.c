@@ -106,7 +106,7 @@ static int read_document(const struct ocv_tag_source *source, struct fixed *f,
                          struct ocv_error *err)
 {
     struct ocv_descriptor *d = &f->candidate.descriptor, seen;
-    enum ocv_document_kind kind;
+    enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
     if (is_manifest(d->media_type) && d->size >= 0)
         return OCV_OK;
     int status = source->get(source->data, d->digest, &f->body, &seen, err);
@@ -160,6 +160,16 @@ static int fix(struct ocv_tag_choice *choice, const struct ocv_tag_source *sourc
     return OCV_OK;
 }
 
+/* The index outlives the choice where it is taken. */
+static int name_rule(const struct ocv_tag_choice *choice, struct ocv_error *err)
+{
+    struct ocv_index *index = choice->index;
+    const char *rule = ocv_tag_choice_family(choice), *group = ocv_tag_choice_group(choice);
+    index->rule = ocv_arena_copy(&index->arena, rule, strlen(rule));
+    index->group = ocv_arena_copy(&index->arena, group, strlen(group));
+    return index->rule && index->group ? OCV_OK : ocv_error_nomem(err);
+}
+
 static int make_index(struct ocv_tag_choice *choice, struct ocv_error *err)
 {
     struct ocv_tag_candidate *list = calloc(choice->n + 1, sizeof(*list));
@@ -174,11 +184,7 @@ static int make_index(struct ocv_tag_choice *choice, struct ocv_error *err)
     if (status == OCV_OK)
         status = ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, &choice->index, err);
     ocv_buffer_free(&text);
-    if (status == OCV_OK) {
-        choice->index->rule = ocv_tag_choice_family(choice);
-        choice->index->group = ocv_tag_choice_group(choice);
-    }
-    return status;
+    return status == OCV_OK ? name_rule(choice, err) : status;
 }
 
 /* ---- the choice --------------------------------------------------------------------------------
@@ -316,6 +322,14 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
 const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice)
 {
     return choice->index;
+}
+
+struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice)
+{
+    struct ocv_index *index = choice->index;
+    choice->index = NULL;
+    ocv_tag_choice_free(choice);
+    return index;
 }
 
 const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice)

@@ -69,7 +69,7 @@ static const struct ocv_tag_notation *notation_of(const struct ocv_tag_reader *r
 static int use(const struct ocv_tag_reader *r, const struct ocv_yaml *map)
 {
     static const char *const known[] = {"use", "kind", NULL};
-    const char *name, *kind;
+    const char *name = NULL, *kind = NULL;
     struct ocv_tag_family *f = r->family;
     int status = ocv_tag_read_keys(r, map, known);
     if (status == OCV_OK)
@@ -78,7 +78,7 @@ static int use(const struct ocv_tag_reader *r, const struct ocv_yaml *map)
         status = ocv_tag_read_text(r, map, "kind", &kind);
     if (status < 0)
         return status;
-    const struct ocv_tag_notation *notation = notation_of(r, name);
+    const struct ocv_tag_notation *notation = name ? notation_of(r, name) : NULL;
     if (!notation)
         return ocv_tag_read_complain(r, ocv_yaml_get(map, "use"), "no such notation");
     struct ocv_tag_reader there = *r;

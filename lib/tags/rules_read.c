@@ -112,7 +112,7 @@ static int kinds(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
     for (size_t i = 0; i < f->n_items && status == OCV_OK; i++)
         status = add_kind(r, f->items[i].kind);
     const struct ocv_yaml *m = list ? list->first : NULL;
-    for (size_t i = 0; i < f->n_defaults && status == OCV_OK; i++, m = m->next) {
+    for (size_t i = 0; m && i < f->n_defaults && status == OCV_OK; i++, m = m->next) {
         size_t before = f->n_kinds;
         for (size_t k = 0; k < f->defaults[i].n_missing && status == OCV_OK; k++)
             status = add_kind(r, f->defaults[i].missing[k]);
