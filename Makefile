@@ -191,7 +191,7 @@ install: all
 	install -m 644 lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h \
 	    $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(PC) $(DESTDIR)$(LIBDIR)/pkgconfig
-	install -m 644 $(filter-out %.awk,$(wildcard schema/*)) $(DESTDIR)$(DATADIR)/schema
+	install -m 644 $(wildcard schema/*.json schema/*.yaml) $(DESTDIR)$(DATADIR)/schema
 	install -d $(DESTDIR)$(DATADIR)/providers
 	install -m 644 plugins/providers/*.yaml $(DESTDIR)$(DATADIR)/providers
 	install -d $(DESTDIR)$(DATADIR)/tags.d
