@@ -25,7 +25,7 @@ CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) -fPIC -fvisibility=
 LDFLAGS_ALL = $(SANFLAGS) $(LDFLAGS)
 
 CORE_LIBS     := -ljansson -lyaml -lcrypto -lpthread
-REGISTRY_LIBS := -lcurl $(CORE_LIBS)
+REGISTRY_LIBS := -lcurl -lssl $(CORE_LIBS)
 PROBE_LIBS    := -ldl $(CORE_LIBS)
 
 CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c lib/tags/*.c lib/author/*.c))
@@ -191,7 +191,7 @@ install: all
 	install -m 644 lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h \
 	    $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(PC) $(DESTDIR)$(LIBDIR)/pkgconfig
-	install -m 644 $(wildcard schema/*.json schema/*.yaml) $(DESTDIR)$(DATADIR)/schema
+	install -m 644 $(wildcard schema/*.json schema/*.yaml schema/*.md) $(DESTDIR)$(DATADIR)/schema
 	install -d $(DESTDIR)$(DATADIR)/providers
 	install -m 644 plugins/providers/*.yaml $(DESTDIR)$(DATADIR)/providers
 	install -d $(DESTDIR)$(DATADIR)/tags.d
