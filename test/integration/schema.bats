@@ -54,3 +54,13 @@ PYTHON
     echo "$output" >"$BATS_TEST_TMPDIR/decision.json"
     valid decision "$BATS_TEST_TMPDIR/decision.json"
 }
+
+@test "a lock, and none" {
+    local dir=$BATS_TEST_TMPDIR
+    mkdir "$dir/images"
+    "$OCV_BUILD/test/tools/mkimage" "$dir/images" cpu --file etc/x=y >/dev/null
+    "$VARIANTCTL" lock -o "$dir/variants.lock" "oci:$dir/images:cpu"
+    valid lock "$dir/variants.lock"
+    sed 's/"digest": "sha256/"digest": "md5/' "$dir/variants.lock" >"$dir/wrong.lock"
+    run ! valid lock "$dir/wrong.lock"
+}
