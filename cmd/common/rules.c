@@ -8,13 +8,12 @@
 
 #define TAGS_MAX 100000u /* of a repository; more is a registry that never ends */
 
-int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
-               struct ocv_error *err)
+int rules_load_from(const char *datadir, const struct ocv_reference *only,
+                    struct ocv_tag_rules **out, struct ocv_error *err)
 {
-    const char *data = getenv("OCV_DATADIR");
     ocv_auto(ocv_tag_rules) rules = NULL;
     char dir[4096];
-    snprintf(dir, sizeof(dir), "%s/tags.d", data && *data ? data : OCV_DEFAULT_DATADIR);
+    snprintf(dir, sizeof(dir), "%s/tags.d", datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
     int status = ocv_tag_rules_new(&rules, err);
     if (status == OCV_OK)
         status = ocv_tag_rules_load(rules, dir, only, err);
@@ -22,11 +21,18 @@ int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag
         status = ocv_tag_rules_load(rules, RULES_DIR_OWN, only, err);
     if (status < 0)
         return status;
-    cli_say(cli, "%zu families of tag rules from %s and %s", ocv_tag_rules_count(rules), dir,
-            RULES_DIR_OWN);
     *out = rules;
     rules = NULL;
     return OCV_OK;
+}
+
+int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
+               struct ocv_error *err)
+{
+    int status = rules_load_from(getenv("OCV_DATADIR"), only, out, err);
+    if (status == OCV_OK)
+        cli_say(cli, "%zu families of tag rules", ocv_tag_rules_count(*out));
+    return status;
 }
 
 int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err)
