@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Inside of the server. One thread runs every connection's frames; workers answer calls. A call is
+ * shared by both until each has let go of it: the loop when its stream is closed, the worker when
+ * it has returned. Only the loop touches nghttp2. */
+#ifndef OCV_GRPC_INTERNAL_H
+#define OCV_GRPC_INTERNAL_H
+
+#include "grpc.h"
+
+#include <nghttp2/nghttp2.h>
+#include <pthread.h>
+
+#define WAITING_MAX (4u * 1024 * 1024) /* bytes of an answer that a slow peer has not taken */
+#define QUEUE_MAX 4096u                /* calls that wait for a worker */
+#define WORKER_STACK (512u * 1024)
+
+struct connection;
+
+struct grpc_call {
+    struct grpc_server *server;
+    struct connection *connection; /* NULL once the stream is closed; loop's */
+    int32_t stream;
+    struct grpc_call *next, *woken_next; /* in the queue, in the list of woken ones */
+    struct grpc_call *sibling, **link;
+    char *path;
+    struct ocv_buffer metadata; /* name NUL value NUL ... */
+    struct ocv_buffer body;     /* received */
+    size_t request_at, request_len;
+    int64_t deadline; /* monotonic ms, 0: none */
+    bool dispatched, bad;
+    enum grpc_code bad_code;
+    /* under the server's lock */
+    unsigned references;
+    bool gone, finished, woken, headers_sent;
+    uint8_t *out;
+    size_t out_len, out_size, out_sent;
+    enum grpc_code code;
+    char message[1024]; /* encoded */
+    pthread_cond_t room;
+};
+
+struct connection {
+    struct connection *next, **link;
+    struct grpc_server *server;
+    int fd;
+    nghttp2_session *session;
+    struct grpc_call *calls;
+    int64_t since;
+    bool spoke, failed;
+};
+
+struct grpc_server {
+    struct grpc_server_options options;
+    int listen_fd, epoll, wake;
+    struct connection *connections;
+    size_t n_connections;
+    nghttp2_session_callbacks *callbacks;
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    struct grpc_call *queue, **queue_end;
+    size_t n_queue, n_running;
+    struct grpc_call *woken;
+    bool stopping, workers_stop;
+    int stop_asked; /* atomic: also set by signal handlers */
+    pthread_t *threads;
+    unsigned n_threads;
+};
+
+/* ---- calls and workers (grpc_call.c)
+ * ------------------------------------------------------------- */
+
+int64_t grpc_now(void); /* monotonic milliseconds */
+/** Have the loop look at what is woken. */
+void grpc_wake(struct grpc_server *server);
+/** A call on a connection's stream; the loop's. NULL without memory. */
+struct grpc_call *grpc_call_new(struct connection *connection, int32_t stream);
+/** Its stream is closed: the worker may still be busy, but nobody listens. */
+void grpc_call_forget(struct grpc_call *call);
+void grpc_call_release(struct grpc_call *call);
+/** The request is complete: check it and give it to a worker. */
+void grpc_call_judge(struct grpc_call *call);
+int grpc_workers_start(struct grpc_server *server, struct ocv_error *err) OCV_WARN_UNUSED;
+/** End and join them. */
+void grpc_workers_stop(struct grpc_server *server);
+
+/* ---- streams (grpc_stream.c)
+ * ---------------------------------------------------------------------- */
+
+/** nghttp2's callbacks for a server's sessions; NULL without memory. */
+nghttp2_session_callbacks *grpc_stream_callbacks(void);
+/** A worker has something for the call's stream: submit or resume it. False: the connection failed.
+ */
+bool grpc_stream_advance(struct grpc_call *call);
+
+#endif
