@@ -34,6 +34,7 @@ struct clients {
     const struct settings *settings;
     char agent[64];
     volatile int interrupted;
+    struct ocv_trust *trust;
     pthread_mutex_t lock;
     struct client *idle[4]; /* by kind: identity and patience */
 };
@@ -46,6 +47,11 @@ int clients_new(const struct settings *settings, struct clients **out, struct oc
     clients->settings = settings;
     snprintf(clients->agent, sizeof(clients->agent), "variantd/%s", ocv_version());
     pthread_mutex_init(&clients->lock, NULL);
+    int status = ocv_trust_new(&clients->trust, err);
+    if (status < 0) {
+        clients_free(clients);
+        return status;
+    }
     *out = clients;
     return OCV_OK;
 }
@@ -66,6 +72,7 @@ void clients_free(struct clients *clients)
         return;
     for (size_t i = 0; i < sizeof(clients->idle) / sizeof(*clients->idle); i++)
         drop(clients->idle[i]);
+    ocv_trust_free(clients->trust);
     pthread_mutex_destroy(&clients->lock);
     free(clients);
 }
@@ -131,6 +138,7 @@ static int make(struct clients *clients, unsigned kind, struct client **out, str
         .retries = blob ? BLOB_RETRIES : DOCUMENT_RETRIES,
         .connect_timeout_ms = blob ? BLOB_CONNECT_MS : DOCUMENT_CONNECT_MS,
         .stall_timeout_ms = blob ? BLOB_STALL_MS : DOCUMENT_STALL_MS,
+        .trust = clients->trust,
         .interrupted = &clients->interrupted,
         .log = log_debug,
     };

@@ -9,6 +9,7 @@
 #include "ocivariant-registry.h"
 
 #include <curl/curl.h>
+#include <openssl/x509.h>
 
 /* Limits on what servers send. */
 #define OCV_ERROR_BODY_MAX (64u * 1024)  /* body of an error answer that is looked at */
@@ -35,6 +36,7 @@ struct ocv_host {
     char *cert;      /* client certificate and its key, or NULL */
     char *key;
     struct ocv_buffer ca; /* PEM of additional certificate authorities, then of the system's */
+    X509_STORE *store;    /* the same, shared, in place of the text; or NULL */
     bool tls_loaded;      /* the three above are read, as the first request with TLS needs them */
     enum ocv_scheme scheme;
     bool decided;    /* the scheme is known; else the other one may be tried once */
@@ -63,6 +65,7 @@ struct ocv_registry {
     char *username, *password, *identity_token, *registry_token;
     char *auth_file, *certs_dir;
     unsigned retries, connect_timeout_ms, stall_timeout_ms;
+    struct ocv_trust *trust;
     bool anonymous, given_only;
     unsigned patience_ms; /* of ocv_registry_deadline, 0: none */
     int64_t deadline;     /* monotonic milliseconds */
@@ -73,6 +76,11 @@ struct ocv_registry {
     uint64_t serial;
     char note[256]; /* why stored credentials could not be read; becomes part of a hint */
 };
+
+/** A store of the PEM text's certificates, with a reference taken; NULL: libcurl shall read it. */
+X509_STORE *ocv_trust_get(struct ocv_trust *trust, const struct ocv_buffer *pem);
+/** CURLOPT_SSL_CTX_FUNCTION; its data is the store. */
+CURLcode ocv_trust_apply(CURL *easy, void *context, void *store);
 
 /** curl_global_init, once per process. */
 int ocv_registry_global(struct ocv_error *err);

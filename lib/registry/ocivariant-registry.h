@@ -21,6 +21,12 @@ extern "C" {
 
 struct ocv_registry;
 
+/** Certificate authorities that are read once for several clients, of any thread. Optional. */
+struct ocv_trust;
+OCV_API int ocv_trust_new(struct ocv_trust **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** After the clients that use it. NULL is allowed. */
+OCV_API void ocv_trust_free(struct ocv_trust *trust);
+
 /** Settings; zero-initialised means the defaults. Strings are copied. */
 struct ocv_registry_options {
     const struct ocv_config *config; /**< `registries`; must outlive the client; may be NULL */
@@ -40,6 +46,7 @@ struct ocv_registry_options {
     const volatile int *interrupted; /**< non-zero: stop with OCV_ERR_INTERRUPTED; may be NULL */
     void (*log)(void *data, const char *line); /**< -v: requests and retries, never a secret */
     void *log_data;
+    struct ocv_trust *trust; /**< shared by clients; must outlive them; may be NULL */
     bool anonymous; /**< no password, token or client certificate is read or sent, whatever the
                          files, the configuration and this structure say */
     const char *identity_token; /**< instead of a password: for the token server of every host */

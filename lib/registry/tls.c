@@ -155,8 +155,11 @@ static int load(struct ocv_registry *registry, struct ocv_host *host, struct ocv
         status = append_file(&host->ca, config.ca, err);
     if (status == OCV_OK)
         status = read_all_certs_d(registry, host, err);
-    if (status == OCV_OK && (host->ca.len || getenv("SSL_CERT_FILE")))
+    if (status == OCV_OK && (host->ca.len || getenv("SSL_CERT_FILE") || registry->trust))
         status = append_system(&host->ca, err);
+    if (status == OCV_OK && registry->trust && !host->insecure &&
+        (host->store = ocv_trust_get(registry->trust, &host->ca)))
+        ocv_buffer_free(&host->ca);
     return status;
 }
 
@@ -174,6 +177,8 @@ int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host, struct oc
 void ocv_tls_unload(struct ocv_host *host)
 {
     ocv_buffer_free(&host->ca);
+    X509_STORE_free(host->store);
+    host->store = NULL;
     free(host->cert);
     free(host->key);
     host->cert = host->key = NULL;

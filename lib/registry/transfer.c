@@ -125,7 +125,12 @@ static bool set_headers(struct ocv_exchange *exchange, const char *authorization
 
 static void set_tls(CURL *easy, const struct ocv_host *host)
 {
-    if (host->ca.len) {
+    if (host->store) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+        curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ocv_trust_apply);
+        curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, host->store);
+    } else if (host->ca.len) {
         struct curl_blob blob = {host->ca.data, host->ca.len, CURL_BLOB_NOCOPY};
         curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
     }

@@ -137,6 +137,16 @@ YAML
     expect_nothing
 }
 
+@test "a registry that nobody vouches for is not asked" {
+    local port
+    port=$(registry_port registry)
+    start_variantd strangers --registry "127.0.0.1:$port" --profile "$PROFILES/h100.json" \
+        --credentials "$STATE/auth.json"
+    ask HEAD "/v2/private/app/manifests/1?ns=127.0.0.1:$port"
+    [ "$code" = 502 ]
+    grep -q "TLS with 127.0.0.1:$port failed" "$STATE/log/strangers"
+}
+
 @test "an unprivileged user asks in vain" {
     require setpriv
     VARIANTD=$TRUSTED
