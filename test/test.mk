@@ -19,7 +19,7 @@ FUZZ_BIN  := $(patsubst test/fuzz/%.c,$(BUILD)/test/fuzz/%,$(FUZZ_SRC))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
 BENCH_BIN := $(patsubst test/bench/%.c,$(BUILD)/test/bench/%,$(BENCH_SRC))
 ALL_A     := $(LINT_A) $(GRPC_A) $(SETUP_A) $(COMMON_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
-OUR_LIBS  := -lnghttp2 -lprotobuf-c -lcurl -ldl $(CORE_LIBS)
+OUR_LIBS  := -lnghttp2 -lprotobuf-c -lcurl -lssl -ldl $(CORE_LIBS)
 TEST_LIBS := -lcheck -lsubunit -lrt -lm $(OUR_LIBS)
 
 $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(ALL_A)
