@@ -117,8 +117,9 @@ static void check_static_values(struct ocv_lint *lint)
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
         for (size_t k = 0; k < entry->n_properties; k++) {
+            const struct ocv_lint_static *known = &lint->statics[entry->properties[k]];
             struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
-            if (!ocv_lint_is_static(lint, p.ns) || ocv_lint_static_value(lint, p, NULL) >= 0)
+            if (!known->is_static || known->value >= 0)
                 continue;
             ocv_lint_entry_at(lint, OCV_LINT_STATIC_VALUE_MISSING, i,
                               "/annotations/" OCV_ANNOTATION_PROPERTIES,

@@ -100,30 +100,41 @@ static bool equal_platform(const struct ocv_entry *a, const struct ocv_entry *b)
            !b->platform.n_os_features;
 }
 
-static void check_pair(struct ocv_lint *lint, size_t i, size_t k)
+/* What was said of an entry: once each is enough, however many others it is like. */
+struct said {
+    bool differ, equal, tie, image;
+};
+
+static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *said)
 {
     const struct ocv_entry *a = ocv_index_entry(lint->index, i);
     const struct ocv_entry *b = ocv_index_entry(lint->index, k);
-    bool platform = equal_platform(a, b);
-    if (!strcmp(a->label, b->label) && !ocv_lint_same_platform(a, b) && !same_sets(a, b))
+    bool equal = same_sets(a, b);
+    if (!said->differ && !equal && !strcmp(a->label, b->label) && !ocv_lint_same_platform(a, b)) {
+        said->differ = true;
         ocv_lint_entry_at(lint, OCV_LINT_LABEL_SETS_DIFFER, k, AT_PROPERTIES,
                           "'%s' has other properties in entry %zu", b->label, i);
-    if (!platform)
+    }
+    if (!equal_platform(a, b))
         return;
-    if (same_sets(a, b)) {
+    if (equal && !said->equal) {
+        said->equal = true;
         ocv_lint_entry_at(lint, OCV_LINT_SETS_EQUAL, k, AT_PROPERTIES,
                           "%s and %s have equal properties: only the label separates them",
                           a->label, b->label);
-        ocv_lint_hint(lint, "rank them: variantctl index create --static 'priority=order :: 1, "
+        ocv_lint_hint(lint, "rank them: variantctl index annotate --static 'priority=order :: 1, "
                             "order :: 2', and priority :: order :: N in each");
-    } else if (may_tie(lint, a, b)) {
+    } else if (!equal && !said->tie && may_tie(lint, a, b)) {
+        said->tie = true;
         ocv_lint_entry_at(lint, OCV_LINT_ONLY_LABEL_SEPARATES, k, AT_PROPERTIES,
                           "on some hosts only the label decides between %s and %s", a->label,
                           b->label);
     }
-    if (!strcmp(a->digest, b->digest))
+    if (!said->image && !strcmp(a->digest, b->digest)) {
+        said->image = true;
         ocv_lint_entry_at(lint, OCV_LINT_SAME_IMAGE_TWICE, k, "/digest",
                           "%s and %s are the same image", a->label, b->label);
+    }
 }
 
 void ocv_lint_check_labels(struct ocv_lint *lint)
@@ -131,11 +142,12 @@ void ocv_lint_check_labels(struct ocv_lint *lint)
     size_t n = ocv_index_count(lint->index);
     for (size_t i = 0; i < n; i++)
         check_code(lint, i, ocv_index_entry(lint->index, i));
-    for (size_t i = 0; i < n && lint->status == OCV_OK; i++) {
-        if (!is_variant(ocv_index_entry(lint->index, i)))
+    for (size_t k = 0; k < n && lint->status == OCV_OK; k++) {
+        struct said said = {0};
+        if (!is_variant(ocv_index_entry(lint->index, k)))
             continue;
-        for (size_t k = i + 1; k < n; k++)
-            if (is_variant(ocv_index_entry(lint->index, k)))
-                check_pair(lint, i, k);
+        for (size_t i = 0; i < k; i++)
+            if (is_variant(ocv_index_entry(lint->index, i)))
+                check_pair(lint, i, k, &said);
     }
 }

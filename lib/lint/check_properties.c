@@ -114,8 +114,6 @@ static void unknown_value(struct ocv_lint *lint, size_t i, struct ocv_property p
 
 static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
 {
-    if (ocv_lint_is_static(lint, p.ns))
-        return;
     if (!ocv_lint_known_namespace(p.ns)) {
         unknown_namespace(lint, i, p);
         return;
@@ -259,7 +257,8 @@ void ocv_lint_check_properties(struct ocv_lint *lint)
         check_syntax(lint, i, entry);
         for (size_t k = 0; k < entry->n_properties; k++) {
             struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
-            check_word(lint, i, p);
+            if (!lint->statics[entry->properties[k]].is_static)
+                check_word(lint, i, p);
             if (strcmp(p.ns, last) != 0)
                 check_processor(lint, i, entry, p);
             last = p.ns;

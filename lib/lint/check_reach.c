@@ -50,8 +50,9 @@ static bool fits_wherever(const struct ocv_lint *lint, const struct ocv_entry *a
 {
     for (size_t i = 0; i < b->n_properties; i++) {
         struct ocv_property p = ocv_index_property(lint->index, b->properties[i]);
-        if (ocv_lint_is_static(lint, p.ns)) {
-            if (ocv_lint_static_value(lint, p, NULL) < 0)
+        const struct ocv_lint_static *known = &lint->statics[b->properties[i]];
+        if (known->is_static) {
+            if (known->value < 0)
                 return false; /* simple and sure: one value that is there is enough for readers */
             continue;
         }
@@ -69,8 +70,7 @@ static int static_rank(const struct ocv_lint *lint, const struct ocv_entry *entr
     struct run run = find_run(lint, entry, ns, feature);
     int best = INT32_MAX;
     for (size_t i = run.start; i < run.end; i++) {
-        int at = ocv_lint_static_value(lint, ocv_index_property(lint->index, entry->properties[i]),
-                                       NULL);
+        int at = lint->statics[entry->properties[i]].value;
         best = at >= 0 && at < best ? at : best;
     }
     return best;
@@ -86,10 +86,9 @@ static const char *next_feature(const struct ocv_lint *lint, const struct ocv_en
     for (size_t e = 0; e < 2; e++)
         for (size_t i = 0; i < both[e]->n_properties; i++) {
             struct ocv_property p = ocv_index_property(lint->index, both[e]->properties[i]);
-            int place;
+            int place = lint->statics[both[e]->properties[i]].feature;
             if (strcmp(p.ns, ns) != 0)
                 continue;
-            ocv_lint_static_value(lint, p, &place);
             if (place > after && (!found || place < *at)) {
                 found = p.feature;
                 *at = place;
@@ -123,6 +122,18 @@ static enum verdict compare_reported(const struct ocv_lint *lint, const struct o
     return NOT_WORSE; /* fits_wherever has seen to the values */
 }
 
+/* Of a namespace that neither names nothing is asked. */
+static bool is_static(const struct ocv_lint *lint, const struct ocv_entry *a,
+                      const struct ocv_entry *b, const char *ns)
+{
+    const struct ocv_entry *both[] = {a, b};
+    for (size_t e = 0; e < 2; e++)
+        for (size_t i = 0; i < both[e]->n_properties; i++)
+            if (!strcmp(ocv_index_property(lint->index, both[e]->properties[i]).ns, ns))
+                return lint->statics[both[e]->properties[i]].is_static;
+    return false;
+}
+
 static bool real_platform(const struct ocv_entry *entry)
 {
     return (entry->platform.variant && *entry->platform.variant && !ocv_lint_hidden(entry)) ||
@@ -137,7 +148,7 @@ static bool hides(const struct ocv_lint *lint, const struct ocv_entry *a, const 
         !fits_wherever(lint, a, b))
         return false;
     for (size_t i = 0; i < n; i++) {
-        enum verdict verdict = ocv_lint_is_static(lint, names[i])
+        enum verdict verdict = is_static(lint, a, b, names[i])
                                    ? compare_static(lint, a, b, names[i])
                                    : compare_reported(lint, a, b, names[i]);
         if (verdict != NOT_WORSE)
@@ -171,9 +182,15 @@ static bool eligible(const struct ocv_lint *lint, const struct ocv_entry *entry)
     return true;
 }
 
+#define WORK_MAX 30000u /* properties of all entries: pairs of them are compared */
+
 void ocv_lint_check_reach(struct ocv_lint *lint)
 {
-    size_t n = ocv_index_count(lint->index);
+    size_t n = ocv_index_count(lint->index), total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += ocv_index_entry(lint->index, i)->n_properties;
+    if (total > WORK_MAX)
+        return;
     for (size_t i = 0; i < n && lint->status == OCV_OK; i++) {
         const struct ocv_entry *a = ocv_index_entry(lint->index, i);
         if (!eligible(lint, a))

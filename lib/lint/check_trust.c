@@ -66,8 +66,9 @@ static void check_attestation(struct ocv_lint *lint, size_t i)
 static bool attested(const struct ocv_lint *lint, const char *digest)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
-        const char *subject = ocv_lint_annotation(lint, i, REFERENCE_DIGEST);
-        if (ocv_lint_attests(lint, i) && subject && !strcmp(subject, digest))
+        const char *subject =
+            ocv_lint_attests(lint, i) ? ocv_lint_annotation(lint, i, REFERENCE_DIGEST) : NULL;
+        if (subject && !strcmp(subject, digest))
             return true;
     }
     return false;

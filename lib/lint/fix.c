@@ -250,8 +250,8 @@ static int write_result(const struct fix *fix, const void *bytes, size_t len,
     return status;
 }
 
-int ocv_lint_fix(const void *bytes, size_t len, struct ocv_buffer *out, size_t *changes,
-                 struct ocv_error *err)
+static int fix_once(const void *bytes, size_t len, struct ocv_buffer *out, size_t *changes,
+                    struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
     ocv_auto_json *root = NULL;
@@ -278,4 +278,28 @@ int ocv_lint_fix(const void *bytes, size_t len, struct ocv_buffer *out, size_t *
         return status;
     *changes = fix.changes;
     return fix.changes ? write_result(&fix, bytes, len, out, err) : OCV_OK;
+}
+
+#define PASSES_MAX \
+    8u /* a correction may show another: a level that became a property its namespace */
+
+int ocv_lint_fix(const void *bytes, size_t len, struct ocv_buffer *out, size_t *changes,
+                 struct ocv_error *err)
+{
+    size_t pass_changes = 0;
+    int status = fix_once(bytes, len, out, &pass_changes, err);
+    *changes = pass_changes;
+    for (unsigned pass = 1; status == OCV_OK && pass_changes && pass < PASSES_MAX; pass++) {
+        struct ocv_buffer next;
+        ocv_buffer_init(&next, out->max);
+        status = fix_once(out->data, out->len, &next, &pass_changes, err);
+        *changes += pass_changes;
+        if (status == OCV_OK && pass_changes) {
+            ocv_buffer_free(out);
+            *out = next;
+        } else {
+            ocv_buffer_free(&next);
+        }
+    }
+    return status;
 }

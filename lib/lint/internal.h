@@ -9,6 +9,18 @@
 
 #define OCV_LINT_COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+/** Where an entry stands in the index's text. */
+struct ocv_lint_place {
+    size_t offset, line, column;
+};
+
+/** What an index itself says of a property. Order is place in the annotation. */
+struct ocv_lint_static {
+    bool is_static; /**< the index defines its namespace */
+    int value;      /**< place of the value in that list, -1: not there */
+    int feature;    /**< place of the feature, -1: not there */
+};
+
 /** One run over one input. The first failure stays in `status`; after it nothing is reported. */
 struct ocv_lint {
     const struct ocv_lint_input *input;
@@ -16,9 +28,11 @@ struct ocv_lint {
     struct ocv_lint_report *report;
     struct ocv_error *err;
     int status;
-    json_t *root;                  /* of the index, or NULL */
-    struct ocv_index *index;       /* the same, or NULL */
-    struct ocv_lint_finding *last; /* what ocv_lint_hint adds to, or NULL */
+    json_t *root;                    /* of the index, or NULL */
+    struct ocv_index *index;         /* the same, or NULL */
+    struct ocv_lint_static *statics; /* by property id */
+    struct ocv_lint_place *places;   /* of entries; NULL: not a file */
+    struct ocv_lint_finding *last;   /* what ocv_lint_hint adds to, or NULL */
 };
 
 /** Report about the index as a whole; `pointer` may be "". */
@@ -32,6 +46,9 @@ void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, con
                      ...) OCV_PRINTF(4, 5);
 /** What to do about the last finding. */
 void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...) OCV_PRINTF(2, 3);
+
+/** The places of `n` entries of an index's text, in one walk. */
+void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place *out, size_t n);
 
 /** The label annotation's text, "" where there is none. */
 const char *ocv_lint_label(const struct ocv_lint *lint, size_t entry);
@@ -53,12 +70,9 @@ const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t 
 
 /** "ns :: feature" in one text. */
 bool ocv_lint_is_feature(struct ocv_property p, const char *text);
-/** The namespace is given by the index itself. */
-bool ocv_lint_is_static(const struct ocv_lint *lint, const char *ns);
 bool ocv_lint_known_namespace(const char *ns);
-/** Place of a value in the static namespace's list of the feature, -1: not there. `*feature_at`
- * (may be NULL): place of the feature, -1. */
-int ocv_lint_static_value(const struct ocv_lint *lint, struct ocv_property p, int *feature_at);
+/** Fill `statics`. OCV_ERR_NOMEM only. */
+int ocv_lint_read_statics(struct ocv_lint *lint);
 
 /** Edit distance of two words (a swap of neighbours counts one), at most `max` + 1. */
 size_t ocv_lint_distance(const char *a, const char *b, size_t max);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Where in its text a JSON document has the member that a pointer (RFC 6901) names. The text has
  * been parsed before: this walk is never longer than the text and believes nothing. */
-#include "lint.h"
+#include "internal.h"
 
 #include <string.h>
 
@@ -99,6 +99,15 @@ static bool enter(struct walk *w, const char *step, size_t step_len, size_t *fou
     }
 }
 
+/* Line and column of a place, counted on from another. */
+static void count(const char *text, size_t from, size_t to, size_t *line, size_t *column)
+{
+    for (size_t i = from; i < to; i++) {
+        *column = text[i] == '\n' ? 1 : *column + 1;
+        *line += text[i] == '\n';
+    }
+}
+
 void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *line,
                      size_t *column)
 {
@@ -112,8 +121,27 @@ void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *
         pointer += n + 1;
     }
     *line = *column = 1;
-    for (size_t i = 0; i < found && i < len; i++) {
-        *column = text[i] == '\n' ? 1 : *column + 1;
-        *line += text[i] == '\n';
+    count(text, 0, found < len ? found : len, line, column);
+}
+
+void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place *out, size_t n)
+{
+    struct walk w = {text, len, 0};
+    struct ocv_lint_place at = {0, 1, 1};
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        out[i] = at;
+    blanks(&w);
+    if (!enter(&w, "manifests", 9, &found) || peek(&w) != '[')
+        return;
+    w.at++;
+    for (size_t i = 0; i < n; i++) {
+        blanks(&w);
+        count(text, at.offset, w.at < len ? w.at : len, &at.line, &at.column);
+        at.offset = w.at < len ? w.at : len;
+        out[i] = at;
+        skip(&w);
+        blanks(&w);
+        w.at += peek(&w) == ',';
     }
 }

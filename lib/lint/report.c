@@ -45,6 +45,24 @@ static struct ocv_lint_finding *new_finding(struct ocv_lint *lint)
     return &report->findings[report->n++];
 }
 
+/* Of an entry, from where it begins: the text before is walked through once for all findings. */
+static void locate(const struct ocv_lint *lint, const char *pointer, struct ocv_lint_finding *out)
+{
+    static const char entries[] = "/manifests/";
+    const struct ocv_lint_input *input = lint->input;
+    const char *text = input->bytes;
+    struct ocv_lint_place from = {0, 1, 1};
+    if (lint->places && !strncmp(pointer, entries, sizeof(entries) - 1)) {
+        char *end;
+        from = lint->places[strtoul(pointer + sizeof(entries) - 1, &end, 10)];
+        pointer = end;
+    }
+    ocv_lint_locate(text + from.offset, input->len - from.offset, pointer, &out->line,
+                    &out->column);
+    out->column += out->line == 1 ? from.column - 1 : 0;
+    out->line += from.line - 1;
+}
+
 /* Count it as an error, whether there is room to keep it or not: a cut report must not pass. */
 static void add(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer, const char *where,
                 const char *label, const struct ocv_lint_tag *tag, const char *message)
@@ -74,8 +92,7 @@ static void add(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer,
     if (pointer)
         finding->pointer = keep(lint, pointer);
     if (pointer && lint->input->file && lint->input->bytes)
-        ocv_lint_locate(lint->input->bytes, lint->input->len, pointer, &finding->line,
-                        &finding->column);
+        locate(lint, pointer, finding);
     if (allowed)
         finding->allowed = keep(lint, allowed);
     lint->last = finding;

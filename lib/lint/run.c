@@ -4,6 +4,7 @@
 
 #include "vocabulary.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const json_t *ocv_lint_entry_json(const struct ocv_lint *lint, size_t entry)
@@ -86,72 +87,6 @@ bool ocv_lint_known_namespace(const char *ns)
     return false;
 }
 
-static const char *static_list(const struct ocv_lint *lint, const char *ns)
-{
-    char key[256];
-    int n = snprintf(key, sizeof(key), "%s%s", OCV_ANNOTATION_STATIC, ns);
-    if (n < 0 || (size_t)n >= sizeof(key) || ocv_namespace_owned(ns))
-        return NULL;
-    return ocv_lint_index_annotation(lint, key);
-}
-
-bool ocv_lint_is_static(const struct ocv_lint *lint, const char *ns)
-{
-    return static_list(lint, ns) != NULL;
-}
-
-/* "feature :: value" of `item`, blanks around them not counted. False: malformed. */
-static bool split_item(const char *item, size_t len, const char *parts[2], size_t lens[2])
-{
-    const char *middle = memmem(item, len, "::", 2);
-    if (!middle)
-        return false;
-    parts[0] = item;
-    lens[0] = (size_t)(middle - item);
-    parts[1] = middle + 2;
-    lens[1] = len - lens[0] - 2;
-    for (int i = 0; i < 2; i++) {
-        while (lens[i] && strchr(" \t\n", *parts[i])) {
-            parts[i]++;
-            lens[i]--;
-        }
-        while (lens[i] && strchr(" \t\n", parts[i][lens[i] - 1]))
-            lens[i]--;
-    }
-    return ocv_property_name_valid(parts[0], lens[0]) &&
-           ocv_property_value_valid(parts[1], lens[1]);
-}
-
-static bool is_text(const char *part, size_t len, const char *text)
-{
-    return strlen(text) == len && !memcmp(part, text, len);
-}
-
-/* Features and values count from their first place; a malformed list has none, as readers have it.
- */
-int ocv_lint_static_value(const struct ocv_lint *lint, struct ocv_property p, int *feature_at)
-{
-    const char *list = static_list(lint, p.ns), *parts[2];
-    size_t lens[2];
-    int value_at = -1, first = -1, place = 0;
-    for (; list; place++) {
-        size_t n = strcspn(list, ",");
-        if (!split_item(list, n, parts, lens)) {
-            value_at = first = -1;
-            break;
-        }
-        if (is_text(parts[0], lens[0], p.feature)) {
-            first = first < 0 ? place : first;
-            if (value_at < 0 && is_text(parts[1], lens[1], p.value))
-                value_at = place;
-        }
-        list = list[n] ? list + n + 1 : NULL;
-    }
-    if (feature_at)
-        *feature_at = first;
-    return value_at;
-}
-
 static void check_size(struct ocv_lint *lint)
 {
     if (lint->input->len > OCV_MANIFEST_MAX)
@@ -169,7 +104,14 @@ static int read_index(struct ocv_lint *lint)
     if (status == OCV_OK)
         status = ocv_json_load("index", input->bytes, input->len, OCV_MANIFEST_MAX, &lint->root,
                                lint->err);
-    return status < 0 ? ocv_error_prefix(lint->err, "%s", input->name) : OCV_OK;
+    if (status < 0)
+        return ocv_error_prefix(lint->err, "%s", input->name);
+    size_t n = ocv_index_count(lint->index);
+    if (input->file && !(lint->places = calloc(n + 1, sizeof(*lint->places))))
+        return ocv_error_nomem(lint->err);
+    if (input->file)
+        ocv_lint_locate_entries(input->bytes, input->len, lint->places, n);
+    return ocv_lint_read_statics(lint);
 }
 
 static void (*const index_checks[])(struct ocv_lint *) = {
@@ -196,5 +138,7 @@ int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_optio
         index_checks[i](&lint);
     if (lint.status == OCV_OK)
         ocv_lint_check_tags(&lint);
+    free(lint.statics);
+    free(lint.places);
     return lint.status;
 }

@@ -183,22 +183,19 @@ TAGS
 
 @test "--fix writes a layout and a registry, and the images stay" {
     local before after
-    skopeo --insecure-policy copy --quiet --all "oci:$VARIANTS:app" oci:layout:app
     index_of_app | jq -c 'del(.annotations["dev.ocivariant.schema"])' | tr -d '\n' >index.json
+    push_layout "$VARIANTS:app" "$REGISTRY/fixed/app:1.0"
     curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
-        --data-binary @- "http://$REGISTRY/v2/clean/app/manifests/1.0" <index.json ||
-        { push_layout "$VARIANTS:app" "$REGISTRY/clean/app:1.0" && curl -sf -X PUT \
-            -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary @index.json \
-            "http://$REGISTRY/v2/clean/app/manifests/1.0"; }
+        --data-binary @index.json "http://$REGISTRY/v2/fixed/app/manifests/1.0"
     before=$(jq -c '[.manifests[].digest]' index.json)
-    run -0 lint --insecure "$REGISTRY" --fix --dry-run "$REGISTRY/clean/app:1.0"
-    run -5 lint --insecure "$REGISTRY" --fail-on warning "$REGISTRY/clean/app:1.0"
-    run -0 lint --insecure "$REGISTRY" --fix "$REGISTRY/clean/app:1.0"
-    run -0 lint --insecure "$REGISTRY" --fail-on warning "$REGISTRY/clean/app:1.0"
+    run -0 lint --insecure "$REGISTRY" --fix --dry-run "$REGISTRY/fixed/app:1.0"
+    run -5 lint --insecure "$REGISTRY" --fail-on warning "$REGISTRY/fixed/app:1.0"
+    run -0 lint --insecure "$REGISTRY" --fix "$REGISTRY/fixed/app:1.0"
+    run -0 lint --insecure "$REGISTRY" --fail-on warning "$REGISTRY/fixed/app:1.0"
     after=$(curl -sf -H 'Accept: application/vnd.oci.image.index.v1+json' \
-        "http://$REGISTRY/v2/clean/app/manifests/1.0" | jq -c '[.manifests[].digest]')
+        "http://$REGISTRY/v2/fixed/app/manifests/1.0" | jq -c '[.manifests[].digest]')
     [ "$before" = "$after" ]
-    run -0 lint --insecure "$REGISTRY" --fix "$REGISTRY/clean/app:1.0"
+    run -0 lint --insecure "$REGISTRY" --fix "$REGISTRY/fixed/app:1.0"
 }
 
 @test "tags of a registry that disagree with the index" {
@@ -289,8 +286,7 @@ TAGS
 }
 
 @test "coverage: who gets what, who only the default, and what nobody gets" {
-    run -0 "$VARIANTCTL" index coverage --profiles "$PROFILES" --profiles "$PROFILES/../none.json" "oci:$VARIANTS:app" ||
-        run -1 "$VARIANTCTL" index coverage --profiles "$PROFILES/../none.json" "oci:$VARIANTS:app"
+    run -1 "$VARIANTCTL" index coverage --profiles "$PROFILES/none.json" "oci:$VARIANTS:app"
     mkdir hosts
     cp "$PROFILES"/*.json hosts
     echo '{"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "arm64"}, "namespaces": []}' >hosts/arm.json

@@ -110,6 +110,23 @@ START_TEST(good_example_needs_no_fix)
 }
 END_TEST
 
+/* A correction that shows another: the level that becomes a property brings its namespace. */
+START_TEST(fix_is_complete)
+{
+    struct example *e = example_read("@namespaces habana\nlinux/amd64 null\n"
+                                     "linux/amd64/v3 a habana :: arch :: gaudi3\n");
+    size_t changes = 0;
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, OCV_MANIFEST_MAX);
+    ck_assert_int_eq(ocv_lint_fix(e->input.bytes, e->input.len, &out, &changes, NULL), OCV_OK);
+    ck_assert_msg(strstr(out.data, "\"habana, x86_64\"") &&
+                      strstr(out.data, "\"habana :: arch :: gaudi3, x86_64 :: level :: v3\"") &&
+                      strstr(out.data, "\"x-a\""),
+                  "%s", out.data);
+    example_free(e);
+}
+END_TEST
+
 START_TEST(table_is_complete)
 {
     size_t groups[10] = {0};
@@ -651,6 +668,7 @@ int main(void)
     tcase_add_loop_test(table, fix_removes_the_finding, 0, OCV_LINT_RULES);
     tcase_add_loop_test(table, good_example_needs_no_fix, 0, OCV_LINT_RULES);
     tcase_add_test(table, table_is_complete);
+    tcase_add_test(table, fix_is_complete);
     tcase_add_test(other, did_you_mean);
     tcase_add_test(other, labels_of_other_programs);
     tcase_add_test(other, shared_platforms_are_counted);
