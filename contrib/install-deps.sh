@@ -47,6 +47,7 @@ strace strace
 openssl openssl
 ca-certificates update-ca-certificates
 util-linux setpriv
+iproute2 ip
 apache2-utils htpasswd
 containerd containerd
 runc runc

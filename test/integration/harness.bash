@@ -19,7 +19,7 @@
 #                                       machine; daemons started afterwards live in it, "within
 #                                       COMMAND..." runs there, too
 #   stop_daemon NAME                    ends it (the registry's name is "registry" unless given)
-#   start_dockerd                       sets DOCKER_HOST
+#   start_dockerd [OPTION...]           sets DOCKER_HOST
 #   start_containerd                    sets CONTAINERD_ADDRESS and CONTAINERD_NAMESPACE
 #   start_podman                        no daemon: `podman` then uses storage inside $STATE
 #   start_podman_service                the libpod API; sets CONTAINER_HOST
@@ -102,6 +102,7 @@ start_daemon()
 {
     local name=$1
     shift
+    : >"$STATE/log/$name" # an earlier one's last words must not pass for this one's first
     # descriptor 3 is bats' own: a daemon that keeps it would keep the test run waiting
     setpriv --pdeathsig TERM -- ${NAMESPACE:+nsenter --net --mount -t "$NAMESPACE" --} "$@" >"$STATE/log/$name" 2>&1 </dev/null 3>&- &
     echo $! >"$STATE/pids/$name"
@@ -259,7 +260,7 @@ start_dockerd()
     echo '{}' >"$STATE/daemon.json"
     start_daemon dockerd dockerd --data-root "$STATE/docker" --exec-root "$STATE/docker-run" \
         --pidfile "$STATE/dockerd.pid" -H "unix://$STATE/docker.sock" --config-file "$STATE/daemon.json" \
-        --iptables=false --ip6tables=false --bridge=none
+        --iptables=false --ip6tables=false --bridge=none "$@"
     await dockerd curl -sf --unix-socket "$STATE/docker.sock" http://localhost/_ping || return 1
     export DOCKER_HOST=unix://$STATE/docker.sock
 }

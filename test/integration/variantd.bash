@@ -3,6 +3,11 @@
 # The daemon in tests, loaded after harness and images.
 #
 #   start_variantd [NAME] [OPTION...]   sets VARIANTD=HOST:PORT and VARIANTD_SOCKET
+#   start_supervised NAME PORT [OPTION...]   under a service manager with a watchdog, on that port;
+#                                       daemon_pid NAME is the daemon's own
+#   start_gate PORT [OWN-PORT]          a door before a server: sets GATE=HOST:PORT; `hold WHAT`
+#                                       closes it (test/tools/gate.c), `held` waits until something
+#                                       stands before it, `release` opens it
 #   ask METHOD PATH [CURL OPTION...]    status in $code, head in $head (lower-case names), body in
 #                                       the file $body
 #   header NAME                         its value in the last answer
@@ -29,6 +34,50 @@ start_variantd()
     VARIANTD_SOCKET=$STATE/$name.sock
     VARIANTD_NAME=$name
     export VARIANTD VARIANTD_SOCKET VARIANTD_NAME
+}
+
+start_supervised()
+{
+    local name=$1 port=$2
+    shift 2
+    start_daemon "$name" "$OCV_BUILD/test/tools/supervise" 3000 "$VARIANTD_BIN" --listen "127.0.0.1:$port" \
+        --socket "$STATE/$name.sock" "$@"
+    await "$name" grep -q '^ready' "$STATE/log/$name" || return 1
+    export VARIANTD=127.0.0.1:$port VARIANTD_SOCKET=$STATE/$name.sock VARIANTD_NAME=$name
+}
+
+daemon_pid()
+{
+    sed -n 's/^started //p' "$STATE/log/$1" | tail -n 1
+}
+
+start_gate()
+{
+    start_daemon gate "$OCV_BUILD/test/tools/gate" "$1" "$STATE/hold" ${2:+"$2"}
+    await gate grep -q . "$STATE/log/gate" || return 1
+    GATE=127.0.0.1:$(head -n 1 "$STATE/log/gate")
+    export GATE
+}
+
+hold()
+{
+    HELD=$(grep -c held "$STATE/log/gate" || true)
+    echo "$*" >"$STATE/hold.new"
+    mv "$STATE/hold.new" "$STATE/hold"
+}
+
+held()
+{
+    for _ in {1..600}; do
+        [ "$(grep -c held "$STATE/log/gate" || true)" = "$HELD" ] || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+release()
+{
+    rm -f "$STATE/hold"
 }
 
 ask()

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A door before a server, for tests that must act while something is under way.
  *
- *   gate PORT FILE
+ *   gate PORT FILE [OWN-PORT]
  *
- * Forwards connections from a free loopback port, which it prints, to PORT. While FILE exists, its
- * line says what is held, and "held" is printed for each connection that is:
- *   bytes N        a server's answers on one connection after the first N bytes
- *   request TEXT   a client's bytes that contain TEXT, before the server sees them
- * When FILE goes, all goes on. */
+ * Forwards connections from its own loopback port (a free one unless it is said), which it prints,
+ * to PORT. While FILE exists, its line says what is held, and "held" is printed for each connection
+ * that is: bytes N        a server's answers on one connection after the first N bytes request TEXT
+ * a client's bytes that contain TEXT, before the server sees them When FILE goes, all goes on. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -113,15 +112,18 @@ int main(int argc, char **argv)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(address);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    char *end = NULL;
-    target = argc == 3 ? (unsigned)strtoul(argv[1], &end, 10) : 0;
-    if (argc != 3 || *end || target == 0 || target > 65535) {
-        fputs("usage: gate PORT FILE\n", stderr);
+    int one = 1;
+    target = argc >= 3 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
+    unsigned own = argc == 4 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
+    if (argc < 3 || argc > 4 || target == 0 || target > 65535 || own > 65535) {
+        fputs("usage: gate PORT FILE [OWN-PORT]\n", stderr);
         return 2;
     }
     hold_file = argv[2];
     signal(SIGPIPE, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    address.sin_port = htons((uint16_t)own);
     if (bind(listener, (struct sockaddr *)&address, len) < 0 || listen(listener, 512) < 0 ||
         getsockname(listener, (struct sockaddr *)&address, &len) < 0) {
         perror("gate");
