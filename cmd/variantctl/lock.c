@@ -167,7 +167,7 @@ static int lock_for(struct cli *cli, const struct image *image, const struct nam
             ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: nothing fits %s", image->text, machine->name);
         ocv_error_hint(err, "variantctl explain --profile ... %s", image->text);
     }
-    if (status < 0)
+    if (status < 0 || !entry)
         return status;
     json_t *choice =
         json_pack("{s:s?, s:s, s:s, s:I, s:o}", "label", entry->label, "digest", entry->digest,

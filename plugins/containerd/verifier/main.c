@@ -35,7 +35,7 @@ static void print_help(void)
 /* 1: go on; 0: done; below: wrong usage. */
 static int read_arguments(int argc, char **argv, struct arguments *out)
 {
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc && argv[i]; i++) {
         const char *name = argv[i] + (strncmp(argv[i], "--", 2) == 0 ? 1 : 0);
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(name, "-help") == 0 || strcmp(name, "-h") == 0) {
