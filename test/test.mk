@@ -58,6 +58,13 @@ $(VARIANTD_A): $(call obj,$(VARIANTD_SRC))
 $(BUILD)/test/unit/test_variantd_%: $(BUILD)/test/unit/test_variantd_%.o $(VARIANTD_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lmicrohttpd $(TEST_LIBS)
 
+# the CRI proxy without its main
+$(BUILD)/test/unit/test_cri_proxy $(BUILD)/test/unit/test_cri_proxy_parts: $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(CRI_PROXY_A) $(ALL_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
+$(BUILD)/test/fuzz/fuzz_cri_request: $(BUILD)/test/fuzz/fuzz_cri_request.o $(CRI_PROXY_A) $(ALL_A)
+	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
+$(BUILD)/test/unit/test_cri_prox%.o $(BUILD)/test/fuzz/fuzz_cri%.o: CFLAGS_ALL += -Iplugins/containerd/cri-proxy
+
 # the snapshotter without its main
 SNAP_TEST_LIBS := -lsqlite3 -lnghttp2 -lprotobuf-c
 $(BUILD)/test/unit/test_snapshotter_%: $(BUILD)/test/unit/test_snapshotter_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)
