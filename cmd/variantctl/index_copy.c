@@ -279,7 +279,7 @@ static int copy_index(struct copier *c, const struct image *from, const struct o
 static int copy_document(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
                          unsigned depth, struct ocv_error *err)
 {
-    enum ocv_document_kind kind;
+    enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
     ocv_auto_buffer body;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     int status = read_document(c, from, d, &body, err);

@@ -82,7 +82,11 @@ static bool has(const json_t *list, const json_t *item)
 {
     size_t i;
     json_t *other;
-    json_array_foreach((json_t *)list, i, other) if (json_equal(other, item)) return true;
+    json_array_foreach((json_t *)list, i, other)
+    {
+        if (json_equal(other, item))
+            return true;
+    }
     return false;
 }
 
@@ -90,7 +94,11 @@ static json_t *missing_from(const json_t *list, const json_t *other)
 {
     json_t *out = json_array(), *item;
     size_t i;
-    json_array_foreach((json_t *)list, i, item) if (!has(other, item)) json_array_append(out, item);
+    json_array_foreach((json_t *)list, i, item)
+    {
+        if (!has(other, item))
+            json_array_append(out, item);
+    }
     return out;
 }
 
@@ -146,10 +154,15 @@ static json_t *compare_annotations(const struct image *old, const struct image *
 {
     json_t *a = annotations_of(old), *b = annotations_of(new), *out = json_object(), *value;
     const char *key;
-    json_object_foreach(a, key, value) if (!json_equal(value, json_object_get(b, key)))
-        json_object_set_new(out, key, json_pack("{s:O}", "old", value));
-    json_object_foreach(b, key, value) if (!json_equal(value, json_object_get(a, key)))
+    json_object_foreach(a, key, value)
     {
+        if (!json_equal(value, json_object_get(b, key)))
+            json_object_set_new(out, key, json_pack("{s:O}", "old", value));
+    }
+    json_object_foreach(b, key, value)
+    {
+        if (json_equal(value, json_object_get(a, key)))
+            continue;
         if (!json_object_get(out, key))
             json_object_set_new(out, key, json_object());
         json_object_set(json_object_get(out, key), "new", value);
@@ -177,7 +190,9 @@ static void print_texts(const json_t *list, char sign)
     size_t i;
     json_t *text;
     json_array_foreach((json_t *)list, i, text)
+    {
         printf("      %c %s\n", sign, json_string_value(text));
+    }
 }
 
 static void print_entry(const json_t *e)
@@ -208,7 +223,10 @@ static void print_text(const json_t *root)
     size_t i;
     json_t *e;
     const char *key;
-    json_array_foreach(json_object_get(root, "entries"), i, e) print_entry(e);
+    json_array_foreach(json_object_get(root, "entries"), i, e)
+    {
+        print_entry(e);
+    }
     json_object_foreach(json_object_get(root, "annotations"), key, e)
     {
         const char *old = json_string_value(json_object_get(e, "old"));

@@ -151,14 +151,14 @@ static int add_to_tag(struct place *to, const char *digest, const json_t *added,
     json_t *root = json_pack("{s:i, s:s, s:o}", "schemaVersion", 2, "mediaType",
                              OCV_MEDIA_TYPE_INDEX, "manifests", list);
     char *text = json_dumps(root, JSON_COMPACT);
-    struct ocv_descriptor d = {.media_type = OCV_MEDIA_TYPE_INDEX,
-                               .size = text ? (int64_t)strlen(text) : 0};
-    if (status == OCV_OK && !text)
-        status = ocv_error_nomem(err);
+    struct ocv_descriptor d = {.media_type = OCV_MEDIA_TYPE_INDEX};
     if (status == OCV_OK)
-        status = ocv_digest_bytes(text, strlen(text), d.digest, err);
+        status = text ? ocv_buffer_append(&bytes, text, strlen(text), err) : ocv_error_nomem(err);
+    d.size = (int64_t)bytes.len;
     if (status == OCV_OK)
-        status = place_put(to, tag, &d, text, strlen(text), NULL, err);
+        status = ocv_digest_bytes(bytes.data, bytes.len, d.digest, err);
+    if (status == OCV_OK)
+        status = place_put(to, tag, &d, bytes.data, bytes.len, NULL, err);
     free(text);
     json_decref(root);
     return status;

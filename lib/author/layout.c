@@ -138,8 +138,8 @@ int ocv_author_relayout(struct ocv_author *author, struct ocv_error *err)
                 else
                     moved++;
             }
-    bool same = moved == n;
-    for (size_t i = 0; i < n && same; i++)
+    bool same = moved == n && author->n == n;
+    for (size_t i = 0; author->entries && i < n && same; i++)
         same = !author->entries[i].changed && author->entries[i].order == i;
     author->changed = was || !same;
     free(old);

@@ -233,7 +233,7 @@ static int read_variant(struct ocv_author_source *s, const struct ocv_yaml *node
     struct image *image = NULL;
     if (status == OCV_OK)
         status = add_image(s, reference, node->line, &image, err);
-    if (status < 0)
+    if (status < 0 || !image)
         return status;
     image->label = label->text;
     for (size_t i = 0; i + 1 < s->n_images; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The YAML source of an index: what is accepted has labels and properties that writers may write. */
+/* The YAML source of an index: what is accepted has labels and properties that writers may write.
+ */
 #include "ocivariant.h"
 
 #include <stdlib.h>

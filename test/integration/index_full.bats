@@ -141,10 +141,10 @@ since()
 
 @test "an interrupted upload leaves the tag as it was, and says 130" {
     create --quiet "$R/stopped:1"
-    local before pid code=0 n
+    local before pid code=0 _
     before=$(names stopped 1)
     mkimage "$L" stop --file etc/build=stop
-    for n in 1 2 3 4 5 6 7 8; do at "POST /v2/stopped/blobs/uploads/" "n=1&status=503"; done
+    for _ in 1 2 3 4 5 6 7 8; do at "POST /v2/stopped/blobs/uploads/" "n=1&status=503"; done
     mark
     "$VARIANTCTL" index add "$R/stopped:1" "v4=oci:$L:stop,x86_64 :: level :: v4" 3>&- &
     pid=$!
@@ -224,6 +224,7 @@ since()
     run -0 "$VARIANTCTL" index show "$R/attested:1"
     [[ $output == *attestation* ]]
     run -0 --separate-stderr "$VARIANTCTL" index create --relabel "$R/attested:2" "null=$R/src/cpu:1" "v3=$R/built:1,x86_64 :: level :: v3"
+    # shellcheck disable=SC2154 # set by run
     [[ $stderr == *"an attestation of $image is left out"* ]]
     run -0 "$VARIANTCTL" index remove --quiet "$R/attested:1" v3
     run -0 "$VARIANTCTL" index show --format json "$R/attested:1"
