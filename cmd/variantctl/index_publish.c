@@ -173,7 +173,8 @@ static int print_text(const struct publication *p, const struct copier *copier,
            p->options->dry_run ? "; nothing was written"
            : p->unchanged      ? "; unchanged"
                                : "");
-    if (copier && !p->options->dry_run && to->reference)
+    bool copied = copier && (copier->manifests || copier->bytes_present);
+    if (copied && !p->options->dry_run && to->reference)
         printf("%s\n", copier_summary(copier, summary, sizeof(summary)));
     if (to->reference && !p->options->dry_run)
         printf("sign it with everything in it: cosign sign --recursive %s@%s\n", to->name,
