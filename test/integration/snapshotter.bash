@@ -104,5 +104,5 @@ C
 
 ctr_run()
 {
-    timeout 60 ctr run --rm --snapshotter ocivariant --rlimit-nofile 1024 "$@" 3>&-
+    timeout 60 ctr run --rm --snapshotter ocivariant "$@" 3>&-
 }

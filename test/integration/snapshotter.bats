@@ -1,0 +1,264 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# containerd with our snapshotter, as its users use it: pull, run, commit, many layers, many
+# snapshots, parallel pulls, removal with garbage collection, and both sides dying in between.
+
+load harness
+load snapshotter
+
+setup_file()
+{
+    require containerd ctr runc skopeo docker-registry
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    state_start
+    start_registry
+    echo 'policy: off' >"$STATE/snapshotter.yaml"
+    busybox_image "$STATE/images" app --file etc/greeting=hello --layer 300000 --layer 100000 3>&-
+    local i layers=()
+    for ((i = 0; i < 59; i++)); do
+        layers+=(--layer $((1000 + i)))
+    done
+    busybox_image "$STATE/images" deep "${layers[@]}" 3>&-
+    for i in 1 2 3 4 5 6; do # a common base, tops of their own
+        busybox_image "$STATE/images" "many$i" --layer 200000 --layer $((300000 + i)) 3>&-
+    done
+    busybox_image "$STATE/images" big --layer 30M --layer 20M --layer 10M --gzip 3>&-
+    for i in app deep many{1..6} big; do
+        skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:$i" "docker://$REGISTRY/$i:1" 3>&-
+    done
+    start_snapshotter
+    start_snapshotted
+}
+
+teardown_file()
+{
+    [ -n "${STATE:-}" ] || return 0
+    state_stop
+}
+
+# daemons end with the test that started them
+setup()
+{
+    stop_daemon containerd
+    stop_daemon snapshotter
+    start_snapshotter
+    restart_snapshotted
+}
+
+pull()
+{
+    timeout 120 ctr images pull --plain-http --snapshotter "${2:-ocivariant}" "$REGISTRY/$1:1" \
+        >"$STATE/log/pull-$1" 2>&1 3>&- || {
+        tail -n 1 "$STATE/log/pull-$1"
+        return 1
+    }
+}
+
+# Everything away, and nothing left of it.
+nothing_left()
+{
+    local name i
+    for name in $(ctr images ls -q); do
+        ctr images rm --sync "$name" >/dev/null
+    done
+    for ((i = 0; i < 100; i++)); do
+        [ -n "$(ls -A "$STATE/snapshotter/snapshots")" ] || return 0
+        sleep 0.1
+    done
+    echo "left over: $(ls -A "$STATE/snapshotter/snapshots")"
+    ctr snapshots --snapshotter ocivariant ls
+    return 1
+}
+
+folders()
+{
+    find "$STATE/snapshotter/snapshots" -mindepth 1 -maxdepth 1 | wc -l
+}
+
+# Rows and folders agree, and neither is damaged.
+consistent()
+{
+    local ids
+    ids=$(sqlite3 "$STATE/snapshotter/metadata.db" 'SELECT id FROM snapshots' | sort)
+    [ "$ids" = "$(find "$STATE/snapshotter/snapshots" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort)" ]
+    [ "$(sqlite3 "$STATE/snapshotter/metadata.db" 'PRAGMA integrity_check')" = ok ]
+}
+
+@test "pull, run, write, and remove: nothing is left" {
+    pull app
+    [ "$(ctr snapshots --snapshotter ocivariant ls | grep -c Committed)" = 3 ]
+    run -0 ctr_run "$REGISTRY/app:1" c1 /bin/tool cat /etc/greeting
+    [[ $output == hello* ]]
+    run -0 ctr_run "$REGISTRY/app:1" c2 /bin/tool write /etc/greeting other
+    run -0 ctr_run "$REGISTRY/app:1" c3 /bin/tool cat /etc/greeting
+    [[ $output == hello* ]] # each container writes into a layer of its own
+    run -0 ctr snapshots --snapshotter ocivariant usage
+    [[ $output == *sha256:* ]]
+    nothing_left
+}
+
+@test "the same names, parents, sizes and labels as containerd's own overlayfs" {
+    pull app
+    pull app overlayfs
+    ctr snapshots --snapshotter ocivariant ls | tr -s ' ' >"$STATE/ours"
+    ctr snapshots --snapshotter overlayfs ls | tr -s ' ' >"$STATE/theirs"
+    diff <(sort "$STATE/ours") <(sort "$STATE/theirs")
+    diff <(ctr snapshots --snapshotter ocivariant usage | tr -s ' ' | sort) \
+        <(ctr snapshots --snapshotter overlayfs usage | tr -s ' ' | sort)
+    local name
+    for name in $(awk '/sha256:/ { print $1 }' "$STATE/ours"); do
+        diff <(ctr snapshots --snapshotter ocivariant info "$name" | jq -S 'del(.Created, .Updated)') \
+            <(ctr snapshots --snapshotter overlayfs info "$name" | jq -S 'del(.Created, .Updated)')
+    done
+    nothing_left
+}
+
+@test "mounts are those of containerd's overlayfs, down to the options" {
+    local which
+    for which in ocivariant overlayfs; do
+        pull app $which
+        name=$(ctr snapshots --snapshotter $which ls | awk '$3 == "Committed" { print $1 }' | tail -n 1)
+        {
+            ctr snapshots --snapshotter $which prepare --target "$STATE/m" none
+            ctr snapshots --snapshotter $which view --target "$STATE/m" lone
+            ctr snapshots --snapshotter $which prepare --target "$STATE/m" rw "$name"
+            ctr snapshots --snapshotter $which view --target "$STATE/m" ro "$name"
+        } | sed -E 's#/[^ ,:=]*/snapshots/[0-9]+/#DIR/#g' >"$STATE/mounts-$which"
+        for key in none lone rw ro; do
+            ctr snapshots --snapshotter $which rm $key
+        done
+    done
+    sort_options() { sed 's/.*-o //' "$1" | tr ', ' '\n\n' | sort; }
+    diff <(sort_options "$STATE/mounts-ocivariant") <(sort_options "$STATE/mounts-overlayfs")
+    grep -q overlay "$STATE/mounts-ocivariant"
+    nothing_left
+}
+
+@test "a committed change is what the next snapshot begins with" {
+    pull app
+    local top
+    top=$(sqlite3 "$STATE/snapshotter/metadata.db" "SELECT name FROM snapshots WHERE kind = 3 AND id NOT IN (SELECT parent FROM snapshots WHERE parent NOT NULL)")
+    top=${top##*/}
+    mkdir -p "$STATE/mnt"
+    eval "$(ctr snapshots --snapshotter ocivariant prepare --target "$STATE/mnt" work "$top")"
+    echo changed >"$STATE/mnt/etc/greeting"
+    rm "$STATE/mnt/bin/tool"
+    umount "$STATE/mnt"
+    ctr snapshots --snapshotter ocivariant commit committed-change work
+    eval "$(ctr snapshots --snapshotter ocivariant view --target "$STATE/mnt" look committed-change)"
+    [ "$(cat "$STATE/mnt/etc/greeting")" = changed ]
+    [ ! -e "$STATE/mnt/bin/tool" ]
+    run -1 touch "$STATE/mnt/new" # a view
+    umount "$STATE/mnt"
+    run -1 ctr snapshots --snapshotter ocivariant rm committed-change
+    [[ $output == *child* ]]
+    ctr snapshots --snapshotter ocivariant rm look
+    ctr snapshots --snapshotter ocivariant rm committed-change
+    nothing_left
+}
+
+@test "sixty layers" {
+    pull deep
+    [ "$(folders)" = 60 ]
+    run -0 ctr_run "$REGISTRY/deep:1" d1 /bin/tool echo deep
+    [[ $output == deep* ]]
+    nothing_left
+}
+
+@test "six images that share layers, pulled at once" {
+    local i pids=()
+    for i in 1 2 3 4 5 6; do
+        pull "many$i" &
+        pids+=($!)
+    done
+    for i in "${pids[@]}"; do
+        wait "$i"
+    done
+    [ "$(folders)" = 8 ] # two in common, six tops
+    for i in 1 2 3 4 5 6; do
+        run -0 ctr_run "$REGISTRY/many$i:1" "m$i" /bin/tool echo "many$i"
+        [[ $output == many$i* ]]
+    done
+    consistent
+    nothing_left
+}
+
+@test "killed in the middle of pulls, the snapshotter comes back and the pull is done again" {
+    local i failed=0
+    for i in 1 2 3 4 5 6; do
+        pull big &
+        pull=$!
+        sleep "0.$((i * 7))"
+        stop_snapshotter KILL
+        start_snapshotter
+        wait $pull || failed=$((failed + 1))
+        ctr images rm --sync "$REGISTRY/big:1" >/dev/null 2>&1 || true
+    done
+    echo "$failed of 6 pulls noticed"
+    consistent
+    pull big
+    run -0 ctr_run "$REGISTRY/big:1" big1 /bin/tool echo alive
+    [[ $output == alive* ]]
+    nothing_left
+    consistent
+}
+
+@test "containerd killed in the middle of a pull: what it left is collected" {
+    local i
+    for i in 2 5 8; do
+        pull big &
+        pull=$!
+        sleep "0.$i"
+        kill -KILL "$(<"$STATE/pids/containerd")"
+        wait $pull || true
+        stop_daemon containerd
+        restart_snapshotted
+    done
+    pull big
+    run -0 ctr_run "$REGISTRY/big:1" big2 /bin/tool echo alive
+    nothing_left
+    consistent
+}
+
+@test "a container survives the restart of either side" {
+    pull app
+    ctr run -d --snapshotter ocivariant "$REGISTRY/app:1" long /bin/tool sleep 3>&-
+    stop_snapshotter TERM
+    start_snapshotter
+    run -0 ctr task exec --exec-id e1 long /bin/tool cat /etc/greeting 3>&-
+    [[ $output == hello* ]]
+    stop_snapshotter KILL
+    start_snapshotter
+    run -0 ctr_run "$REGISTRY/app:1" next /bin/tool echo next
+    ctr task kill -s KILL long
+    for _ in {1..100}; do
+        ctr task rm long >/dev/null 2>&1 && break
+        sleep 0.1
+    done
+    ctr container rm long
+    nothing_left
+}
+
+@test "a thousand snapshots" {
+    pull app
+    local top
+    top=$(sqlite3 "$STATE/snapshotter/metadata.db" "SELECT name FROM snapshots WHERE kind = 3 AND id NOT IN (SELECT parent FROM snapshots WHERE parent NOT NULL)")
+    seq 1000 | xargs -P 4 -I{} ctr snapshots --snapshotter ocivariant prepare many-{} "${top##*/}" >/dev/null 3>&-
+    [ "$(ctr snapshots --snapshotter ocivariant ls | grep -c '^many-')" = 1000 ]
+    consistent
+    grep VmHWM "/proc/$(<"$STATE/pids/snapshotter")/status"
+    [ "$(awk '/VmHWM/ { print $2 }' "/proc/$(<"$STATE/pids/snapshotter")/status")" -lt 16384 ]
+    seq -f 'many-%g' 1000 | xargs -n 250 ctr snapshots --snapshotter ocivariant rm 3>&-
+    nothing_left
+}
+
+@test "a second one on the same folder or socket does not start" {
+    run -1 "$SNAPSHOTTER" --root "$STATE/snapshotter" --socket "$STATE/other.sock"
+    [[ $output == *"used by another"* ]]
+    run -1 "$SNAPSHOTTER" --root "$STATE/other" --socket "$SNAPSHOTTER_SOCKET"
+    [[ $output == *"somebody listens"* ]]
+    run -2 "$SNAPSHOTTER" --nonsense
+    run -2 "$SNAPSHOTTER" word
+    run -0 "$SNAPSHOTTER" --help
+    run -0 "$SNAPSHOTTER" --version
+}
