@@ -250,9 +250,12 @@ static struct fixed *fixed_of(const struct ocv_tag_choice *choice, const struct 
 }
 
 /* "os/architecture[/variant]" of a config; without an architecture it says nothing. */
-static int config_platform(const struct ocv_buffer *config, char out[128])
+static int config_platform(const struct ocv_buffer *config, char out[128], struct ocv_error *err)
 {
-    json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
+    json_error_t error;
+    json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, &error);
+    if (!root && json_error_code(&error) == json_error_out_of_memory)
+        return ocv_error_nomem(err);
     const char *os = json_string_value(json_object_get(root, "os"));
     const char *arch = json_string_value(json_object_get(root, "architecture"));
     const char *variant = json_string_value(json_object_get(root, "variant"));
@@ -260,7 +263,8 @@ static int config_platform(const struct ocv_buffer *config, char out[128])
                             variant && *variant ? "/" : "", variant ? variant : "")
                  : -1;
     json_decref(root);
-    return n > 0 && n < 128 ? OCV_OK : OCV_ERR_DATA;
+    return n > 0 && n < 128 ? OCV_OK
+                            : ocv_error_set(err, OCV_ERR_DATA, "its config names no platform");
 }
 
 static int read_platform(const struct ocv_tag_source *source, struct fixed *f,
@@ -278,9 +282,10 @@ static int read_platform(const struct ocv_tag_source *source, struct fixed *f,
         status = ocv_manifest_parse(body.data, body.len, d->media_type, &manifest, err);
     if (status == OCV_OK)
         status = source->blob(source->data, ocv_manifest_config(manifest), &config, err);
-    if (status == OCV_OK && (config_platform(&config, f->platform) < 0 ||
-                             ocv_platform_parse(f->platform, &platform, NULL) < 0))
-        status = ocv_error_set(err, OCV_ERR_DATA, "its config names no platform");
+    if (status == OCV_OK)
+        status = config_platform(&config, f->platform, err);
+    if (status == OCV_OK)
+        status = ocv_platform_parse(f->platform, &platform, err);
     ocv_buffer_free(&config);
     ocv_buffer_free(&body);
     if (status < 0)

@@ -11,13 +11,22 @@ static int put(json_t *object, const char *key, json_t *value, struct ocv_error 
     return json_object_set_new(object, key, value) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
+/* An object is NULL once something could not be put into it. */
+static void set_text(json_t **object, const char *key, const char *text)
+{
+    if (!text || json_object_set_new(*object, key, json_string(text)) == 0)
+        return;
+    json_decref(*object);
+    *object = NULL;
+}
+
 static json_t *platform_json(const struct ocv_platform *p)
 {
-    json_t *object = json_pack("{s:s, s:s}", "os", p->os, "architecture", p->architecture);
-    if (object && p->variant)
-        json_object_set_new(object, "variant", json_string(p->variant));
-    if (object && p->os_version)
-        json_object_set_new(object, "os.version", json_string(p->os_version));
+    json_t *object = json_object();
+    set_text(&object, "os", p->os);
+    set_text(&object, "architecture", p->architecture);
+    set_text(&object, "variant", p->variant);
+    set_text(&object, "os.version", p->os_version);
     return object;
 }
 

@@ -16,6 +16,7 @@ struct parser {
     struct ocv_buffer properties;           /* comma-separated */
     const char *said_by[OCV_TAG_ITEMS_MAX]; /* by kind */
     bool in_tag;                            /* what is read now */
+    bool nomem;                             /* a pattern could not be tried */
     struct ocv_error *err;
 };
 
@@ -103,12 +104,15 @@ static int add_properties(struct parser *p, const struct ocv_tag_pair *gives, si
     char filled[OCV_TAG_TEXT_MAX];
     for (size_t i = 0; i < n; i++) {
         ocv_auto(ocv_properties) one = NULL;
-        if (ocv_tag_template(gives[i].text, text, captures, true, filled) < 0 ||
-            ocv_properties_parse(filled, strlen(filled), &one, NULL) < 0 ||
-            ocv_properties_count(one) != 1)
-            return ambiguous(p, "%s is no property", filled);
-        int status = ocv_buffer_printf(&p->properties, p->err, "%s%s",
-                                       p->properties.len ? ", " : "", filled);
+        int status = ocv_tag_template(gives[i].text, text, captures, true, filled);
+        if (status == OCV_OK)
+            status = ocv_properties_parse(filled, strlen(filled), &one, NULL);
+        if (status == OCV_ERR_NOMEM)
+            return ocv_error_nomem(p->err);
+        if (status < 0 || ocv_properties_count(one) != 1)
+            return ambiguous(p, "%s is no property", gives[i].text);
+        status = ocv_buffer_printf(&p->properties, p->err, "%s%s", p->properties.len ? ", " : "",
+                                   filled);
         if (status < 0)
             return status;
     }
@@ -166,7 +170,7 @@ static int parse_repository(struct parser *p, const char *name)
     regmatch_t captures[OCV_TAG_CAPTURES];
     for (size_t i = 0; i < f->n_repositories; i++) {
         const struct ocv_tag_item *item = &f->repositories[i];
-        if (item->compiled && regexec(&item->regex, name, OCV_TAG_CAPTURES, captures, 0) == 0)
+        if (item->compiled && ocv_tag_match(&item->regex, name, captures, &p->nomem))
             return take(p, item, name, captures);
         if (!item->compiled && ocv_tag_glob(item->match, name))
             return OCV_OK;
@@ -183,9 +187,8 @@ static int parse_tag(struct parser *p, const char *text)
     p->in_tag = p->tag->plain = true;
     while (status == OCV_OK && !end) {
         size_t i = 0;
-        while (i < f->n_items &&
-               ((f->items[i].first && !first) ||
-                regexec(&f->items[i].regex, text, OCV_TAG_CAPTURES, captures, 0) != 0))
+        while (i < f->n_items && ((f->items[i].first && !first) ||
+                                  !ocv_tag_match(&f->items[i].regex, text, captures, &p->nomem)))
             i++;
         size_t len;
         if (i < f->n_items) {
@@ -205,7 +208,7 @@ static int parse_tag(struct parser *p, const char *text)
     return status;
 }
 
-static bool applies(const struct parser *p, const struct ocv_tag_default *d)
+static bool applies(struct parser *p, const struct ocv_tag_default *d)
 {
     regmatch_t captures[OCV_TAG_CAPTURES];
     for (size_t i = 0; i < d->n_missing; i++)
@@ -215,7 +218,7 @@ static bool applies(const struct parser *p, const struct ocv_tag_default *d)
         return false;
     for (size_t i = 0; i < d->n_where; i++) {
         const char *value = ocv_tag_group_value(p->tag, d->where[i].key);
-        if (!value || regexec(&d->regexes[i], value, OCV_TAG_CAPTURES, captures, 0) != 0)
+        if (!value || !ocv_tag_match(&d->regexes[i], value, captures, &p->nomem))
             return false;
     }
     return true;
@@ -264,7 +267,7 @@ static int parse(const struct ocv_tag_rules *rules, const struct ocv_reference *
     tag->tag = ocv_arena_copy(&tag->arena, text, strlen(text));
     if (!tag->reference || !tag->tag)
         return ocv_error_nomem(err);
-    tag->family = p.family = ocv_tag_rules_find(rules, reference->name);
+    tag->family = p.family = ocv_tag_rules_find(rules, reference->name, &p.nomem);
     int status = OCV_OK;
     if (p.family) {
         status = parse_repository(&p, reference->name);
@@ -273,6 +276,8 @@ static int parse(const struct ocv_tag_rules *rules, const struct ocv_reference *
         if (status == OCV_OK)
             status = parse_defaults(&p);
     }
+    if (status == OCV_OK && p.nomem)
+        status = ocv_error_nomem(err);
     bool doubt = tag->n_ambiguous > 0; /* of two things said, neither is taken */
     if (status == OCV_OK)
         status = ocv_properties_parse(doubt || !p.properties.len ? "" : p.properties.data,

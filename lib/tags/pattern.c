@@ -57,6 +57,14 @@ int ocv_tag_pattern_compile(const char *pattern, const char *separators, regex_t
     return ocv_error_set(err, OCV_ERR_CONFIG, "pattern '%.80s': %s", pattern, why);
 }
 
+bool ocv_tag_match(const regex_t *regex, const char *text, regmatch_t captures[OCV_TAG_CAPTURES],
+                   bool *nomem)
+{
+    int code = regexec(regex, text, OCV_TAG_CAPTURES, captures, 0);
+    *nomem = *nomem || code == REG_ESPACE;
+    return code == 0;
+}
+
 int ocv_tag_template(const char *format, const char *text, const regmatch_t *captures, bool lower,
                      char out[OCV_TAG_TEXT_MAX])
 {

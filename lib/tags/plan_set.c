@@ -52,7 +52,8 @@ static char *identity_of(struct ocv_arena *arena, const struct ocv_tag *tag)
 }
 
 /* The tag in a label's characters; a long or doubtful one keeps its start and gets a hash. */
-static void make_label(const struct ocv_tag *tag, bool plain, char out[OCV_TAG_LABEL_MAX + 1])
+static int make_label(const struct ocv_tag *tag, bool plain, char out[OCV_TAG_LABEL_MAX + 1],
+                      struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX] = "";
     size_t n = 0, most = plain ? OCV_TAG_LABEL_MAX : OCV_TAG_LABEL_MAX - 9;
@@ -72,24 +73,28 @@ static void make_label(const struct ocv_tag *tag, bool plain, char out[OCV_TAG_L
         n--;
     out[n] = '\0';
     if (plain && whole && n > 0 && strcmp(out, "null") != 0)
-        return;
-    if (plain) {
-        make_label(tag, false, out);
-        return;
-    }
-    if (ocv_digest_bytes(tag->tag, strlen(tag->tag), digest, NULL) == OCV_OK)
+        return OCV_OK;
+    if (plain)
+        return make_label(tag, false, out, err);
+    int status = ocv_digest_bytes(tag->tag, strlen(tag->tag), digest, err);
+    if (status == OCV_OK)
         snprintf(out + n, OCV_TAG_LABEL_MAX + 1 - n, "%s%.8s", n ? "_" : "",
                  strchr(digest, ':') + 1);
+    return status;
 }
 
 /* ---- sets ---------------------------------------------------------------------------------------
  */
 
-static struct ocv_tag_set *set_of(struct ocv_tag_plan *plan, const char *name, const char *format)
+/* NULL: no memory, or `*taken` by another template. */
+static struct ocv_tag_set *set_of(struct ocv_tag_plan *plan, const char *name, const char *format,
+                                  bool *taken)
 {
     for (size_t i = 0; i < plan->n_sets; i++)
-        if (strcmp(plan->sets[i].name, name) == 0)
-            return strcmp(plan->sets[i].format, format) == 0 ? &plan->sets[i] : NULL;
+        if (strcmp(plan->sets[i].name, name) == 0) {
+            *taken = strcmp(plan->sets[i].format, format) != 0;
+            return *taken ? NULL : &plan->sets[i];
+        }
     struct ocv_tag_set *list = realloc(plan->sets, (plan->n_sets + 1) * sizeof(*list));
     if (!list)
         return NULL;
@@ -102,9 +107,10 @@ static struct ocv_tag_set *set_of(struct ocv_tag_plan *plan, const char *name, c
 int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *format,
                     const struct ocv_tag *tag, struct ocv_error *err)
 {
-    struct ocv_tag_set *set = set_of(plan, name, format);
-    if (!set) /* two templates make the same name: the first one of the rule counts */
-        return OCV_OK;
+    bool taken = false; /* two templates make the same name: the first one of the rule counts */
+    struct ocv_tag_set *set = set_of(plan, name, format, &taken);
+    if (!set)
+        return taken ? OCV_OK : ocv_error_nomem(err);
     struct ocv_tag_member *list = realloc(set->members, (set->n + 1) * sizeof(*list));
     if (!list)
         return ocv_error_nomem(err);
@@ -200,19 +206,21 @@ static int settle(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct ocv
     return status;
 }
 
-static void label_members(struct ocv_tag_set *set)
+static int label_members(struct ocv_tag_set *set, struct ocv_error *err)
 {
-    for (size_t i = 0; i < set->n; i++) {
+    int status = OCV_OK;
+    for (size_t i = 0; i < set->n && status == OCV_OK; i++) {
         struct ocv_tag_member *m = &set->members[i];
         if (ocv_properties_count(m->tag->properties) == 0) {
             memcpy(m->label, "null", 5);
             continue;
         }
-        make_label(m->tag, true, m->label);
-        for (size_t k = 0; k < i; k++)
+        status = make_label(m->tag, true, m->label, err);
+        for (size_t k = 0; k < i && status == OCV_OK; k++)
             if (strcmp(set->members[k].label, m->label) == 0)
-                make_label(m->tag, false, m->label);
+                status = make_label(m->tag, false, m->label, err);
     }
+    return status;
 }
 
 /* Is there anything to choose? */
@@ -239,7 +247,7 @@ int ocv_tag_sets_settle(struct ocv_tag_plan *plan, struct ocv_error *err)
         if (status == OCV_OK)
             status = settle(plan, set, err);
         if (status == OCV_OK && has_variants(set)) {
-            label_members(set);
+            status = label_members(set, err);
             plan->sets[kept++] = *set;
         } else {
             ocv_tag_set_clear(set);

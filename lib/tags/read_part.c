@@ -8,7 +8,10 @@ int ocv_tag_read_platform(const struct ocv_tag_reader *r, const struct ocv_yaml 
                           const char *name)
 {
     ocv_auto(ocv_platform) platform = NULL;
-    if (name && ocv_platform_parse(name, &platform, NULL) < 0)
+    int status = name ? ocv_platform_parse(name, &platform, NULL) : OCV_OK;
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(r->err);
+    if (status < 0)
         return ocv_tag_read_complain(r, ocv_yaml_get(map, "platform"), "is not OS/ARCHITECTURE");
     return OCV_OK;
 }

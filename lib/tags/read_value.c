@@ -99,8 +99,10 @@ static int check_property(const struct ocv_tag_reader *r, const struct ocv_yaml 
         p += capture ? 1 : 0;
     }
     sample[n] = '\0';
-    struct ocv_error err = {0};
-    if (ocv_properties_parse(sample, n, &parsed, &err) < 0 || ocv_properties_count(parsed) != 1)
+    int status = ocv_properties_parse(sample, n, &parsed, NULL);
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(r->err);
+    if (status < 0 || ocv_properties_count(parsed) != 1)
         return ocv_tag_read_complain(r, node, "is not 'namespace :: feature :: value'");
     return OCV_OK;
 }

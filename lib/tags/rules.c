@@ -93,12 +93,12 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
     return OCV_OK;
 }
 
-static bool knows(const struct ocv_tag_family *f, const char *name)
+static bool knows(const struct ocv_tag_family *f, const char *name, bool *nomem)
 {
     regmatch_t captures[OCV_TAG_CAPTURES];
     for (size_t i = 0; i < f->n_repositories; i++) {
         const struct ocv_tag_item *item = &f->repositories[i];
-        if (item->compiled ? regexec(&item->regex, name, OCV_TAG_CAPTURES, captures, 0) == 0
+        if (item->compiled ? ocv_tag_match(&item->regex, name, captures, nomem)
                            : ocv_tag_glob(item->match, name))
             return true;
     }
@@ -116,9 +116,9 @@ static bool entry_concerns(const struct ocv_yaml *entry, const char *repository)
     const char *pattern = ocv_yaml_text(entry, "match");
     if (!pattern || ocv_tag_pattern_compile(pattern, NULL, &regex, NULL) < 0)
         return true;
-    bool match = regexec(&regex, repository, OCV_TAG_CAPTURES, captures, 0) == 0;
+    bool nomem = false, match = ocv_tag_match(&regex, repository, captures, &nomem);
     regfree(&regex);
-    return match;
+    return match || nomem;
 }
 
 /* May the file's family know the repository? Only these patterns are compiled before that is known:
@@ -211,7 +211,7 @@ static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error 
     else if (!S_ISREG(st.st_mode))
         status = ocv_error_set(err, OCV_ERR_IO, "%s: not a file", path);
     while (status == OCV_OK && (got = read(fd, chunk, sizeof(chunk))) > 0)
-        if (ocv_buffer_append(out, chunk, (size_t)got, NULL) < 0)
+        if ((status = ocv_buffer_append(out, chunk, (size_t)got, err)) == OCV_ERR_DATA)
             status = ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", path,
                                    OCV_TAG_RULES_BYTES_MAX);
     if (status == OCV_OK && got < 0)
@@ -255,10 +255,11 @@ int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
     return status;
 }
 
-const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules, const char *name)
+const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules, const char *name,
+                                                bool *nomem)
 {
     for (size_t i = rules->n; i-- > 0;)
-        if (knows(rules->families[i], name))
+        if (knows(rules->families[i], name, nomem))
             return rules->families[i];
     return NULL;
 }

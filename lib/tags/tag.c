@@ -122,39 +122,62 @@ bool ocv_tag_names_group(const struct ocv_tag *tag)
     return ocv_tag_group_name(tag, text) != NULL;
 }
 
+/* A list or object is NULL once something could not be put into it, which fails what it is put
+ * into.
+ */
+static void append(json_t **list, json_t *item)
+{
+    if (json_array_append_new(*list, item) == 0)
+        return;
+    json_decref(*list);
+    *list = NULL;
+}
+
+static void set_text(json_t **object, const char *key, const char *text)
+{
+    if (!text || json_object_set_new(*object, key, json_string(text)) == 0)
+        return;
+    json_decref(*object);
+    *object = NULL;
+}
+
 static json_t *strings(const char *const *list, size_t n)
 {
     json_t *array = json_array();
-    for (size_t i = 0; array && i < n; i++)
-        json_array_append_new(array, json_string(list[i]));
+    for (size_t i = 0; i < n; i++)
+        append(&array, json_string(list[i]));
     return array;
 }
 
 static json_t *property_array(const struct ocv_properties *properties)
 {
     json_t *array = json_array();
-    for (size_t i = 0; array && i < ocv_properties_count(properties); i++) {
+    for (size_t i = 0; i < ocv_properties_count(properties); i++) {
         struct ocv_property p = ocv_properties_get(properties, i);
-        json_array_append_new(array, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+        append(&array, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
     }
     return array;
 }
 
-int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
+static json_t *group_object(const struct ocv_tag *tag)
 {
     json_t *group = json_object();
-    for (size_t i = 0; group && i < tag->n_groups; i++)
-        json_object_set_new(group, tag->groups[i].key, json_string(tag->groups[i].text));
-    json_t *root =
-        json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:o}", "reference", tag->reference, "family",
-                  ocv_tag_family(tag), "properties", property_array(tag->properties), "group",
-                  group, "ignored", strings(tag->ignored, tag->n_ignored), "unknown",
-                  strings(tag->unknown, tag->n_unknown), "ambiguous",
-                  strings(tag->ambiguous, tag->n_ambiguous));
-    if (root && tag->platform)
-        json_object_set_new(root, "platform", json_string(tag->platform));
-    if (root && tag->refused)
-        json_object_set_new(root, "refused", json_string(tag->refused));
+    for (size_t i = 0; i < tag->n_groups; i++)
+        set_text(&group, tag->groups[i].key, tag->groups[i].text);
+    return group;
+}
+
+int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
+{
+    const char *family = ocv_tag_family(tag);
+    json_t *root = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "reference", tag->reference,
+                             "family", family ? json_string(family) : json_null(), "properties",
+                             property_array(tag->properties), "group", group_object(tag), "ignored",
+                             strings(tag->ignored, tag->n_ignored), "unknown",
+                             strings(tag->unknown, tag->n_unknown), "ambiguous",
+                             strings(tag->ambiguous, tag->n_ambiguous));
+    set_text(&root, "platform", tag->platform);
+    set_text(&root, "refused", tag->refused);
     int status = root ? ocv_json_append(root, JSON_COMPACT, out, err) : ocv_error_nomem(err);
     json_decref(root);
     return status;

@@ -108,6 +108,9 @@ void ocv_tag_family_free(struct ocv_tag_family *family);
  *  intervals and no back-references: what is left cannot take for ever. */
 int ocv_tag_pattern_compile(const char *pattern, const char *separators, regex_t *out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
+/** Does it match? `*nomem` is set where memory was short and nothing is known. */
+bool ocv_tag_match(const regex_t *regex, const char *text, regmatch_t captures[OCV_TAG_CAPTURES],
+                   bool *nomem);
 /** Fill a template from the captures of a match over `text`. OCV_ERR_DATA if it is too long. */
 int ocv_tag_template(const char *format, const char *text, const regmatch_t *captures, bool lower,
                      char out[OCV_TAG_TEXT_MAX]) OCV_WARN_UNUSED;
@@ -117,9 +120,9 @@ bool ocv_tag_glob(const char *pattern, const char *text);
 /* ---- the set (rules.c) -------------------------------------------------------------------------
  */
 
-/** The family that knows the repository "HOST/PATH", or NULL. */
-const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules,
-                                                const char *name);
+/** The family that knows the repository "HOST/PATH", or NULL. `*nomem` as above. */
+const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules, const char *name,
+                                                bool *nomem);
 
 /* ---- parsing (parse.c) -------------------------------------------------------------------------
  */

@@ -308,6 +308,102 @@ static int call_nvml(struct ocv_buffer *out, struct ocv_error *err)
     return status;
 }
 
+static const char rules_text[] =
+    "schema: dev.ocivariant.tags/v1\nfamily: demo\nnotations:\n  py: [{match: 'py([0-9]+)', group: "
+    "{py: '\\1'}}]\nrepositories: [{match: 'docker\\.io/demo/(app)', kind: r, group: {r: '\\1'}}]\n"
+    "parts:\n- {match: 'cu([0-9]+)', gives: ['n :: f :: \\1'], kind: d}\n- {use: py}\n"
+    "- {match: 'arm64', platform: linux/arm64}\n- {match: slim, ignore: true}\n"
+    "- {match: '[0-9.]+', group: version}\ndefaults:\n- {missing: d, where: {version: '1.*'}, "
+    "gives: "
+    "['n :: f :: 0']}\n- {missing: [d], refuse: why}\ngroup_tags: ['{version}', '{version}-{py}']\n"
+    "prefer: {py: newest, r: [a], tag: shortest}\nnamespaces: [n]\n";
+
+static int read_rules(struct ocv_tag_rules **rules, struct ocv_reference **reference,
+                      struct ocv_error *err)
+{
+    int status = ocv_tag_rules_new(rules, err);
+    if (status == OCV_OK)
+        status = ocv_reference_parse("demo/app:1.9", reference, err);
+    return status == OCV_OK
+               ? ocv_tag_rules_add(*rules, "r", rules_text, strlen(rules_text), *reference, err)
+               : status;
+}
+
+static int call_tag(struct ocv_buffer *out, struct ocv_error *err)
+{
+    static const char *const tags[] = {"1.9", "1.9-cu128-py312-arm64-slim-what-cu130", "2.0"};
+    ocv_auto(ocv_tag_rules) rules = NULL;
+    ocv_auto(ocv_reference) reference = NULL;
+    int status = read_rules(&rules, &reference, err);
+    for (size_t i = 0; i < 3 && status == OCV_OK; i++) {
+        ocv_auto(ocv_tag) tag = NULL;
+        status = ocv_tag_parse(rules, reference, tags[i], &tag, err);
+        if (status == OCV_OK)
+            status = ocv_tag_format_json(tag, out, err);
+    }
+    return status;
+}
+
+static int visit_tags(void *data, int (*visit)(void *visit_data, const char *tag), void *visit_data,
+                      struct ocv_error *err)
+{
+    static const char *const tags[] = {
+        "1.9", "1.9-cu128", "1.9-cu130-py312", "1.9-cu130-py311", "1.9-cu130-arm64", "2.0-x"};
+    (void)data;
+    for (size_t i = 0; i < 6; i++)
+        if (visit(visit_data, tags[i]))
+            return ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped");
+    return OCV_OK;
+}
+
+static int head_tag(void *data, const char *tag, struct ocv_descriptor *out, struct ocv_error *err)
+{
+    (void)data;
+    (void)err;
+    *out = (struct ocv_descriptor){.media_type = OCV_MEDIA_TYPE_MANIFEST, .size = 5};
+    fake_digest(out->digest, (unsigned)strlen(tag));
+    return OCV_OK;
+}
+
+static int get_tag(void *data, const char *digest, struct ocv_buffer *body,
+                   struct ocv_descriptor *out, struct ocv_error *err)
+{
+    (void)data;
+    (void)out;
+    return ocv_buffer_printf(
+        body, err,
+        "{\"schemaVersion\":2,\"config\":{\"mediaType\":\"%s\",\"digest\":\"%s\","
+        "\"size\":5},\"layers\":[]}",
+        OCV_MEDIA_TYPE_CONFIG, digest);
+}
+
+static int get_config(void *data, const struct ocv_descriptor *blob, struct ocv_buffer *body,
+                      struct ocv_error *err)
+{
+    (void)data;
+    (void)blob;
+    return ocv_buffer_printf(body, err, "{\"architecture\":\"amd64\",\"os\":\"linux\"}");
+}
+
+static int call_tag_choice(struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct ocv_tag_source source = {NULL, visit_tags, head_tag, get_tag, get_config};
+    struct ocv_resolve_options options = {0};
+    ocv_auto(ocv_tag_rules) rules = NULL;
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_auto(ocv_tag_choice) choice = NULL;
+    ocv_auto(ocv_decision) decision = NULL;
+    int status = read_rules(&rules, &reference, err);
+    if (status == OCV_OK)
+        status = ocv_profile_parse(profile_text, sizeof(profile_text) - 1, &profile, err);
+    if (status == OCV_OK)
+        status = ocv_tag_choice_new(rules, reference, &source, &choice, err);
+    if (status == OCV_OK)
+        status = ocv_tag_choice_resolve(choice, &source, profile, &options, &decision, err);
+    return status < 0 ? status : ocv_decision_format_json(decision, out, err);
+}
+
 static const char source_text[] =
     "namespaces: [n, p]\nstatic: {p: ['order :: 1', 'order :: 2']}\nannotations: {k: v}\n"
     "defaults: [d]\nvariants:\n- {label: a, image: r, properties: {n: {f: [1, 2]}}}\n";
@@ -364,13 +460,22 @@ static const struct {
     call call;
     long lost; /* blocks that libyaml 0.2.5 (node, event) or OpenSSL (error data) may lose */
 } calls[] = {
-    {"index", call_index, 2},           {"lone manifest", call_manifest_index, 2},
-    {"profile", call_profile, 0},       {"configuration", call_config, 2},
-    {"resolve", call_resolve, 2},       {"reference", call_reference, 0},
-    {"properties", call_properties, 0}, {"platform", call_platform, 0},
-    {"digest", call_digest, 2},         {"declaration", call_declaration, 2},
-    {"executable", call_executable, 0}, {"nvidia", call_nvidia, 0},
-    {"nvml-query", call_nvml, 0},       {"index source", call_source, 2},
+    {"index", call_index, 2},
+    {"lone manifest", call_manifest_index, 2},
+    {"profile", call_profile, 0},
+    {"configuration", call_config, 2},
+    {"resolve", call_resolve, 2},
+    {"reference", call_reference, 0},
+    {"properties", call_properties, 0},
+    {"platform", call_platform, 0},
+    {"digest", call_digest, 2},
+    {"declaration", call_declaration, 2},
+    {"executable", call_executable, 0},
+    {"nvidia", call_nvidia, 0},
+    {"nvml-query", call_nvml, 0},
+    {"index source", call_source, 2},
+    {"tag", call_tag, 0},
+    {"choice among tags", call_tag_choice, 0},
     {"author", call_author, 2},
 };
 
