@@ -177,7 +177,7 @@ int cmd_index_coverage(struct cli *cli, int argc, char **argv)
         }
         if (value == OPTION_INDEX)
             r.index_file = optarg;
-        else if (value == OPTION_PROFILES && r.n_profiles < COVERAGE_SOURCES_MAX)
+        else if (value == OPTION_PROFILES && optarg && r.n_profiles < COVERAGE_SOURCES_MAX)
             r.profiles[r.n_profiles++] = optarg;
         else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
             r.json = optarg[0] == 'j';

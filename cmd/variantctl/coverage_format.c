@@ -191,14 +191,26 @@ static json_t *host_json(const struct coverage_host *host)
                      only_default(host), "selected", selected ? entry_json(selected) : json_null());
 }
 
-/* Names of the hosts that have at least this of an entry, or that a predicate takes. */
-static json_t *names(const struct coverage *c, const struct ocv_entry *entry, enum cell least,
-                     bool (*wanted)(const struct coverage_host *))
+/* Names of the hosts that have at least this of an entry. */
+static json_t *names_with(const struct coverage *c, const struct ocv_entry *entry, enum cell least)
 {
     json_t *list = json_array();
     for (size_t i = 0; list && i < c->n; i++) {
-        bool taken = entry ? cell_of(&c->hosts[i], entry) >= least : wanted(&c->hosts[i]);
-        if (taken && json_array_append_new(list, json_string(c->hosts[i].name)) < 0) {
+        if (cell_of(&c->hosts[i], entry) >= least &&
+            json_array_append_new(list, json_string(c->hosts[i].name)) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *names_of(const struct coverage *c, bool (*wanted)(const struct coverage_host *))
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < c->n; i++) {
+        if (wanted(&c->hosts[i]) &&
+            json_array_append_new(list, json_string(c->hosts[i].name)) < 0) {
             json_decref(list);
             return NULL;
         }
@@ -214,8 +226,8 @@ static int variants_json(const struct coverage *c, json_t *list, json_t *unused,
         if (!is_candidate(entry))
             continue;
         json_t *json = entry_json(entry);
-        if (!json || json_object_set_new(json, "chosenBy", names(c, entry, CHOSEN, NULL)) < 0 ||
-            json_object_set_new(json, "fits", names(c, entry, FITS, NULL)) < 0) {
+        if (!json || json_object_set_new(json, "chosenBy", names_with(c, entry, CHOSEN)) < 0 ||
+            json_object_set_new(json, "fits", names_with(c, entry, FITS)) < 0) {
             json_decref(json);
             return ocv_error_nomem(err);
         }
@@ -239,11 +251,10 @@ int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struc
     int status = variants_json(c, variants, unused, err);
     if (status < 0)
         return status;
-    ocv_auto_json *root =
-        json_pack("{s:s, s:s, s:O, s:O, s:o, s:o, s:O}", "schema", "dev.ocivariant.coverage/v1",
-                  "index", ocv_index_digest(c->image->index), "hosts", hosts, "variants", variants,
-                  "onlyDefault", names(c, NULL, NOT_FIT, only_default), "nothing",
-                  names(c, NULL, NOT_FIT, nothing), "nobodyGets", unused);
+    ocv_auto_json *root = json_pack(
+        "{s:s, s:s, s:O, s:O, s:o, s:o, s:O}", "schema", "dev.ocivariant.coverage/v1", "index",
+        ocv_index_digest(c->image->index), "hosts", hosts, "variants", variants, "onlyDefault",
+        names_of(c, only_default), "nothing", names_of(c, nothing), "nobodyGets", unused);
     if (!root)
         return ocv_error_nomem(err);
     status = ocv_json_append(root, JSON_INDENT(2), out, err);

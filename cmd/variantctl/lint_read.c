@@ -251,7 +251,7 @@ static int stand_in(struct cli *cli, struct lint_source *s, struct ocv_error *er
  */
 static bool too_large(struct cli *cli, struct lint_source *s, const struct ocv_error *failure)
 {
-    struct ocv_descriptor top;
+    struct ocv_descriptor top = {0};
     struct ocv_error ignored = {0};
     int status = OCV_ERR_INVALID;
     if (failure->status != OCV_ERR_DATA)

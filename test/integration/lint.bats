@@ -135,7 +135,7 @@ TAGS
 }
 
 @test "children against the index: missing, wrong architecture, other labels" {
-    local digest config
+    local digest
     mkimage layout v3 --label dev.ocivariant.label=v3 \
         --label "dev.ocivariant.properties=x86_64 :: level :: v2" >/dev/null
     mkimage layout cpu >/dev/null
@@ -280,9 +280,11 @@ TAGS
     [[ $output == "OCV515 child-missing (error)"* ]]
     run -2 lint --explain OCV999
     lint --help >help
-    for option in $(grep -ohE 'variantctl lint [^|]*' "$OCV_TOP"/contrib/ci/*.y*ml | grep -oE -- '--[a-z-]+' | sort -u); do
+    grep -ohE 'variantctl lint [^|]*' "$OCV_TOP"/contrib/ci/*.y*ml | grep -oE -- '--[a-z-]+' | sort -u >used
+    grep -q -- --format used
+    while read -r option; do
         grep -q -- "$option" help
-    done
+    done <used
 }
 
 @test "coverage: who gets what, who only the default, and what nobody gets" {
