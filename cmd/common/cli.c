@@ -217,6 +217,18 @@ int cli_print(const char *text, size_t len, struct ocv_error *err)
     return OCV_OK;
 }
 
+const char *cli_text(const char *text, char *out, size_t size)
+{
+    snprintf(out, size, "%s", text);
+    for (unsigned char *p = (unsigned char *)out; *p; p++) {
+        if (*p < 0x20 || *p == 0x7f)
+            *p = '?';
+        else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* C1 in UTF-8 */
+            p[0] = p[1] = '?';
+    }
+    return out;
+}
+
 const char *cli_bytes(int64_t bytes, char out[32])
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};

@@ -385,12 +385,15 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
         const struct job *job = job_of(b, e->digest);
-        char name[80], platform[128];
-        printf(
-            "%4zu  %-20s  %-24s  %s%s%s\n", i,
-            e->code == OCV_REJECT_ATTESTATION ? "attestation" : explain_name(e, name, sizeof(name)),
-            e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
-            e->digest, job ? "  from " : "", job ? b->images[job->image].text : "");
+        char name[80], platform[128], clean[128];
+        printf("%4zu  %-20s  %-24s  %s%s%s\n", i,
+               e->code == OCV_REJECT_ATTESTATION ? "attestation"
+                                                 : explain_name(e, name, sizeof(name)),
+               e->has_platform
+                   ? cli_text(ocv_platform_format(&e->platform, platform, sizeof(platform)), clean,
+                              sizeof(clean))
+                   : "-",
+               e->digest, job ? "  from " : "", job ? b->images[job->image].text : "");
     }
     for (size_t i = 0; i < b->n_jobs; i++)
         if (to_copy(b, &b->jobs[i])) {

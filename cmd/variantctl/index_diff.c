@@ -202,13 +202,15 @@ static void print_entry(const json_t *e)
     const char *kind = json_string_value(json_object_get(e, "kind"));
     const char *old = json_string_value(json_object_get(e, "oldDigest"));
     const char *was = json_string_value(json_object_get(e, "oldPlatform"));
+    char before[128], after[128];
     const char *digest = json_string_value(json_object_get(e, "digest"));
     char sign = *change == 'a' ? '+' : *change == 'r' ? '-' : '~';
     printf("%c %s  %s%s%s  ", sign,
            label          ? label
            : *kind == 'a' ? "attestation"
                           : "ordinary image",
-           was ? was : "", was ? " -> " : "", json_string_value(json_object_get(e, "platform")));
+           was ? cli_text(was, before, sizeof(before)) : "", was ? " -> " : "",
+           cli_text(json_string_value(json_object_get(e, "platform")), after, sizeof(after)));
     printf("%s%s%s\n", old ? old : "", old ? " -> " : "", digest);
     if (sign == '~') {
         print_texts(json_object_get(e, "removedProperties"), '-');
@@ -223,6 +225,7 @@ static void print_text(const json_t *root)
     size_t i;
     json_t *e;
     const char *key;
+    char name[256], text[1024];
     json_array_foreach(json_object_get(root, "entries"), i, e)
     {
         print_entry(e);
@@ -232,9 +235,11 @@ static void print_text(const json_t *root)
         const char *old = json_string_value(json_object_get(e, "old"));
         const char *new = json_string_value(json_object_get(e, "new"));
         if (old)
-            printf("- %s: %s\n", key, old);
+            printf("- %s: %s\n", cli_text(key, name, sizeof(name)),
+                   cli_text(old, text, sizeof(text)));
         if (new)
-            printf("+ %s: %s\n", key, new);
+            printf("+ %s: %s\n", cli_text(key, name, sizeof(name)),
+                   cli_text(new, text, sizeof(text)));
     }
     if (json_is_true(json_object_get(root, "reordered")))
         puts("~ the order of entries");

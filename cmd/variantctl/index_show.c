@@ -3,6 +3,7 @@
 #include "explain.h"
 #include "verbs.h"
 
+#include <jansson.h>
 #include <string.h>
 
 enum { OPTION_INDEX = 1, OPTION_FORMAT };
@@ -40,15 +41,36 @@ static int format_entry(const struct image *image, size_t i, struct ocv_buffer *
                         struct ocv_error *err)
 {
     const struct ocv_entry *e = ocv_index_entry(image->index, i);
-    char name[80], platform[128];
+    char name[80], platform[128], clean[128];
     const char *kind = e->kind == OCV_ENTRY_NON_VARIANT ? "ordinary image" : NULL;
     if (e->code != OCV_REJECT_NONE)
         kind = e->detail ? e->detail : ocv_reject_name(e->code);
     int status = ocv_buffer_printf(
         out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i, explain_name(e, name, sizeof(name)),
-        e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
+        e->has_platform ? cli_text(ocv_platform_format(&e->platform, platform, sizeof(platform)),
+                                   clean, sizeof(clean))
+                        : "-",
         e->digest, kind ? "  " : "", kind ? kind : "");
     return status < 0 ? status : format_properties(image, e, out, err);
+}
+
+/* What the publisher says of the whole, but the namespaces. */
+static int format_annotations(const struct image *image, struct ocv_buffer *out,
+                              struct ocv_error *err)
+{
+    char name[256], text[1024];
+    const char *key;
+    json_t *value, *root = json_loadb(image->body.data, image->body.len, 0, NULL);
+    int status = OCV_OK;
+    json_object_foreach(json_object_get(root, "annotations"), key, value)
+    {
+        if (status == OCV_OK && json_is_string(value) && strcmp(key, OCV_ANNOTATION_SCHEMA) != 0 &&
+            strcmp(key, OCV_ANNOTATION_NAMESPACES) != 0)
+            status = ocv_buffer_printf(out, err, "%s: %s\n", cli_text(key, name, sizeof(name)),
+                                       cli_text(json_string_value(value), text, sizeof(text)));
+    }
+    json_decref(root);
+    return status;
 }
 
 static int format_index(const struct image *image, struct ocv_buffer *out, struct ocv_error *err)
@@ -62,7 +84,11 @@ static int format_index(const struct image *image, struct ocv_buffer *out, struc
     for (size_t i = 0; i < n && status == OCV_OK; i++)
         status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", names[i]);
     if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "%s\n\n", n ? "" : "none");
+        status = ocv_buffer_printf(out, err, "%s\n", n ? "" : "none");
+    if (status == OCV_OK)
+        status = format_annotations(image, out, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "\n");
     for (size_t i = 0; i < ocv_index_count(image->index) && status == OCV_OK; i++)
         status = format_entry(image, i, out, err);
     return status;
