@@ -112,7 +112,7 @@ static void reset_peaks(void)
 
 static long peaks_kib(void)
 {
-    long sum = 0, one;
+    long sum = 0;
     for (size_t i = 0; i < options.n_pids; i++) {
         char path[64], line[256];
         snprintf(path, sizeof(path), "/proc/%d/status", (int)options.pids[i]);
@@ -120,8 +120,8 @@ static long peaks_kib(void)
         if (!file)
             die(path);
         while (fgets(line, sizeof(line), file))
-            if (sscanf(line, "VmHWM: %ld", &one) == 1)
-                sum += one;
+            if (strncmp(line, "VmHWM:", 6) == 0)
+                sum += strtol(line + 6, NULL, 10);
         fclose(file);
     }
     return sum;
@@ -194,9 +194,9 @@ static void read_head(struct connection *c)
     const char *length = header(c->head, "Content-Length");
     const char *close = header(c->head, "Connection");
     const char *digest = options.digest ? header(c->head, "Docker-Content-Digest") : NULL;
-    unsigned status = 0;
     bool head_only = !strcmp(options.method, "HEAD");
-    if (sscanf(c->head, "HTTP/1.1 %3u", &status) != 1 || status != options.status || !length)
+    bool http = strncmp(c->head, "HTTP/1.1 ", 9) == 0;
+    if (!http || strtoul(c->head + 9, NULL, 10) != options.status || !length)
         c->bad = true;
     if (options.digest && (!digest || strncmp(digest, options.digest, strlen(options.digest)) != 0))
         c->bad = true;

@@ -219,7 +219,7 @@ push_blob()
 
 sha256_cost()
 {
-    openssl speed -elapsed -seconds 1 -bytes 65536 -evp sha256 2>/dev/null |
+    openssl speed -seconds 1 -bytes 65536 -evp sha256 2>/dev/null |
         awk '/^sha256/ { gsub("k", "", $2); printf "%.2f", 1e6 / $2 }'
 }
 
