@@ -42,6 +42,7 @@ libsubunit-dev subunit/child.h
 bats bats
 umockdev umockdev-run
 jq jq
+python3-jsonschema jsonschema
 curl curl
 strace strace
 openssl openssl
