@@ -118,6 +118,9 @@ int judge(const struct instance *instance, const struct judge_question *q, struc
     bool misfit = answer.verdict && strcmp(answer.verdict, "misfit") == 0;
     if (reference && (!answer.verdict || misfit))
         judge_in_index(instance, q, reference, &answer);
+    /* pinned, or under a tag of its own: where it was resolved stands what would fit */
+    if (misfit && !answer.fit[0] && recorded[0] && reference != recorded)
+        judge_in_index(instance, q, recorded, &answer);
     /* a digest that the tag does not lead to any more, or that is an index of its own */
     if (reference && q->digest && answer.verdict && !strcmp(answer.verdict, "unknown") &&
         pinned(reference, q->digest, pin, sizeof(pin))) {
