@@ -56,7 +56,7 @@ GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/voca
               $(BUILD)/gen/providers.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
-all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/50-ocivariant.json
+all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service $(BUILD)/50-ocivariant.json
 
 # ---- generated --------------------------------------------------------------------------------
 # written only when it changes: PREFIX may be another one at `make install`
@@ -199,7 +199,7 @@ install: all
 	install -d $(DESTDIR)$(DATADIR)/hooks.d
 	install -m 644 $(BUILD)/50-ocivariant.json $(DESTDIR)$(DATADIR)/hooks.d
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	install -m 644 $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service contrib/systemd/variantd.socket $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -m 644 $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service contrib/systemd/variantd.socket $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 

@@ -17,7 +17,7 @@ void log_setup(bool wanted)
     verbose = wanted;
 }
 
-static void put(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static void put(const char *format, va_list args)
 {
     static const char name[] = "ocivariant-cri-proxy: ";
     char line[LINE_MAX_BYTES];
