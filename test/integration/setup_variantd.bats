@@ -81,6 +81,26 @@ podman_pulled()
     [ "$(ls "$STATE/certs.d")" = "$REGISTRY" ]
 }
 
+# What setup writes for containerd serves ctr and nerdctl as well, which read no configuration of
+# containerd's.
+@test "ctr with --hosts-dir, and nerdctl where there is one: the variant" {
+    daemon
+    set_up_containerd
+    run -0 ctr -a "$STATE/cri.sock" images pull --hosts-dir "$STATE/certs.d" "$IMAGE"
+    run -0 ctr -a "$STATE/cri.sock" images ls "name==$IMAGE"
+    [[ $output == *"$(digest_of cuda12.8)"* ]]
+    if command -v nerdctl >/dev/null; then
+        run -0 nerdctl --address "$STATE/cri.sock" --namespace nerdctl --hosts-dir "$STATE/certs.d" \
+            --data-root "$STATE/nerdctl" pull --quiet "$IMAGE"
+        run -0 ctr -a "$STATE/cri.sock" -n nerdctl images ls "name==$IMAGE"
+        [[ $output == *"$(digest_of cuda12.8)"* ]]
+    fi
+    stop_daemon variantd
+    "$VARIANTCTL" setup containerd --uninstall >/dev/null
+    cmp "$STATE/cri.toml" "$STATE/cri.toml.orig"
+    cmp "$HOSTS" "$STATE/hosts.before"
+}
+
 # The index's bytes in the layout.
 blob_of_index()
 {
