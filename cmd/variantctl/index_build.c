@@ -278,6 +278,13 @@ static int read_index(struct build *b, const struct item *item, size_t image, st
     return status;
 }
 
+static int has_variants(const struct item *item, struct ocv_error *err)
+{
+    ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", item->reference);
+    ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
+    return OCV_ERR_INVALID;
+}
+
 static int read_item(struct build *b, const struct item *item, struct ocv_error *err)
 {
     size_t image;
@@ -285,7 +292,7 @@ static int read_item(struct build *b, const struct item *item, struct ocv_error 
     if (status < 0)
         return status;
     if (ocv_index_has_variants(b->images[image].index))
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", item->reference);
+        return has_variants(item, err);
     if (b->images[image].kind == OCV_DOCUMENT_INDEX)
         return read_index(b, item, image, err);
     return add_child(b, item, image, &b->images[image].top, err);
@@ -459,6 +466,14 @@ static int write_all(struct build *b, struct copier *copier, const struct ocv_bu
     return publication_print(&b->publication, copier, relabelled_json(b), err);
 }
 
+static bool has_image(const struct ocv_index *index)
+{
+    for (size_t i = 0; i < ocv_index_count(index); i++)
+        if (ocv_index_entry(index, i)->code == OCV_REJECT_NONE)
+            return true;
+    return false;
+}
+
 int build_finish(struct build *b, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
@@ -467,6 +482,9 @@ int build_finish(struct build *b, struct ocv_error *err)
     int status = ocv_author_format(b->author, &bytes, err);
     if (status == OCV_OK)
         status = ocv_index_parse(bytes.data, bytes.len, NULL, &index, err);
+    if (status == OCV_OK && !has_image(index))
+        status = ocv_error_set(err, OCV_ERR_INVALID, "%s:%s: no image would be left", b->to.name,
+                               b->to.tag);
     if (status < 0)
         return status;
     warn_defaults(b->cli, index);

@@ -102,7 +102,9 @@ static int run_add(struct edit *e, char **arguments, struct ocv_error *err)
 static int run_remove(struct edit *e, char **arguments, struct ocv_error *err)
 {
     int status = begin(e, arguments[0], err);
-    if (status == OCV_OK && e->ordinary)
+    if (status < 0)
+        return status;
+    if (e->ordinary)
         status = ocv_author_remove(e->build.author, NULL, e->platform, err);
     for (size_t i = 1; arguments[i] && status == OCV_OK; i++)
         status = ocv_author_remove(e->build.author, arguments[i], e->platform, err);

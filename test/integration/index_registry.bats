@@ -133,7 +133,13 @@ uploads() # LOG: finished uploads of blobs that were no mounts
     run -0 "$VARIANTCTL" index remove --quiet "$R/edit:part" v3
     [ "$output" = "$part" ]
     run -1 "$VARIANTCTL" index remove "$R/edit:part" v3
-    [[ $output == *"no entry v3"* ]]
+    [[ $output == *"$R/edit:part: no entry v3"* ]]
+    run -2 "$VARIANTCTL" index remove "$R/edit:part" null cuda12.8
+    [[ $output == *"$R/edit:part: no image would be left"* ]]
+    run -1 "$VARIANTCTL" index remove "$R/nowhere:1" v3
+    [[ $output == "variantctl: $R/nowhere:1: not found"* ]]
+    run -2 "$VARIANTCTL" index create "$R/edit:nested" "null=$R/edit:part"
+    [[ $output == *"has variants itself"*"REPO@DIGEST"* ]]
     [ "$(tag_digest "$R/edit" part)" = "$part" ]
 }
 
