@@ -70,7 +70,6 @@ containerd2()
 
 start_cri2()
 {
-    local containerd2
     cat >"$STATE/cri.toml" <<TOML
 version = 3
 root = "$STATE/cri"
@@ -85,9 +84,19 @@ state = "$STATE/cri-run"
   restrict_oom_score_adj = true
 [plugins."io.containerd.cri.v1.images".pinned_images]
   sandbox = "$PAUSE_IMAGE"
+TOML
+    [ -z "${1:-}" ] || cat >>"$STATE/cri.toml" <<TOML
 [plugins."io.containerd.cri.v1.images".registry]
   config_path = "$1"
 TOML
+    cp "$STATE/cri.toml" "$STATE/cri.toml.orig"
+    restart_cri2
+}
+
+restart_cri2()
+{
+    local containerd2
+    stop_daemon cri
     containerd2_command
     start_daemon cri "${containerd2[@]}" --config "$STATE/cri.toml"
     await cri ctr --address "$STATE/cri.sock" version

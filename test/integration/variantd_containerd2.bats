@@ -113,3 +113,29 @@ through()
     [ "$output" = "$(index_digest)" ]
     cri_store_is_whole
 }
+
+@test "after variantctl setup: the variant, fail-closed too; all as it was after" {
+    local how
+    for how in --fail-open --fail-closed; do
+        rm -rf "$STATE/certs.d"
+        mkdir "$STATE/certs.d"
+        stop_daemon cri
+        start_cri2
+        start_variantd setup --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/h100.json"
+        "$VARIANTCTL" setup containerd --config-dir "$STATE/certs.d" --engine-config "$STATE/cri.toml" \
+            --listen "$VARIANTD" ${how#--fail-open}
+        restart_cri2
+        run -0 pulled_digest "$IMAGE"
+        [ "$output" = "$(digest_of cuda12.8)" ]
+        stop_daemon setup
+        if [ "$how" = --fail-open ]; then
+            run -0 pulled_digest "$IMAGE"
+            [ "$output" = "$(index_digest)" ]
+        else
+            run ! pulled_digest "$IMAGE"
+        fi
+        "$VARIANTCTL" setup containerd --uninstall
+        cmp "$STATE/cri.toml" "$STATE/cri.toml.orig"
+        [ -z "$(find "$STATE/certs.d" -type f)" ]
+    done
+}
