@@ -7,39 +7,53 @@
 #define AT_LABEL "/annotations/" OCV_ANNOTATION_LABEL
 #define AT_PROPERTIES "/annotations/" OCV_ANNOTATION_PROPERTIES
 
+enum remedy { NONE, RELABEL, ANNOTATE, BOTH };
+
+/* The command that corrects the entry; only its author knows the label or the properties. */
+static void hint_remedy(struct ocv_lint *lint, enum remedy remedy, const char *digest)
+{
+    const char *target = ocv_lint_target(lint);
+    if (remedy == RELABEL)
+        ocv_lint_hint(lint, "variantctl index annotate --label %s=LABEL %s", digest, target);
+    else if (remedy == ANNOTATE)
+        ocv_lint_hint(lint, "variantctl index annotate %s '%s=NAMESPACE :: FEATURE :: VALUE'",
+                      target, digest);
+    else if (remedy == BOTH)
+        ocv_lint_hint(lint,
+                      "variantctl index annotate --label %s=LABEL %s "
+                      "'%s=NAMESPACE :: FEATURE :: VALUE'",
+                      digest, target, digest);
+}
+
 /* What the reader says of a malformed entry. */
 static void check_code(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
 {
     static const struct {
         enum ocv_reject code;
         enum ocv_lint_id id;
-        const char *member, *hint;
+        const char *member;
+        enum remedy remedy;
     } codes[] = {
-        {OCV_REJECT_LABEL_MISSING, OCV_LINT_LABEL_MISSING, "/annotations",
-         "write both annotations: variantctl index annotate"},
-        {OCV_REJECT_PROPERTIES_MISSING, OCV_LINT_PROPERTIES_MISSING, "/annotations",
-         "write both annotations: variantctl index annotate"},
-        {OCV_REJECT_BAD_LABEL, OCV_LINT_LABEL_MALFORMED, AT_LABEL,
-         "a-z 0-9 with single . or _ between them"},
-        {OCV_REJECT_DUPLICATE_LABEL, OCV_LINT_LABEL_DUPLICATE, AT_LABEL,
-         "give each its own label, or remove one"},
-        {OCV_REJECT_NULL_WITH_PROPERTIES, OCV_LINT_NULL_WITH_PROPERTIES, AT_PROPERTIES,
-         "give it a label of its own, or no properties"},
-        {OCV_REJECT_EMPTY_NOT_NULL, OCV_LINT_EMPTY_NOT_NULL, AT_LABEL,
-         "label it null, or add the properties that it needs"},
-        {OCV_REJECT_TOO_LONG, OCV_LINT_PROPERTIES_TOO_LONG, AT_PROPERTIES, NULL},
+        {OCV_REJECT_LABEL_MISSING, OCV_LINT_LABEL_MISSING, "/annotations", RELABEL},
+        {OCV_REJECT_PROPERTIES_MISSING, OCV_LINT_PROPERTIES_MISSING, "/annotations", ANNOTATE},
+        {OCV_REJECT_BAD_LABEL, OCV_LINT_LABEL_MALFORMED, AT_LABEL, RELABEL},
+        {OCV_REJECT_DUPLICATE_LABEL, OCV_LINT_LABEL_DUPLICATE, AT_LABEL, RELABEL},
+        {OCV_REJECT_NULL_WITH_PROPERTIES, OCV_LINT_NULL_WITH_PROPERTIES, AT_PROPERTIES, RELABEL},
+        {OCV_REJECT_EMPTY_NOT_NULL, OCV_LINT_EMPTY_NOT_NULL, AT_LABEL, BOTH},
+        {OCV_REJECT_TOO_LONG, OCV_LINT_PROPERTIES_TOO_LONG, AT_PROPERTIES, NONE},
     };
     for (size_t k = 0; k < OCV_LINT_COUNT(codes); k++) {
         if (codes[k].code != entry->code)
             continue;
         ocv_lint_entry_at(lint, codes[k].id, i, codes[k].member, "%s",
                           entry->detail ? entry->detail : ocv_reject_name(entry->code));
-        if (codes[k].hint)
-            ocv_lint_hint(lint, "%s", codes[k].hint);
+        hint_remedy(lint, codes[k].remedy, entry->digest);
     }
-    if (entry->label && !ocv_label_valid(entry->label, strlen(entry->label)))
+    if (entry->label && !ocv_label_valid(entry->label, strlen(entry->label))) {
         ocv_lint_entry_at(lint, OCV_LINT_LABEL_UNWRITABLE, i, AT_LABEL,
                           "'%s' is read, but should not be written", entry->label);
+        hint_remedy(lint, RELABEL, entry->digest);
+    }
 }
 
 static bool same_sets(const struct ocv_entry *a, const struct ocv_entry *b)
@@ -114,6 +128,7 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *s
         said->differ = true;
         ocv_lint_entry_at(lint, OCV_LINT_LABEL_SETS_DIFFER, k, AT_PROPERTIES,
                           "'%s' has other properties in entry %zu", b->label, i);
+        hint_remedy(lint, RELABEL, b->digest);
     }
     if (!equal_platform(a, b))
         return;
@@ -122,8 +137,10 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *s
         ocv_lint_entry_at(lint, OCV_LINT_SETS_EQUAL, k, AT_PROPERTIES,
                           "%s and %s have equal properties: only the label separates them",
                           a->label, b->label);
-        ocv_lint_hint(lint, "rank them: variantctl index annotate --static 'priority=order :: 1, "
-                            "order :: 2', and priority :: order :: N in each");
+        ocv_lint_hint(lint,
+                      "rank them: variantctl index annotate --static 'priority=order :: 1, "
+                      "order :: 2' %s, then add priority :: order :: N to each",
+                      ocv_lint_target(lint));
     } else if (!equal && !said->tie && may_tie(lint, a, b)) {
         said->tie = true;
         ocv_lint_entry_at(lint, OCV_LINT_ONLY_LABEL_SEPARATES, k, AT_PROPERTIES,

@@ -42,7 +42,9 @@ static void check_kind(struct ocv_lint *lint, size_t i, const struct ocv_entry *
     const json_t *object = ocv_lint_entry_json(lint, i);
     if (entry->code == OCV_REJECT_NESTED) {
         ocv_lint_entry_at(lint, OCV_LINT_INDEX_NESTED, i, "/mediaType", "an index in the index");
-        ocv_lint_hint(lint, "list its images instead: variantctl index create does");
+        ocv_lint_hint(lint,
+                      "list its images instead: variantctl index remove %s %s, then index add",
+                      ocv_lint_target(lint), entry->digest);
     } else if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_ARTIFACT) {
         ocv_lint_entry_at(lint, OCV_LINT_ENTRY_NOT_IMAGE, i, "/mediaType", "%.200s is no image",
                           entry->code == OCV_REJECT_ARTIFACT
@@ -63,7 +65,9 @@ static void check_child(struct ocv_lint *lint, size_t i)
     if (child && child->state == OCV_LINT_STATE_MISSING) {
         ocv_lint_entry_at(lint, OCV_LINT_CHILD_MISSING, i, "/digest", "%s is not there",
                           entry->digest);
-        ocv_lint_hint(lint, "push it into the repository of the index, or variantctl index remove");
+        ocv_lint_hint(lint,
+                      "push it into the repository of the index, or variantctl index remove %s %s",
+                      ocv_lint_target(lint), entry->digest);
     } else if (child && child->state == OCV_LINT_STATE_BROKEN) {
         ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "/digest", "%s",
                           child->problem ? child->problem : "the image is not what is announced");

@@ -46,7 +46,8 @@ static void check_default(struct ocv_lint *lint, size_t i)
     ocv_platform_format(&platform, name, sizeof(name));
     ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_MISSING, i, "/platform",
                       "%s has variants and no default entry", name);
-    ocv_lint_hint(lint, "variantctl index add REPO:TAG null=IMAGE, built for %s", name);
+    ocv_lint_hint(lint, "variantctl index add %s null=IMAGE, with an image built for %s",
+                  ocv_lint_target(lint), name);
 }
 
 /* Any variant before, whatever its platform: defaults stand before all others. */

@@ -46,6 +46,30 @@ static bool matches(const char *pattern, const char *text)
 
 /* ---- vocabulary ---- */
 
+/* "did you mean", and the command that writes the whole list with the right word in it. */
+static void hint_instead(struct ocv_lint *lint, size_t i, struct ocv_property wrong,
+                         struct ocv_property right)
+{
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, 64u * 1024);
+    int status = OCV_OK;
+    for (size_t k = 0; k < entry->n_properties && status == OCV_OK; k++) {
+        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+        bool same = !strcmp(p.ns, wrong.ns) && !strcmp(p.feature, wrong.feature) &&
+                    !strcmp(p.value, wrong.value);
+        p = same ? right : p;
+        status = ocv_buffer_printf(&list, lint->err, "%s%s :: %s :: %s", k ? ", " : "", p.ns,
+                                   p.feature, p.value);
+    }
+    if (status < 0)
+        lint->status = status;
+    else
+        ocv_lint_hint(lint, "did you mean %s :: %s :: %s? variantctl index annotate %s '%s=%.600s'",
+                      right.ns, right.feature, right.value, ocv_lint_target(lint),
+                      entry->label ? entry->label : entry->digest, list.data);
+}
+
 static void unknown_namespace(struct ocv_lint *lint, size_t i, struct ocv_property p)
 {
     struct ocv_lint_nearest nearest = {.wanted = p.ns};
@@ -54,7 +78,7 @@ static void unknown_namespace(struct ocv_lint *lint, size_t i, struct ocv_proper
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_vocabulary_namespaces); k++)
         ocv_lint_offer(&nearest, ocv_vocabulary_namespaces[k]);
     if (ocv_lint_meant(&nearest))
-        ocv_lint_hint(lint, "did you mean %s?", nearest.best);
+        hint_instead(lint, i, p, (struct ocv_property){nearest.best, p.feature, p.value});
 }
 
 static void unknown_feature(struct ocv_lint *lint, size_t i, struct ocv_property p)
@@ -66,7 +90,7 @@ static void unknown_feature(struct ocv_lint *lint, size_t i, struct ocv_property
         if (!strcmp(ocv_vocabulary_features[k].ns, p.ns))
             ocv_lint_offer(&nearest, ocv_vocabulary_features[k].name);
     if (ocv_lint_meant(&nearest))
-        ocv_lint_hint(lint, "did you mean %s :: %s?", p.ns, nearest.best);
+        hint_instead(lint, i, p, (struct ocv_property){p.ns, nearest.best, p.value});
 }
 
 /* Of a pattern, what the wrong value becomes by small changes that people get wrong: a prefix of
@@ -103,11 +127,11 @@ static void unknown_value(struct ocv_lint *lint, size_t i, struct ocv_property p
         list += n + (list[n] != '\0');
     }
     if (ocv_lint_meant(&nearest))
-        ocv_lint_hint(lint, "did you mean %s :: %s :: %s?", p.ns, p.feature, nearest.best);
+        hint_instead(lint, i, p, (struct ocv_property){p.ns, p.feature, nearest.best});
     else if (f->values)
         ocv_lint_hint(lint, "known are %.300s", f->values);
     else if (strlen(p.value) < 48 && repair(f->pattern, p.value, fixed))
-        ocv_lint_hint(lint, "did you mean %s :: %s :: %s?", p.ns, p.feature, fixed);
+        hint_instead(lint, i, p, (struct ocv_property){p.ns, p.feature, fixed});
     else
         ocv_lint_hint(lint, "it must match %s", f->pattern);
 }

@@ -203,9 +203,9 @@ void ocv_lint_check_reach(struct ocv_lint *lint)
                 lint, OCV_LINT_VARIANT_UNREACHABLE, i, "/annotations/" OCV_ANNOTATION_PROPERTIES,
                 "%s is never chosen: %s fits wherever it fits and comes first", a->label, b->label);
             ocv_lint_hint(lint,
-                          "remove it (variantctl index remove), or ask for something that %s "
-                          "does not accept",
-                          b->label);
+                          "variantctl index remove %s %s, or ask for something that %s does not "
+                          "accept",
+                          ocv_lint_target(lint), a->label, b->label);
             break;
         }
     }

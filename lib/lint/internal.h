@@ -50,6 +50,8 @@ void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...) OCV_PRINTF(2,
 /** The places of `n` entries of an index's text, in one walk. */
 void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place *out, size_t n);
 
+/** What a command has to name: the input, or "REPO:TAG" where that is a file. */
+const char *ocv_lint_target(const struct ocv_lint *lint);
 /** The label annotation's text, "" where there is none. */
 const char *ocv_lint_label(const struct ocv_lint *lint, size_t entry);
 const json_t *ocv_lint_entry_json(const struct ocv_lint *lint, size_t entry);

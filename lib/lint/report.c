@@ -149,3 +149,8 @@ void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...)
     va_end(args);
     lint->last->hint = keep(lint, hint);
 }
+
+const char *ocv_lint_target(const struct ocv_lint *lint)
+{
+    return lint->input->file ? "REPO:TAG" : lint->input->name;
+}

@@ -169,9 +169,11 @@ static void expect(const char *text, const char *id, const char *says)
 
 START_TEST(did_you_mean)
 {
-    expect("linux/amd64/x-a a habanna :: arch :: gaudi3\n", "OCV203", "did you mean habana?");
+    expect("linux/amd64/x-a a habanna :: arch :: gaudi3\n", "OCV203",
+           "did you mean habana :: arch :: gaudi3? variantctl index annotate REPO:TAG 'a=habana :: "
+           "arch :: gaudi3'");
     expect("linux/amd64/x-a a wholly_own :: arch :: gaudi3\n", "OCV203", "no provider owns");
-    expect("linux/amd64/x-a a x86_64 :: levle :: v3\n", "OCV204", "x86_64 :: level?");
+    expect("linux/amd64/x-a a x86_64 :: levle :: v3\n", "OCV204", "x86_64 :: level :: v3?");
     expect("linux/amd64/x-a a habana :: arch :: gaudi33\n", "OCV205", "gaudi3?");
     expect("linux/amd64/x-a a habana :: arch :: something\n", "OCV205", "known are gaudi3,");
     expect("linux/amd64/x-a a nvidia :: sm_arch :: sm_90\n", "OCV205", ":: 90_real?");
