@@ -229,6 +229,25 @@ uploads() # LOG: finished uploads of blobs that were no mounts
     [ "$(tag_digest "$OTHER/skopeo--preserve-digests" 1)" = "$digest" ]
 }
 
+@test "a Docker manifest list is copied as it is, and an index is made of its images" {
+    mkimage "$L" docker1 --docker --file x=1
+    mkimage "$L" docker2 --docker --file x=2 --arch arm64
+    "$VARIANTCTL" index copy --quiet "oci:$L:docker1" "$R/docker:1"
+    "$VARIANTCTL" index copy --quiet "oci:$L:docker2" "$R/docker:2"
+    jq -c '{schemaVersion: 2, mediaType: "application/vnd.docker.distribution.manifest.list.v2+json", manifests: [.manifests[] |
+        select(.annotations["org.opencontainers.image.ref.name"] | startswith("docker")) |
+        {mediaType, digest, size, platform: {os: "linux", architecture: (if .annotations["org.opencontainers.image.ref.name"] == "docker1" then "amd64" else "arm64" end)}}]}' \
+        "$L/index.json" >"$STATE/list.json"
+    curl -sf -X PUT --data-binary @"$STATE/list.json" -H 'Content-Type: application/vnd.docker.distribution.manifest.list.v2+json' "http://$R/v2/docker/manifests/list"
+    run -0 "$VARIANTCTL" index copy --quiet "$R/docker:list" "$OTHER/docker:list"
+    [ "$output" = "sha256:$(sha256sum <"$STATE/list.json" | cut -d' ' -f1)" ]
+    run -0 "$VARIANTCTL" index copy --quiet "$OTHER/docker:list" "oci:$STATE/docker:list"
+    run -0 "$VARIANTCTL" index create --quiet "$R/fromlist:1" "null=$R/docker:list"
+    [ "$(labels "$R/fromlist:1")" = "null null" ]
+    run -1 "$VARIANTCTL" index add "$R/docker:list" "v3=$R/src/v3:1,x86_64 :: level :: v3"
+    [[ $output == *"$R/docker:list: a Docker manifest list"* ]]
+}
+
 @test "a registry that asks for a password gets it, and only that one" {
     printf 'user:secret' >"$STATE/secret"
     run ! "$VARIANTCTL" index create "$LOCKED/app:1" "null=oci:$L:cpu"

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The end of every verb that makes or edits an index: check, warn, show or copy, publish. */
+#include "explain.h"
+#include "index_build.h"
+
+#include <string.h>
+
+/* ---- warnings ----------------------------------------------------------------------------------
+ */
+
+static bool same_machine(const struct ocv_entry *a, const struct ocv_entry *b)
+{
+    return a->platform.os && b->platform.os && a->platform.architecture &&
+           b->platform.architecture && !strcmp(a->platform.os, b->platform.os) &&
+           !strcmp(a->platform.architecture, b->platform.architecture);
+}
+
+static bool is_default(const struct ocv_entry *e)
+{
+    const char *variant = e->platform.variant;
+    return e->code == OCV_REJECT_NONE && e->kind != OCV_ENTRY_VARIANT &&
+           (!variant || strncmp(variant, "x-", 2) != 0);
+}
+
+static void warn_defaults(const struct cli *cli, const struct ocv_index *index)
+{
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        const struct ocv_entry *e = ocv_index_entry(index, i);
+        bool has_default = false, first = true;
+        for (size_t k = 0; k < ocv_index_count(index); k++) {
+            const struct ocv_entry *other = ocv_index_entry(index, k);
+            if (other->code != OCV_REJECT_NONE || !same_machine(e, other))
+                continue;
+            has_default = has_default || is_default(other);
+            first = first && k >= i;
+        }
+        if (e->code == OCV_REJECT_NONE && e->has_platform && !has_default && first)
+            cli_warn(cli,
+                     "no default entry for %s/%s: clients without variants, and hosts that none "
+                     "fits, find nothing (add null=REF or --default REF)",
+                     e->platform.os, e->platform.architecture);
+    }
+}
+
+static void warn_namespaces(const struct build *b, const struct ocv_index *index)
+{
+    const char *const *names;
+    size_t n = ocv_index_namespaces(index, &names, NULL);
+    for (size_t i = 0; i < n; i++) {
+        char key[160];
+        snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.100s", names[i]);
+        if (!ocv_namespace_owned(names[i]) && !ocv_author_annotation(b->author, key))
+            cli_warn(b->cli,
+                     "no provider that comes with this program gives the namespace '%s': only "
+                     "hosts with a provider for it can use its variants",
+                     names[i]);
+    }
+}
+
+/* ---- finishing ---------------------------------------------------------------------------------
+ */
+
+static const struct job *job_of(const struct build *b, const char *digest)
+{
+    for (size_t i = 0; i < b->n_jobs; i++)
+        if (!strcmp(b->jobs[i].child.descriptor.digest, digest))
+            return &b->jobs[i];
+    return NULL;
+}
+
+static bool to_copy(const struct build *b, const struct job *job)
+{
+    return job->relabelled_from[0] || !place_holds(&b->to, &b->images[job->image]);
+}
+
+static void print_plan(const struct build *b, const struct ocv_index *index)
+{
+    int64_t bytes = 0;
+    size_t n = 0;
+    char text[32];
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        const struct ocv_entry *e = ocv_index_entry(index, i);
+        const struct job *job = job_of(b, e->digest);
+        char name[80], platform[128], clean[128];
+        printf("%4zu  %-20s  %-24s  %s%s%s\n", i,
+               e->code == OCV_REJECT_ATTESTATION ? "attestation"
+                                                 : explain_name(e, name, sizeof(name)),
+               e->has_platform
+                   ? cli_text(ocv_platform_format(&e->platform, platform, sizeof(platform)), clean,
+                              sizeof(clean))
+                   : "-",
+               e->digest, job ? "  from " : "", job ? b->images[job->image].text : "");
+    }
+    for (size_t i = 0; i < b->n_jobs; i++)
+        if (to_copy(b, &b->jobs[i])) {
+            bytes += child_bytes(&b->jobs[i].child);
+            n++;
+        }
+    printf("to copy: %zu manifests with %s, less what is there or can be mounted\n", n,
+           cli_bytes(bytes, text));
+}
+
+static json_t *relabelled_json(const struct build *b)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < b->n_jobs; i++)
+        if (b->jobs[i].relabelled_from[0])
+            json_array_append_new(list, json_pack("{s:s?, s:s, s:s}", "label", b->jobs[i].label,
+                                                  "from", b->jobs[i].relabelled_from, "to",
+                                                  b->jobs[i].child.descriptor.digest));
+    return json_pack("{s:o}", "relabelled", list);
+}
+
+static void print_relabelled(const struct build *b)
+{
+    for (size_t i = 0; i < b->n_jobs && !b->options.quiet && !b->options.json; i++)
+        if (b->jobs[i].relabelled_from[0])
+            printf("%s: %s is now %s\n", b->jobs[i].label, b->jobs[i].relabelled_from,
+                   b->jobs[i].child.descriptor.digest);
+}
+
+static int copy_jobs(struct build *b, struct copier *copier, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < b->n_jobs && status == OCV_OK; i++) {
+        struct job *job = &b->jobs[i];
+        const struct image *image = &b->images[job->image];
+        if (!to_copy(b, job))
+            continue;
+        status = copier_child(copier, image, &job->child,
+                              job->relabelled_from[0] ? &job->config : NULL, err);
+        if (status == OCV_OK && b->options.referrers && !job->relabelled_from[0])
+            status = copy_referrers(copier, image, job->child.descriptor.digest, err);
+        if (status < 0 && job->label)
+            ocv_error_prefix(err, "%s", job->label);
+    }
+    return status;
+}
+
+static int write_all(struct build *b, struct copier *copier, const struct ocv_buffer *bytes,
+                     struct ocv_error *err)
+{
+    int status = OCV_OK;
+    if (!b->options.dry_run) {
+        status = place_prepare(&b->to, err);
+        if (status == OCV_OK)
+            status = copy_jobs(b, copier, err);
+    }
+    if (status == OCV_OK)
+        status = publication_write(&b->publication, OCV_MEDIA_TYPE_INDEX, bytes, err);
+    progress_finish(copier->progress);
+    if (status < 0)
+        return status;
+    print_relabelled(b);
+    return publication_print(&b->publication, copier, relabelled_json(b), err);
+}
+
+static bool has_image(const struct ocv_index *index)
+{
+    for (size_t i = 0; i < ocv_index_count(index); i++)
+        if (ocv_index_entry(index, i)->code == OCV_REJECT_NONE)
+            return true;
+    return false;
+}
+
+int build_finish(struct build *b, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto_buffer bytes;
+    ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
+    int status = ocv_author_format(b->author, &bytes, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(bytes.data, bytes.len, NULL, &index, err);
+    if (status == OCV_OK && !has_image(index))
+        status = ocv_error_set(err, OCV_ERR_INVALID, "%s:%s: no image would be left", b->to.name,
+                               b->to.tag);
+    if (status < 0)
+        return status;
+    warn_defaults(b->cli, index);
+    warn_namespaces(b, index);
+    if (b->options.dry_run && !b->options.quiet && !b->options.json)
+        print_plan(b, index);
+    struct copier copier;
+    status = copier_open(b->cli, &b->to, write_progress(b->cli, &b->options), &copier, err);
+    if (status == OCV_OK)
+        status = write_all(b, &copier, &bytes, err);
+    copier_close(&copier);
+    return status;
+}
