@@ -89,6 +89,8 @@ $(BUILD)/test/fuzz/fuzz_route $(BUILD)/test/fuzz/fuzz_header: $(BUILD)/test/fuzz
 
 $(BUILD)/test/bench/bench_%: $(BUILD)/test/bench/bench_%.o $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
+$(BUILD)/test/bench/bench_cri: $(BUILD)/test/bench/bench_cri.o $(GRPC_A) $(CORE_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lnghttp2 $(CORE_LIBS)
 # static: a child's peak RSS starts as its parent's, and starting it costs the least
 $(filter-out $(BUILD)/test/bench/bench_%,$(BENCH_BIN)): $(BUILD)/test/bench/%: test/bench/%.c
 	@mkdir -p $(@D)

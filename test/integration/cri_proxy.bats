@@ -23,7 +23,8 @@ setup_file()
     export PRIVATE=$REGISTRY
     skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false --dest-creds user:secret \
         "oci:$STATE/layout:app" "docker://$PRIVATE/demo/app:1"
-    export PINNED=$PLAIN_REGISTRY/demo/app@$(index_digest)
+    PINNED=$PLAIN_REGISTRY/demo/app@$(index_digest)
+    export PINNED
     for profile in h100 mi300x; do
         start_variantd "$profile" --profile "$PROFILES/$profile.json"
     done
@@ -192,7 +193,7 @@ private_pull()
 }
 
 @test "credentials for another server are not sent" {
-    local ref seen
+    local ref
     ref=$PRIVATE/demo/app@$(index_digest)
     run ! proxied PullImage "$(jq -n --arg image "$ref" \
         '{image: {image: $image}, auth: {username: "user", password: "secret", server_address: "https://other.example"}}')"

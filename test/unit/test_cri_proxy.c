@@ -414,7 +414,7 @@ int main(void)
     Suite *suite = suite_create("cri-proxy");
     TCase *calls = tcase_create("calls");
     tcase_add_checked_fixture(calls, open_client, close_client);
-    tcase_set_timeout(calls, 60);
+    tcase_set_timeout(calls, 300);
     tcase_add_test(calls, unary);
     tcase_add_test(calls, streams_both_ways);
     tcase_add_test(calls, single_bytes);

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
+# What the CRI proxy adds to a call: `cri_proxy`, called by run.sh, whose variables it uses.
+# shellcheck disable=SC2154
+
+cri_proxy()
+{
+    local pinned tool
+    for tool in containerd ctr; do
+        command -v $tool >/dev/null || { echo "(no $tool: the CRI proxy is not measured)" && return; }
+    done
+    # shellcheck source=test/integration/images.bash
+    . test/integration/images.bash
+    # shellcheck source=test/integration/cri.bash
+    . test/integration/cri.bash
+    make_programs "$STATE/cri-layout"
+    push_layout "$STATE/cri-layout:app" "$REGISTRY/bench/cri:1"
+    pinned=$REGISTRY/bench/cri@$(index_digest)
+    PAUSE_IMAGE='' start_cri
+    start_daemon cri-proxy "$OCV_BUILD/ocivariant-cri-proxy" --listen "$STATE/proxy.sock" --backend "$STATE/cri.sock" \
+        --state "$STATE/cri-proxy" --records "$STATE/cri-records" --profile "$STATE/profile.json"
+    await cri-proxy grep -q 'image service on' "$STATE/log/cri-proxy"
+    "$OCV_BUILD/test/tools/cri" "$STATE/cri.sock" pull "$pinned" >/dev/null
+    "$OCV_BUILD/test/tools/cri" "$STATE/proxy.sock" pull "$pinned" >/dev/null
+    echo "## Calls through the CRI image proxy, containerd behind it"
+    echo
+    "$tools/bench_cri" "$STATE/cri.sock" "$STATE/proxy.sock" "$pinned" ${quick:+300}
+    echo
+    stop_daemon cri-proxy
+    stop_daemon cri
+}
