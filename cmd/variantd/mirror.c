@@ -3,6 +3,7 @@
  * again when the body would be, and again after every time that the request slept. */
 #include "clock.h"
 #include "mirror_internal.h"
+#include "rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,8 @@ int mirror_new(const struct settings *settings, struct node *node, struct metric
     m->private = calloc(settings->n_upstreams + 1, sizeof(*m->private));
     if (status == OCV_OK && !m->private)
         status = ocv_error_nomem(err);
+    if (status == OCV_OK && settings->tag_rules)
+        status = rules_load_from(settings->datadir, NULL, &m->rules, err);
     if (status < 0) {
         mirror_free(m);
         return status;
@@ -90,6 +93,7 @@ void mirror_free(struct mirror *m)
     pthread_mutex_destroy(&m->lock);
     pthread_cond_destroy(&m->tick);
     free(m->private);
+    ocv_tag_rules_free(m->rules);
     free(m);
 }
 

@@ -9,10 +9,7 @@
 
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference)
 {
-    /* annotations are the only source so far: no rule says anything about any name */
-    (void)mirror;
-    (void)reference;
-    return false;
+    return rules_name(mirror, reference);
 }
 
 /* (1) Annotations in the index itself. */
@@ -38,11 +35,12 @@ int variants_find(const struct mirror *mirror, const struct source *from,
                   const struct ocv_reference *reference, const struct document *document,
                   struct ocv_index **index, struct ocv_error *err)
 {
-    (void)mirror; /* (2), rules for tags, will need these */
-    (void)from;
-    (void)reference;
     *index = NULL;
-    return document ? find_annotated(document, index, err) : OCV_OK;
+    int status = document ? find_annotated(document, index, err) : OCV_OK;
+    /* (2) Rules for tags. */
+    if (status == OCV_OK && !*index && variants_by_rule(mirror, reference))
+        status = rules_find(mirror, from, reference, index, err);
+    return status;
 }
 
 static void free_choice(struct item *item)

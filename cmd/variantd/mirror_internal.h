@@ -31,11 +31,12 @@ struct mirror {
     struct metrics *metrics;
     struct clients *clients;
     struct workers *workers;
-    struct memory *choices;  /* index digest -> struct choice */
-    struct memory *tags;     /* tag -> struct tag */
-    struct memory *children; /* digest in a repository -> struct child */
-    struct memory *ready;    /* request -> struct ready */
-    bool *private;           /* by upstream: the two identities differ */
+    struct memory *choices;      /* index digest -> struct choice */
+    struct memory *tags;         /* tag -> struct tag */
+    struct memory *children;     /* digest in a repository -> struct child */
+    struct memory *ready;        /* request -> struct ready */
+    bool *private;               /* by upstream: the two identities differ */
+    struct ocv_tag_rules *rules; /* NULL unless the administrator turned them on */
     pthread_mutex_t lock;
     pthread_cond_t tick; /* the clock has something to look at */
     int64_t tick_ms;     /* when it will by itself */
@@ -133,6 +134,12 @@ int variants_find(const struct mirror *mirror, const struct source *from,
 /** May a rule give that name variants, even where there is no index or nothing at all? What such a
  *  name means is not remembered by its digest. */
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference);
+/** By tag rules: does one say that the name stands for a group of tags, and the index of them
+ * (NULL: nothing to choose). */
+bool rules_name(const struct mirror *mirror, const struct ocv_reference *reference);
+int rules_find(const struct mirror *mirror, const struct source *from,
+               const struct ocv_reference *reference, struct ocv_index **index,
+               struct ocv_error *err) OCV_WARN_UNUSED;
 /** Decide for this node. NULL: no memory. */
 struct choice *choice_make(const struct mirror *mirror, const struct source *from,
                            const struct ocv_reference *reference, const struct document *document,

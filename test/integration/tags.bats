@@ -4,6 +4,7 @@
 # the real names are pointed to one on this machine, which holds small images under those tags.
 
 load harness
+load variantd
 
 setup_file()
 {
@@ -48,6 +49,14 @@ setup_file()
     echo '{"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "amd64"},
         "namespaces": []}' >"$STATE/cpu.json"
     jq '.platform.architecture = "arm64"' "$STATE/cpu.json" >"$STATE/arm.json"
+    profile node '"90_real"' 12 9
+    for tag in on off; do
+        OCV_DATADIR=$DATA start_variantd "rules-$tag" --registry "docker.io=http://$REGISTRY" \
+            --registry "ghcr.io=http://$REGISTRY" --profile "$STATE/node.json" --tag-rules "$tag"
+        printf -v "RULES_${tag^^}" %s "$VARIANTD"
+        printf -v "SOCKET_${tag^^}" %s "$VARIANTD_SOCKET"
+    done
+    export RULES_ON RULES_OFF SOCKET_ON
     export REGISTRY DATA CONFIG TEI VLLM OCV_STATE_DIR=$STATE/node
 }
 
@@ -271,6 +280,28 @@ Draft202012Validator.check_schema(schema)
 for path in sys.argv[2:]:
     Draft202012Validator(schema).validate(yaml.safe_load(open(path)))
 PYTHON
+}
+
+@test "variantd: off unless the administrator turns them on, and then as vpull" {
+    VARIANTD=$RULES_ON
+    ask HEAD "/resolver/v2/$VLLM/manifests/v0.14.1?ns=docker.io"
+    echo "$code $head"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$(digest_of "$VLLM:v0.14.1")" ]
+    # a name that is no tag
+    ask HEAD "/resolver/v2/rayproject/ray/manifests/2.49.2-py311?ns=docker.io"
+    [ "$(header docker-content-digest)" = "$(digest_of rayproject/ray:2.49.2-py311-cu128)" ]
+    # a full tag, and an index with variants of its own
+    ask HEAD "/resolver/v2/$VLLM/manifests/v0.14.1-cu130?ns=docker.io"
+    [ "$code" = 404 ]
+    ask HEAD "/resolver/v2/$VLLM/manifests/v0.16.0?ns=docker.io"
+    [ "$(header docker-content-digest)" = "$(skopeo --insecure-policy inspect --raw --tls-verify=false "docker://$REGISTRY/$VLLM:v0.16.0" | jq -r '.manifests[0].digest')" ]
+    run -0 curl --silent --unix-socket "$SOCKET_ON" "http://localhost/v1/resolve?ref=ghcr.io/$TEI:1.9"
+    echo "$output"
+    [ "$(jq -r '.source, .selected.tag' <<<"$output" | tr '\n' ' ')" = "rule hopper-1.9 " ]
+    VARIANTD=$RULES_OFF
+    ask HEAD "/resolver/v2/$VLLM/manifests/v0.14.1?ns=docker.io"
+    [ "$code" = 404 ]
 }
 
 @test "the schema accepts what the program reads, and refuses what it refuses" {
