@@ -154,22 +154,23 @@ int publication_write(struct publication *p, const char *media_type, const struc
 /* ---- the result --------------------------------------------------------------------------------
  */
 
-static size_t count_entries(const struct publication *p)
+/* "4 entries", or "one image" for a manifest that stands alone. */
+static const char *describe(const struct publication *p, char *out, size_t size)
 {
     ocv_auto(ocv_index) index = NULL;
-    if (ocv_index_parse(p->bytes->data, p->bytes->len, NULL, &index, NULL) < 0)
-        return 0;
-    return ocv_index_count(index);
+    bool is_index = ocv_index_parse(p->bytes->data, p->bytes->len, NULL, &index, NULL) == OCV_OK;
+    size_t n = is_index ? ocv_index_count(index) : 0;
+    snprintf(out, size, "%zu entr%s", n, n == 1 ? "y" : "ies");
+    return is_index ? out : "one image";
 }
 
 static int print_text(const struct publication *p, const struct copier *copier,
                       struct ocv_error *err)
 {
     const struct place *to = p->to;
-    size_t n = count_entries(p);
-    char summary[200];
-    printf("%s:%s  %s  (%zu entr%s%s)\n", to->dir ? to->dir : to->name, to->tag,
-           p->descriptor.digest, n, n == 1 ? "y" : "ies",
+    char summary[200], what[48];
+    printf("%s:%s  %s  (%s%s)\n", to->dir ? to->dir : to->name, to->tag, p->descriptor.digest,
+           describe(p, what, sizeof(what)),
            p->options->dry_run ? "; nothing was written"
            : p->unchanged      ? "; unchanged"
                                : "");
