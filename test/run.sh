@@ -8,7 +8,8 @@
 # Logs stay in $OCV_BUILD/log. What fails is shown; the last line is "N passed, N failed, N skipped";
 # the exit status is 1 when something failed.
 # OCV_STRICT=1 or CI=true: a skipped packaged daemon is a failure. FUZZ_SECONDS: time for each fuzz
-# target. OCV_CONTAINERD2: a folder with a containerd 2.x (test/integration/cri.bash); TESTS: only unit tests and .bats files whose name contains it.
+# target. OCV_CONTAINERD2: a folder with a containerd 2.x (test/integration/cri.bash). TESTS: only
+# unit tests and .bats files whose name contains it.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2
