@@ -4,9 +4,11 @@
 #
 #   start_snapshotter [OPTION...]   on $SNAPSHOTTER_SOCKET, with $STATE/snapshotter as its root
 #   stop_snapshotter [SIGNAL]       and wait
+#   reconnected [CONTAINERD-SOCKET] wait until containerd has noticed a new one
 #   start_snapshotted [NAME=SOCK]…  containerd with it as snapshotter "ocivariant", and with others
 #   busybox_image LAYOUT TAG [OPTION...]   an image whose /bin/tool is a static program: true, echo,
-#                                   cat, write FILE TEXT, sleep
+#                                   cat FILE, is FILE TEXT (by exit status: output of short containers
+#                                   may get lost), write FILE TEXT, sleep
 #   ctr_run [OPTION...] IMAGE ID COMMAND...
 
 SNAPSHOTTER=${SNAPSHOTTER:-$OCV_BUILD/ocivariant-snapshotter}
@@ -31,6 +33,20 @@ stop_snapshotter()
         sleep 0.02
     done
     wait "$pid" 2>/dev/null || true
+}
+
+# containerd dials a snapshotter that was gone again after up to three seconds
+reconnected()
+{
+    local ctr=(ctr -a "${1:-$STATE/containerd.sock}" -n probe snapshots --snapshotter ocivariant) i
+    for ((i = 0; i < 100; i++)); do
+        if "${ctr[@]}" prepare "probe-$i" >/dev/null 2>&1; then
+            "${ctr[@]}" rm "probe-$i"
+            return 0
+        fi
+        sleep 0.1
+    done
+    return 1
 }
 
 start_snapshotted()
@@ -88,6 +104,11 @@ int main(int argc, char **argv)
         int fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0644);
         n = fd < 0 ? -1 : write(fd, argv[3], strlen(argv[3]));
         return n < 0;
+    }
+    if (argc > 3 && !strcmp(argv[1], "is")) {
+        int fd = open(argv[2], O_RDONLY);
+        n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+        return n != (ssize_t)strlen(argv[3]) || memcmp(bytes, argv[3], (size_t)n) != 0;
     }
     if (argc > 2 && !strcmp(argv[1], "cat")) {
         int fd = open(argv[2], O_RDONLY);

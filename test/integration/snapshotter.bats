@@ -58,10 +58,14 @@ pull()
 nothing_left()
 {
     local name i
+    for name in $(ctr leases ls -q); do # of pulls that were killed: kept for a day
+        ctr leases rm "$name" >/dev/null
+    done
     for name in $(ctr images ls -q); do
         ctr images rm --sync "$name" >/dev/null
     done
     for ((i = 0; i < 100; i++)); do
+        [ $((i % 20)) != 19 ] || ctr content prune references >/dev/null 2>&1 || true
         [ -n "$(ls -A "$STATE/snapshotter/snapshots")" ] || return 0
         sleep 0.1
     done
@@ -87,11 +91,9 @@ consistent()
 @test "pull, run, write, and remove: nothing is left" {
     pull app
     [ "$(ctr snapshots --snapshotter ocivariant ls | grep -c Committed)" = 3 ]
-    run -0 ctr_run "$REGISTRY/app:1" c1 /bin/tool cat /etc/greeting
-    [[ $output == hello* ]]
+    run -0 ctr_run "$REGISTRY/app:1" c1 /bin/tool is /etc/greeting hello
     run -0 ctr_run "$REGISTRY/app:1" c2 /bin/tool write /etc/greeting other
-    run -0 ctr_run "$REGISTRY/app:1" c3 /bin/tool cat /etc/greeting
-    [[ $output == hello* ]] # each container writes into a layer of its own
+    run -0 ctr_run "$REGISTRY/app:1" c3 /bin/tool is /etc/greeting hello # each container writes into a layer of its own
     run -0 ctr snapshots --snapshotter ocivariant usage
     [[ $output == *sha256:* ]]
     nothing_left
@@ -125,7 +127,7 @@ consistent()
             ctr snapshots --snapshotter $which view --target "$STATE/m" ro "$name"
         } | sed -E 's#/[^ ,:=]*/snapshots/[0-9]+/#DIR/#g' >"$STATE/mounts-$which"
         for key in none lone rw ro; do
-            ctr snapshots --snapshotter $which rm $key
+            ctr snapshots --snapshotter $which rm $key || true # the collector may have been faster
         done
     done
     sort_options() { sed 's/.*-o //' "$1" | tr ', ' '\n\n' | sort; }
@@ -161,7 +163,6 @@ consistent()
     pull deep
     [ "$(folders)" = 60 ]
     run -0 ctr_run "$REGISTRY/deep:1" d1 /bin/tool echo deep
-    [[ $output == deep* ]]
     nothing_left
 }
 
@@ -174,10 +175,10 @@ consistent()
     for i in "${pids[@]}"; do
         wait "$i"
     done
-    [ "$(folders)" = 8 ] # two in common, six tops
+    # two in common, six tops
+    [ "$(ctr snapshots --snapshotter ocivariant ls | grep -c Committed)" = 8 ]
     for i in 1 2 3 4 5 6; do
         run -0 ctr_run "$REGISTRY/many$i:1" "m$i" /bin/tool echo "many$i"
-        [[ $output == many$i* ]]
     done
     consistent
     nothing_left
@@ -192,13 +193,13 @@ consistent()
         stop_snapshotter KILL
         start_snapshotter
         wait $pull || failed=$((failed + 1))
+        reconnected
         ctr images rm --sync "$REGISTRY/big:1" >/dev/null 2>&1 || true
     done
     echo "$failed of 6 pulls noticed"
     consistent
     pull big
     run -0 ctr_run "$REGISTRY/big:1" big1 /bin/tool echo alive
-    [[ $output == alive* ]]
     nothing_left
     consistent
 }
@@ -222,20 +223,22 @@ consistent()
 
 @test "a container survives the restart of either side" {
     pull app
-    ctr run -d --snapshotter ocivariant "$REGISTRY/app:1" long /bin/tool sleep 3>&-
+    local long=long-$$ # runc's names are the machine's
+    ctr run -d --snapshotter ocivariant "$REGISTRY/app:1" "$long" /bin/tool sleep 3>&-
     stop_snapshotter TERM
     start_snapshotter
-    run -0 ctr task exec --exec-id e1 long /bin/tool cat /etc/greeting 3>&-
-    [[ $output == hello* ]]
+    reconnected
+    run -0 ctr task exec --exec-id e1 "$long" /bin/tool is /etc/greeting hello 3>&-
     stop_snapshotter KILL
     start_snapshotter
+    reconnected
     run -0 ctr_run "$REGISTRY/app:1" next /bin/tool echo next
-    ctr task kill -s KILL long
+    ctr task kill -s KILL "$long"
     for _ in {1..100}; do
-        ctr task rm long >/dev/null 2>&1 && break
+        ctr task rm "$long" >/dev/null 2>&1 && break
         sleep 0.1
     done
-    ctr container rm long
+    ctr container rm "$long"
     nothing_left
 }
 
@@ -250,6 +253,52 @@ consistent()
     [ "$(awk '/VmHWM/ { print $2 }' "/proc/$(<"$STATE/pids/snapshotter")/status")" -lt 16384 ]
     seq -f 'many-%g' 1000 | xargs -n 250 ctr snapshots --snapshotter ocivariant rm 3>&-
     nothing_left
+}
+
+# ended, if only as a zombie of this shell
+snapshotter_died()
+{
+    local i state
+    for ((i = 0; i < 100; i++)); do
+        state=$(awk '{ print $3 }' "/proc/$(<"$STATE/pids/snapshotter")/stat" 2>/dev/null) || return 0
+        [ "$state" != Z ] || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+@test "killed at every step, nothing is half done and nothing is left over" {
+    local point kind
+    snapshots=(ctr snapshots --snapshotter ocivariant)
+    for point in create-row create-folder create-fs create-placed create-done commit-row \
+        commit-done remove-row remove-done remove-folder cleanup-aside; do
+        "${snapshots[@]}" prepare base >/dev/null
+        stop_snapshotter TERM
+        [ $point != cleanup-aside ] || mkdir -p "$STATE/snapshotter/snapshots/4711/fs"
+        SNAPSHOTTER=$OCV_BUILD/test/tools/snapshotter-crash
+        export OCV_CRASH_AT=$point
+        start_snapshotter 2>/dev/null || true # the clean-up at its start is one of the steps
+        unset OCV_CRASH_AT
+        SNAPSHOTTER=$OCV_BUILD/ocivariant-snapshotter
+        [ $point = cleanup-aside ] || reconnected
+        case $point in
+        create-*) run "${snapshots[@]}" prepare next ;;
+        commit-*) run "${snapshots[@]}" commit done base ;;
+        remove-*) run "${snapshots[@]}" rm base ;;
+        esac
+        snapshotter_died
+        rm -f "$STATE/pids/snapshotter"
+        start_snapshotter
+        reconnected
+        consistent
+        for kind in next done base; do
+            "${snapshots[@]}" rm $kind >/dev/null 2>&1 || true
+        done
+        "${snapshots[@]}" prepare again >/dev/null
+        "${snapshots[@]}" commit again-done again
+        "${snapshots[@]}" rm again-done
+        nothing_left
+    done
 }
 
 @test "a second one on the same folder or socket does not start" {

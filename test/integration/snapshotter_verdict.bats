@@ -25,13 +25,14 @@ setup_file()
     done
     busybox_image "$layout" alien --file etc/build=alien --annotate \
         'containerd.io/snapshot/dev.ocivariant.properties=amd :: gfx_arch :: gfx90a' 3>&-
+    busybox_image "$layout" pause --file etc/build=pause --cmd /bin/tool --cmd sleep 3>&-
     "$VARIANTCTL" index create --quiet "oci:$layout:app" --namespaces 'nvidia, amd' \
         "null=oci:$layout:cpu" \
         "cuda12.8=oci:$layout:cuda12.8,nvidia :: cuda_version_lower_bound :: 12.8" \
         "rocm7.1=oci:$layout:rocm7.1,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
     push_layout "$layout:app" "$REGISTRY/app:1"
-    skopeo copy --quiet --dest-tls-verify=false "oci:$layout:cpu" "docker://$REGISTRY/pause:1" 3>&-
-    skopeo copy --quiet --dest-tls-verify=false "oci:$layout:alien" "docker://$REGISTRY/alien:1" 3>&-
+    skopeo copy --quiet --dest-tls-verify=false "oci:$layout:pause" "docker://$REGISTRY/pause:1" 3>&-
+    push_layout "$layout:alien" "$REGISTRY/alien:1" # byte for byte
     export CUDA ROCM
     CUDA=$(digest_of cuda12.8)
     ROCM=$(digest_of rocm7.1)
@@ -56,19 +57,35 @@ teardown_file()
     state_stop
 }
 
-# with_policy POLICY [OPTION...]: both daemons, fresh
+# with_policy POLICY [ANNOTATIONS [OPTION...]]: both daemons, fresh. ANNOTATIONS: whether the CRI
+# plugin says which image it unpacks; else only what its author wrote on the layer is known
 with_policy()
 {
+    local annotated=${2:-true}
     cp "$STATE/$1.yaml" "$STATE/snapshotter.yaml"
-    shift
-    rm -rf "$STATE/snapshotter" "$STATE/containerd" "$STATE/containerd-run"
+    shift $(($# > 1 ? 2 : 1))
+    stop_daemon cri
+    stop_daemon snapshotter
+    rm -rf "$STATE/snapshotter" "$STATE/cri" "$STATE/cri-run"
     start_snapshotter "$@"
-    start_snapshotted
+    PAUSE_IMAGE=$REGISTRY/pause:1
+    start_cri
+    stop_daemon cri
+    cat >>"$STATE/cri.toml" <<TOML
+[plugins."io.containerd.grpc.v1.cri".containerd]
+  snapshotter = "ocivariant"
+  disable_snapshot_annotations = $([ "$annotated" = true ] && echo false || echo true)
+[proxy_plugins.ocivariant]
+  type = "snapshot"
+  address = "$SNAPSHOTTER_SOCKET"
+TOML
+    restart_cri
 }
 
-pull()
+policy()
 {
-    timeout 120 ctr images pull --plain-http --snapshotter ocivariant "$1" 2>&1 >/dev/null 3>&-
+    cp "$STATE/$1.yaml" "$STATE/snapshotter.yaml"
+    kill -HUP "$(<"$STATE/pids/snapshotter")"
 }
 
 counter()
@@ -76,140 +93,157 @@ counter()
     sed -n "s/^ocivariant_snapshotter_$1 //p" "$STATE/snapshotter.prom"
 }
 
-@test "enforce: the variant that fits is unpacked and runs, the other is refused with the reason" {
-    with_policy enforce
-    pull "$REGISTRY/app@$CUDA"
-    run -0 ctr_run "$REGISTRY/app@$CUDA" c1 /bin/tool cat /etc/build
-    [[ $output == cuda12.8* ]]
-    run -1 pull "$REGISTRY/app@$ROCM"
-    echo "$output"
-    [[ $output == *"$REGISTRY/app:1 (rocm7.1) does not fit this node"*"what would fit: cuda12.8"* ]]
-    [[ $output == *"failed precondition"* ]]
-    [ "$(counter 'actions_total{action="refused"}')" -ge 1 ]
-    [ "$(counter 'verdicts_total{verdict="fits"}')" -ge 1 ]
-    pull "$REGISTRY/pause:1" # says nothing of itself
+# what the snapshots of the node say of themselves
+infos()
+{
+    local name
+    for name in $(ctr -a "$STATE/cri.sock" -n k8s.io snapshots --snapshotter ocivariant ls | awk '/sha256/ { print $1 }'); do
+        ctr -a "$STATE/cri.sock" -n k8s.io snapshots --snapshotter ocivariant info "$name"
+    done
 }
 
-@test "enforce: properties that the author wrote on the layer need no record" {
+variants()
+{
+    sqlite3 "$STATE/snapshotter/metadata.db" "SELECT $1 FROM variants"
+}
+
+@test "enforce: the variant that fits is unpacked and runs, the other is refused with the reason" {
     with_policy enforce
-    run -1 pull "$REGISTRY/alien:1"
+    cri pull "$REGISTRY/app@$CUDA"
+    run -0 cri run "$REGISTRY/app@$CUDA" /bin/tool cat /etc/build
+    [[ $output == *cuda12.8* ]]
+    run -1 cri pull "$REGISTRY/app@$ROCM"
+    echo "$output"
+    [[ $output == *FailedPrecondition*"$REGISTRY/app@$ROCM (rocm7.1) does not fit this node: "*amd* ]]
+    [ "$(counter 'actions_total{action="refused"}')" -ge 1 ]
+    [ "$(counter 'verdicts_total{verdict="fits"}')" -ge 1 ]
+    [ "$(variants label)" = cuda12.8 ]
+    cri pull "$REGISTRY/pause:1"
+}
+
+@test "enforce: a tag that leads to what does not fit says what would" {
+    skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:rocm7.1" "docker://$REGISTRY/app:wrong" 3>&-
+    with_policy enforce
+    run -1 cri pull "$REGISTRY/app:wrong"
+    echo "$output"
+    [[ $output == *"rocm7.1"*"does not fit this node"*"what would fit: cuda12.8"* ]]
+}
+
+@test "enforce: an author's label is enough where the node has resolved it" {
+    with_policy enforce false
+    cri pull "$REGISTRY/app@$CUDA"
+    run -1 cri pull "$REGISTRY/app@$ROCM"
+    echo "$output"
+    [[ $output == *"$REGISTRY/app:1 (rocm7.1) does not fit this node"*"what would fit: cuda12.8"* ]]
+    [ "$(variants label)" = cuda12.8 ]
+}
+
+@test "enforce: an author's properties need no record" {
+    with_policy enforce false
+    run -1 cri pull "$REGISTRY/alien:1"
     [[ $output == *"does not fit this node"* ]]
 }
 
 @test "warn: unpacked, labelled and counted; the label outlives the commit" {
     with_policy warn
-    pull "$REGISTRY/app@$ROCM"
-    top=$(ctr snapshots --snapshotter ocivariant ls | awk 'NR > 1 && $3 == "Committed" { print $1 }' | tail -n 1)
-    run -0 ctr snapshots --snapshotter ocivariant ls
-    for name in $(awk '/sha256/ { print $1 }' <<<"$output"); do
-        ctr snapshots --snapshotter ocivariant info "$name"
-    done >"$STATE/infos"
+    cri pull "$REGISTRY/app@$ROCM"
+    infos >"$STATE/infos"
     grep -q '"dev.ocivariant.verdict": "misfit"' "$STATE/infos"
     grep -q '"dev.ocivariant.reason": ".*rocm7.1.*does not fit' "$STATE/infos"
     [ "$(counter 'actions_total{action="warned"}')" -ge 1 ]
     [ "$(counter 'actions_total{action="refused"}')" = 0 ]
     grep -q 'warning: .*rocm7.1' "$STATE/log/snapshotter"
-    run -0 ctr_run "$REGISTRY/app@$ROCM" c2 /bin/tool cat /etc/build # and warned of again
-    [ "$(counter 'actions_total{action="warned"}')" -ge 2 ]
+    before=$(counter 'actions_total{action="warned"}')
+    run -0 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build # warned of again
+    [ "$(counter 'actions_total{action="warned"}')" -gt "$before" ]
 }
 
-@test "off: nothing is asked; SIGHUP turns it on, and containers of unpacked images are judged" {
+@test "containers of unpacked images are judged by the set of their chain; off asks nothing" {
     with_policy warn
-    pull "$REGISTRY/app@$ROCM"
-    cp "$STATE/off.yaml" "$STATE/snapshotter.yaml"
-    kill -HUP "$(<"$STATE/pids/snapshotter")"
+    cri pull "$REGISTRY/app@$ROCM"
+    policy off
     before=$(counter 'actions_total{action="warned"}')
-    run -0 ctr_run "$REGISTRY/app@$ROCM" c3 /bin/tool cat /etc/build
+    run -0 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build
     [ "$(counter 'actions_total{action="warned"}')" = "$before" ]
-    cp "$STATE/enforce.yaml" "$STATE/snapshotter.yaml"
-    kill -HUP "$(<"$STATE/pids/snapshotter")"
-    run -1 ctr_run "$REGISTRY/app@$ROCM" c4 /bin/tool cat /etc/build
+    policy enforce
+    run -1 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build
     echo "$output"
     [[ $output == *"does not fit this node"* ]]
-    # restarted, it still knows
-    stop_snapshotter KILL
+    stop_snapshotter KILL # what it knows is kept
     start_snapshotter
-    run -1 ctr_run "$REGISTRY/app@$ROCM" c5 /bin/tool cat /etc/build
+    reconnected "$STATE/cri.sock"
+    run -1 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build
+    echo "$output"
     [[ $output == *"does not fit this node"* ]]
-    # any member of the set that fits allows the chain
+    # images share chains: any member that fits allows it
     sqlite3 "$STATE/snapshotter/metadata.db" "INSERT INTO variants SELECT ns, chain, 'cuda12.8', '', '$CUDA', '$REGISTRY/app:1' FROM variants"
-    run -0 ctr_run "$REGISTRY/app@$ROCM" c6 /bin/tool cat /etc/build
-    ctr images rm --sync "$REGISTRY/app@$ROCM"
+    run -0 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build
+    [ "$(variants 'count(*)')" = 2 ]
+}
+
+@test "what was known of an image goes with its layers" {
+    with_policy warn
+    cri pull "$REGISTRY/app@$ROCM"
+    [ "$(variants label)" = rocm7.1 ]
+    cri rmi "$REGISTRY/app@$ROCM"
     for _ in {1..100}; do
-        [ "$(sqlite3 "$STATE/snapshotter/metadata.db" 'SELECT count(*) FROM variants')" != 0 ] || break
+        [ -n "$(variants label)" ] || break
         sleep 0.1
     done
-    [ "$(sqlite3 "$STATE/snapshotter/metadata.db" 'SELECT count(*) FROM variants')" = 0 ]
+    [ -z "$(variants label)" ]
+}
+
+@test "a daemon that cannot be asked: open lets pass, closed refuses" {
+    printf 'policy: enforce\nsocket: %s\n' "$STATE/nobody.sock" >"$STATE/open.yaml"
+    printf 'policy: enforce\nfail: closed\nsocket: %s\nallow: ["*/pause:*"]\n' "$STATE/nobody.sock" >"$STATE/closed.yaml"
+    with_policy open
+    cri pull "$REGISTRY/app@$ROCM"
+    with_policy closed
+    run -1 cri pull "$REGISTRY/app@$CUDA"
+    [[ $output == *"cannot be judged: variantd cannot be asked"* ]]
+    cri pull "$REGISTRY/pause:1"
 }
 
 @test "passing through: the other snapshotter keeps everything, the verdict is ours" {
-    cp "$STATE/enforce.yaml" "$STATE/snapshotter.yaml"
-    rm -rf "$STATE/snapshotter" "$STATE/containerd" "$STATE/containerd-run"
+    local i
+    rm -rf "$STATE/behind"
     echo 'policy: off' >"$STATE/behind.yaml"
-    start_daemon behind "$SNAPSHOTTER" --root "$STATE/behind" --socket "$STATE/behind.sock" \
-        --config "$STATE/behind.yaml"
-    await behind test -S "$STATE/behind.sock"
-    start_snapshotter --backend "$STATE/behind.sock" --backend-name behind
-    start_snapshotted
-    pull "$REGISTRY/app@$CUDA"
-    run -0 ctr_run "$REGISTRY/app@$CUDA" p1 /bin/tool cat /etc/build
-    [[ $output == cuda12.8* ]]
+    start_behind()
+    {
+        start_daemon behind "$SNAPSHOTTER" --root "$STATE/behind" --socket "$STATE/behind.sock" \
+            --config "$STATE/behind.yaml"
+        await behind test -S "$STATE/behind.sock"
+    }
+    start_behind
+    with_policy enforce true --backend "$STATE/behind.sock" --backend-name behind
+    cri pull "$REGISTRY/app@$CUDA"
+    run -0 cri run "$REGISTRY/app@$CUDA" /bin/tool cat /etc/build
+    [[ $output == *cuda12.8* ]]
     [ "$(find "$STATE/behind/snapshots" -mindepth 1 -maxdepth 1 | wc -l)" -ge 2 ]
     [ ! -e "$STATE/snapshotter/snapshots" ]
-    run -1 pull "$REGISTRY/app@$ROCM"
+    run -1 cri pull "$REGISTRY/app@$ROCM"
     [[ $output == *"does not fit this node"* ]]
-    cp "$STATE/warn.yaml" "$STATE/snapshotter.yaml"
-    kill -HUP "$(<"$STATE/pids/snapshotter")"
-    pull "$REGISTRY/app@$ROCM"
-    for name in $(ctr snapshots --snapshotter ocivariant ls | awk '/sha256/ { print $1 }'); do
-        ctr snapshots --snapshotter ocivariant info "$name"
-    done >"$STATE/infos"
+    policy warn
+    cri pull "$REGISTRY/app@$ROCM"
+    infos >"$STATE/infos"
     grep -q '"dev.ocivariant.verdict": "misfit"' "$STATE/infos"
-    run -1 ctr snapshots --snapshotter ocivariant info nothing
+    policy enforce
+    run -1 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build
+    [[ $output == *"does not fit this node"* ]]
+    snapshots=(ctr -a "$STATE/cri.sock" -n k8s.io snapshots --snapshotter ocivariant)
+    run -1 "${snapshots[@]}" info nothing
     [[ $output == *"not found"* ]]
     stop_daemon behind
-    run -1 ctr snapshots --snapshotter ocivariant info nothing
+    run -1 "${snapshots[@]}" ls
     [[ $output == *unavailable* ]]
-    start_daemon behind "$SNAPSHOTTER" --root "$STATE/behind" --socket "$STATE/behind.sock" \
-        --config "$STATE/behind.yaml"
-    await behind test -S "$STATE/behind.sock"
-    run -0 ctr_run "$REGISTRY/app@$CUDA" p2 /bin/tool cat /etc/build
-    for name in $(ctr images ls -q); do
-        ctr images rm --sync "$name" >/dev/null
+    start_behind
+    run -0 cri run "$REGISTRY/app@$CUDA" /bin/tool cat /etc/build
+    for name in $(ctr -a "$STATE/cri.sock" -n k8s.io images ls -q); do
+        ctr -a "$STATE/cri.sock" -n k8s.io images rm --sync "$name" >/dev/null
     done
-    for _ in {1..100}; do
+    for ((i = 0; i < 100; i++)); do
         [ -n "$(ls -A "$STATE/behind/snapshots")" ] || break
         sleep 0.1
     done
     [ -z "$(ls -A "$STATE/behind/snapshots")" ]
-}
-
-@test "CRI: the pod's image is refused by its digest, without any annotation of its author's" {
-    [ -x "$OCV_BUILD/test/tools/cri" ] || skip "no CRI client was built"
-    printf 'policy: enforce\nsocket: %s\n' "$VARIANTD_SOCKET" >"$STATE/snapshotter.yaml"
-    rm -rf "$STATE/snapshotter"
-    start_snapshotter
-    PAUSE_IMAGE=$REGISTRY/pause:1
-    start_cri
-    stop_daemon cri
-    cat >>"$STATE/cri.toml" <<TOML
-[plugins."io.containerd.grpc.v1.cri".containerd]
-  snapshotter = "ocivariant"
-  disable_snapshot_annotations = false
-[proxy_plugins.ocivariant]
-  type = "snapshot"
-  address = "$SNAPSHOTTER_SOCKET"
-TOML
-    restart_cri
-    cri pull "$REGISTRY/app@$CUDA"
-    run cri pull "$REGISTRY/app@$ROCM"
-    echo "$output"
-    [ "$status" = 1 ]
-    [[ $output == *"does not fit this node"*"what would fit: cuda12.8"* ]]
-    run sqlite3 "$STATE/snapshotter/metadata.db" 'SELECT label FROM variants'
-    [ "$output" = cuda12.8 ]
-    run cri run "$REGISTRY/app@$CUDA" /bin/tool echo in-the-pod
-    echo "$output"
-    [ "$status" = 0 ]
-    [[ $output == *in-the-pod* ]]
 }

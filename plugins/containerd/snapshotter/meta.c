@@ -316,12 +316,12 @@ static enum grpc_code commit_row(struct snap_meta *meta, const char *name, const
         code = must_find(meta, key, &info, err);
     if (code == GRPC_OK && info.kind != SNAP_ACTIVE)
         code = snap_fail(err, GRPC_FAILED_PRECONDITION, "snapshot %s is not active", key);
-    if (code == GRPC_OK && *parent && *info.parent && strcmp(parent, info.parent) != 0)
+    const char *own = info.parent ? info.parent : "";
+    if (code == GRPC_OK && *parent && *own && strcmp(parent, own) != 0)
         code = snap_fail(err, GRPC_INVALID_ARGUMENT,
                          "cannot change parent of active snapshot %s on commit", key);
     if (code == GRPC_OK)
-        code = parent_id(meta, *info.parent ? info.parent : parent, GRPC_FAILED_PRECONDITION,
-                         &above, err);
+        code = parent_id(meta, *own ? own : parent, GRPC_FAILED_PRECONDITION, &above, err);
     if (code == GRPC_OK)
         code = keep_ours(&info.labels, labels, err);
     if (code == GRPC_OK)
@@ -547,15 +547,14 @@ int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *e
         return ocv_error_nomem(err);
     pthread_mutex_init(&meta->lock, NULL);
     int status = OCV_OK;
-    if (sqlite3_open_v2(path, &meta->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK ||
-        sqlite3_busy_timeout(meta->db, 5000) != SQLITE_OK ||
-        sqlite3_exec(meta->db, settings, NULL, NULL, NULL) != SQLITE_OK)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, sqlite3_errmsg(meta->db));
-    else if (version_of(meta->db) > SCHEMA_VERSION)
+    bool opened = sqlite3_open_v2(path, &meta->db,
+                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                                  NULL) == SQLITE_OK &&
+                  sqlite3_busy_timeout(meta->db, 5000) == SQLITE_OK &&
+                  sqlite3_exec(meta->db, settings, NULL, NULL, NULL) == SQLITE_OK;
+    if (opened && version_of(meta->db) > SCHEMA_VERSION)
         status = ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: written by a newer version", path);
-    else if (sqlite3_exec(meta->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+    else if (!opened || sqlite3_exec(meta->db, schema, NULL, NULL, NULL) != SQLITE_OK)
         status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, sqlite3_errmsg(meta->db));
     if (status < 0) {
         snap_meta_close(meta);

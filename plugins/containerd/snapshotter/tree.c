@@ -61,13 +61,11 @@ static int remove_below(struct removal *r, int fd, unsigned depth)
     while ((entry = readdir(dir))) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        if (entry->d_type != DT_DIR && unlinkat(fd, entry->d_name, 0) == 0)
+        bool folder = entry->d_type == DT_DIR; /* or one that says nothing of itself */
+        if (!folder && (unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT))
             continue;
-        if (entry->d_type != DT_DIR && errno == ENOENT)
-            continue;
-        if (entry->d_type != DT_DIR && errno != EISDIR && errno != EPERM)
-            failed = errno;
-        else if (remove_folder(r, fd, entry->d_name, depth) < 0)
+        folder |= errno == EISDIR || errno == EPERM;
+        if (!folder || remove_folder(r, fd, entry->d_name, depth) < 0)
             failed = errno;
     }
     closedir(dir);
