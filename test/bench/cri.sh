@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash
 # What the CRI proxy adds to a call: `cri_proxy`, called by run.sh, whose variables it uses.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2119
 
 cri_proxy()
 {

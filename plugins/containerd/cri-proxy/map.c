@@ -64,7 +64,7 @@ static bool valid_key(const char *key)
 static struct entry *find(struct map *map, const char *key)
 {
     for (size_t i = 0; i < map->n; i++)
-        if (strcmp(map->entries[i].key, key) == 0)
+        if (map->entries[i].key && strcmp(map->entries[i].key, key) == 0)
             return &map->entries[i];
     return NULL;
 }
