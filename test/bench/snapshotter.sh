@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash
 # Our snapshotter beside containerd's own overlayfs: `snapshotter`, called by run.sh, whose variables
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2119
 # it uses.
 
 # Every pull begins with nothing on the node.

@@ -107,8 +107,9 @@ consistent()
     diff <(sort "$STATE/ours") <(sort "$STATE/theirs")
     diff <(ctr snapshots --snapshotter ocivariant usage | tr -s ' ' | sort) \
         <(ctr snapshots --snapshotter overlayfs usage | tr -s ' ' | sort)
-    local name
-    for name in $(awk '/sha256:/ { print $1 }' "$STATE/ours"); do
+    local name names
+    mapfile -t names < <(awk '/sha256:/ { print $1 }' "$STATE/ours")
+    for name in "${names[@]}"; do
         diff <(ctr snapshots --snapshotter ocivariant info "$name" | jq -S 'del(.Created, .Updated)') \
             <(ctr snapshots --snapshotter overlayfs info "$name" | jq -S 'del(.Created, .Updated)')
     done
@@ -130,7 +131,7 @@ consistent()
             ctr snapshots --snapshotter $which rm $key || true # the collector may have been faster
         done
     done
-    sort_options() { sed 's/.*-o //' "$1" | tr ', ' '\n\n' | sort; }
+    sort_options() { sed 's/.*-o //' "$1" | tr -s ', ' '\n' | sort; }
     diff <(sort_options "$STATE/mounts-ocivariant") <(sort_options "$STATE/mounts-overlayfs")
     grep -q overlay "$STATE/mounts-ocivariant"
     nothing_left
@@ -269,7 +270,7 @@ snapshotter_died()
 
 @test "killed at every step, nothing is half done and nothing is left over" {
     local point kind
-    snapshots=(ctr snapshots --snapshotter ocivariant)
+    local snapshots=(ctr snapshots --snapshotter ocivariant)
     for point in create-row create-folder create-fs create-placed create-done commit-row \
         commit-done remove-row remove-done remove-folder cleanup-aside; do
         "${snapshots[@]}" prepare base >/dev/null
@@ -280,10 +281,11 @@ snapshotter_died()
         start_snapshotter 2>/dev/null || true # the clean-up at its start is one of the steps
         unset OCV_CRASH_AT
         SNAPSHOTTER=$OCV_BUILD/ocivariant-snapshotter
-        [ $point = cleanup-aside ] || reconnected
+        stop_daemon containerd
+        restart_snapshotted # its first call may be the one
         case $point in
         create-*) run "${snapshots[@]}" prepare next ;;
-        commit-*) run "${snapshots[@]}" commit done base ;;
+        commit-*) run "${snapshots[@]}" commit finished base ;;
         remove-*) run "${snapshots[@]}" rm base ;;
         esac
         snapshotter_died
@@ -291,7 +293,7 @@ snapshotter_died()
         start_snapshotter
         reconnected
         consistent
-        for kind in next done base; do
+        for kind in next finished base; do
             "${snapshots[@]}" rm $kind >/dev/null 2>&1 || true
         done
         "${snapshots[@]}" prepare again >/dev/null

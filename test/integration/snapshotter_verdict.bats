@@ -68,8 +68,7 @@ with_policy()
     stop_daemon snapshotter
     rm -rf "$STATE/snapshotter" "$STATE/cri" "$STATE/cri-run"
     start_snapshotter "$@"
-    PAUSE_IMAGE=$REGISTRY/pause:1
-    start_cri
+    PAUSE_IMAGE=$REGISTRY/pause:1 start_cri
     stop_daemon cri
     cat >>"$STATE/cri.toml" <<TOML
 [plugins."io.containerd.grpc.v1.cri".containerd]

@@ -86,13 +86,15 @@ START_TEST(test_filters)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct snap_filter *filter = NULL;
         struct ocv_error err = {0};
-        char got[8] = "", *text = (char *)(uintptr_t)cases[i].text;
+        char got[8] = "";
+        size_t n = 0;
+        char *text = (char *)(uintptr_t)cases[i].text;
         enum grpc_code code = snap_filter_new(&text, 1, &filter, &err);
         ck_assert_msg((code == GRPC_INVALID_ARGUMENT) == (cases[i].expected[0] == '!'), "%s: %d %s",
                       text, (int)code, err.message);
         for (size_t j = 0; filter && j < 3; j++)
             if (snap_filter_match(filter, &list[j]))
-                strcat(got, list[j].name);
+                got[n++] = list[j].name[0];
         if (filter)
             ck_assert_msg(strcmp(got, cases[i].expected) == 0, "%s: '%s'", text, got);
         snap_filter_free(filter);
