@@ -17,10 +17,12 @@ static const char rules_text[] =
 #define CONFIG_AMD64 "{\"architecture\":\"amd64\",\"os\":\"linux\"}"
 #define CONFIG_ARM64 "{\"architecture\":\"arm64\",\"os\":\"linux\",\"variant\":\"v8\"}"
 
+enum kind { AMD64, ARM64, BOTH, GONE, BROKEN };
+
 /* One tag: an image of an architecture, or an index of both. */
 struct image {
     const char *tag;
-    enum { AMD64, ARM64, BOTH, GONE, BROKEN } kind;
+    enum kind kind;
     char config_digest[OCV_DIGEST_MAX], digest[OCV_DIGEST_MAX];
     char body[2048];
 };
@@ -44,7 +46,7 @@ static void make_manifest(struct image *image, const char *config)
         OCV_MEDIA_TYPE_MANIFEST, OCV_MEDIA_TYPE_CONFIG, digest, strlen(config), image->tag);
 }
 
-static void add(struct repository *r, const char *tag, int kind)
+static void add(struct repository *r, const char *tag, enum kind kind)
 {
     struct image *image = &r->images[r->n++];
     image->tag = tag;
