@@ -45,6 +45,7 @@ jq jq
 python3-jsonschema jsonschema
 curl curl
 strace strace
+sqlite3 sqlite3
 openssl openssl
 ca-certificates update-ca-certificates
 util-linux setpriv
