@@ -8,7 +8,7 @@ load snapshotter
 
 setup_file()
 {
-    require containerd ctr runc skopeo docker-registry
+    require containerd ctr runc skopeo docker-registry sqlite3
     [ "$(id -u)" = 0 ] || skip "needs root"
     state_start
     start_registry

@@ -11,7 +11,7 @@ load cri
 
 setup_file()
 {
-    require containerd ctr runc skopeo docker-registry jq
+    require containerd ctr runc skopeo docker-registry jq sqlite3
     [ "$(id -u)" = 0 ] || skip "needs root"
     state_start
     start_registry
