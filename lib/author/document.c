@@ -195,9 +195,10 @@ int ocv_author_open(const void *bytes, size_t len, const char *media_type,
     if (status < 0)
         return status;
     ocv_auto(ocv_author) author = calloc(1, sizeof(*author));
-    if (!author || !(author->original = malloc(len)))
+    if (!author || !(author->original = malloc(len + 1)))
         return ocv_error_nomem(err);
     memcpy(author->original, bytes, len);
+    author->original[len] = '\0'; /* pieces of it are copied as texts */
     author->original_len = len;
     author->layout = layout;
     status = read_document(author, author->original, len, err);

@@ -223,6 +223,7 @@ END_TEST
 
 START_TEST(own_session_is_not_waited_for)
 {
+    unlink(path_of("pid")); /* another test's would be taken for this one's */
     struct answer a = run(
         program("p", "setsid sh -c 'echo $$ >\"$0\"; exec sleep 60' \"${0%/*}/pid\" & "
                      "while ! [ -s \"${0%/*}/pid\" ]; do sleep 0.01; done; echo answer; exit 0"),
