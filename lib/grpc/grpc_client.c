@@ -213,14 +213,20 @@ static int link_new(struct grpc_client *client, struct link **out, struct ocv_er
     return OCV_OK;
 }
 
-/* A connection that waited may have been closed by the other side meanwhile. */
-static bool usable(const struct link *l)
+/* A connection that waited may have been closed by the other side meanwhile: read what it said
+ * last, a GOAWAY before its end most of all. */
+static bool usable(struct link *l)
 {
-    struct pollfd fd = {.fd = l->fd, .events = POLLIN};
-    char byte;
-    if (poll(&fd, 1, 0) == 0)
-        return true;
-    return recv(l->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+    uint8_t bytes[4096];
+    for (;;) {
+        ssize_t n = recv(l->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN && nghttp2_session_check_request_allowed(l->session);
+        if (n == 0 || nghttp2_session_mem_recv(l->session, bytes, (size_t)n) < 0)
+            return false;
+    }
 }
 
 static int take(struct grpc_client *client, struct link **out, struct ocv_error *err)

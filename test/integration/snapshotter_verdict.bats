@@ -209,6 +209,7 @@ variants()
     echo 'policy: off' >"$STATE/behind.yaml"
     start_behind()
     {
+        rm -f "$STATE/behind.sock" # of the one before
         start_daemon behind "$SNAPSHOTTER" --root "$STATE/behind" --socket "$STATE/behind.sock" \
             --config "$STATE/behind.yaml"
         await behind test -S "$STATE/behind.sock"

@@ -258,6 +258,34 @@ START_TEST(test_rubbish)
 }
 END_TEST
 
+/* A connection that waits in the client's pool does not outlive the server it was made to. */
+START_TEST(test_restart)
+{
+    struct grpc_client *client = NULL;
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    for (int i = 0; i < 3; i++) {
+        struct collected c = {0};
+        ck_assert_int_eq(ask(client, "/t.T/Echo", "x", 1, &c, OCV_OK).code, GRPC_OK);
+        ocv_buffer_free(&c.bytes);
+        grpc_server_stop(server);
+        pthread_join(server_thread, NULL);
+        grpc_server_free(server);
+        unlink(path);
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        memcpy(address.sun_path, path, strlen(path) + 1);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+        ck_assert_int_eq(listen(fd, 16), 0);
+        const struct grpc_server_options options = {.handle = handle};
+        ck_assert_int_eq(grpc_server_new(&options, fd, &server, NULL), OCV_OK);
+        ck_assert_int_eq(pthread_create(&server_thread, NULL, serve, NULL), 0);
+    }
+    grpc_client_free(client);
+    stop();
+}
+END_TEST
+
 START_TEST(test_nobody)
 {
     struct grpc_client *client = NULL;
@@ -332,6 +360,7 @@ int main(void)
     tcase_add_test(tcase, test_threads);
     tcase_add_test(tcase, test_deadline);
     tcase_add_test(tcase, test_rubbish);
+    tcase_add_test(tcase, test_restart);
     tcase_add_test(tcase, test_nobody);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
