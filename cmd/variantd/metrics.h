@@ -11,13 +11,14 @@
 enum outcome {
     OUTCOME_VARIANT,  /**< a tag with variants: the chosen child */
     OUTCOME_ORDINARY, /**< a tag without variants */
-    OUTCOME_NO_FIT,   /**< nothing fits this node */
+    OUTCOME_NO_FIT,   /**< nothing fits this node; a proxy passes the index */
     OUTCOME_PASSED,   /**< a proxy's answer from upstream, streamed */
     OUTCOME_NOT_OURS, /**< a resolver's 404 for what it never answers */
     OUTCOME_BASE,     /**< GET /v2/ */
     OUTCOME_UNKNOWN_REGISTRY,
     OUTCOME_DENIED,   /**< upstream 401, 403, or content that only the daemon may read */
-    OUTCOME_MISSING,  /**< upstream 404, or a child that is missing or of another size */
+    OUTCOME_MISSING,  /**< upstream 404, or a child that is missing or of another size or type; a
+                           proxy passes the index */
     OUTCOME_UPSTREAM, /**< upstream fault: 502 */
     OUTCOME_TIMEOUT,  /**< no answer within 3 s: 504 */
     OUTCOME_BAD_REQUEST,

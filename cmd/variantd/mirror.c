@@ -119,6 +119,7 @@ static struct request *request_new(struct mirror *m, struct MHD_Connection *conn
     r->head = !strcmp(method, "HEAD");
     r->started_us = started_us;
     r->outcome = OUTCOME_CLIENT_GONE;
+    r->passed_as = OUTCOME_PASSED;
     r->ns = ns ? strdup(ns) : NULL;
     if (ns && !r->ns) {
         free(r);
@@ -199,6 +200,8 @@ static enum MHD_Result judge(struct request *r)
                             "the client does not accept the chosen image's type");
     if (!resolver && (v->pass_on || v->outcome == OUTCOME_VARIANT)) {
         bool known = *v->top.digest && *v->top.media_type && v->top.size >= 0;
+        if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
+            r->passed_as = v->outcome; /* the client gets what is there, and somebody should know */
         return r->head && known && accepts(r->connection, v->top.media_type) ? answer_top(r, v)
                                                                              : pass_on(r);
     }

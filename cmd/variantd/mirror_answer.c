@@ -290,7 +290,7 @@ enum MHD_Result answer_top(struct request *r, const struct verdict *v)
         return MHD_NO;
     if (answer_common(response, r) && add(response, "Content-Type", v->top.media_type) &&
         add(response, "Docker-Content-Digest", v->top.digest))
-        return answer(r, response, MHD_HTTP_OK, OUTCOME_PASSED, 0);
+        return answer(r, response, MHD_HTTP_OK, r->passed_as, 0);
     MHD_destroy_response(response);
     return MHD_NO;
 }

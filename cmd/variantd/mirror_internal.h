@@ -167,6 +167,7 @@ struct request {
     struct verdict *verdict;
     struct verdict *first; /* the tag's, when `verdict` is about the child's bytes */
     struct pass *pass;
+    enum outcome passed_as; /* what counts where the answer is upstream's own */
     /* for the log */
     bool answered;
     unsigned status;

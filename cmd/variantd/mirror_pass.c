@@ -266,6 +266,6 @@ enum MHD_Result pass_answer(struct request *r)
         MHD_destroy_response(response);
         return MHD_NO;
     }
-    return answer(r, response, (unsigned)p->head.status, OUTCOME_PASSED,
+    return answer(r, response, (unsigned)p->head.status, r->passed_as,
                   r->head || p->stream ? 0 : p->head.size);
 }

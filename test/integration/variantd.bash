@@ -12,6 +12,7 @@
 #                                       the file $body
 #   header NAME                         its value in the last answer
 #   outcome NAME                        how many requests ended so (variantd_requests_total)
+#   counted NAME N                      waits until so many have
 
 export VARIANTD_BIN=${VARIANTD_BIN:-$OCV_BUILD/variantd}
 export ACCEPT_ALL='Accept: application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, */*'
@@ -109,6 +110,17 @@ metric()
 outcome()
 {
     metric "variantd_requests_total{outcome=\"$1\"}"
+}
+
+# counted NAME N: so many have ended so; a request is counted after its client has the answer
+counted()
+{
+    for _ in {1..100}; do
+        [ "$(outcome "$1")" != "$2" ] || return 0
+        sleep 0.05
+    done
+    echo "$1: $(outcome "$1") instead of $2"
+    return 1
 }
 
 # upstream_gets PATTERN: requests in docker-registry's log
