@@ -158,10 +158,9 @@ $(BUILD)/plugins/%.o: CFLAGS_ALL += -Iplugins/common
 # ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
 SNAP_SRC := $(sort $(wildcard plugins/containerd/snapshotter/*.c))
 SNAP_A   := $(BUILD)/libsnapshotter.a
-$(SNAP_A): $(call obj,$(filter-out %/main.c,$(SNAP_SRC)) cmd/variantd/notify.c)
-$(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(VERDICT_A) $(GRPC_A) $(CORE_A)
+$(SNAP_A): $(call obj,$(filter-out %/main.c,$(SNAP_SRC)))
+$(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 $(CORE_LIBS)
-$(BUILD)/plugins/containerd/snapshotter/%.o: CFLAGS_ALL += -Icmd/variantd
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
 
@@ -169,9 +168,8 @@ $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile alw
 CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c))
 CRI_PROXY_A   := $(BUILD)/libcri-proxy.a
 $(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
-$(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c cmd/variantd/notify.c) $(CRI_PROXY_A) $(VERDICT_A) $(GRPC_A) $(REGISTRY_A) $(CORE_A)
+$(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(REGISTRY_A) $(CORE_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
-$(BUILD)/plugins/containerd/cri-proxy/%.o: CFLAGS_ALL += -Icmd/variantd -Iplugins/common
 
 # demo, check, lint, fuzz, bench
 .PHONY: demo check lint fuzz bench bench-quick

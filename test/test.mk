@@ -74,8 +74,8 @@ $(BUILD)/test/fuzz/fuzz_snapshot_%: $(BUILD)/test/fuzz/fuzz_snapshot_%.o $(SNAP_
 # and one that can be told where to die (OCV_CRASH_AT)
 $(BUILD)/test/crash/%.o: plugins/containerd/snapshotter/%.c Makefile | $(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -Icmd/variantd -Iplugins/common -DOCV_CRASH_POINTS -MMD -MP -c $< -o $@
-$(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter/%.c,$(BUILD)/test/crash/%.o,$(SNAP_SRC)) $(call obj,cmd/variantd/notify.c) $(VERDICT_A) $(GRPC_A) $(CORE_A)
+	$(CC) $(CFLAGS_ALL) -Iplugins/common -DOCV_CRASH_POINTS -MMD -MP -c $< -o $@
+$(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter/%.c,$(BUILD)/test/crash/%.o,$(SNAP_SRC)) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(CORE_LIBS)
 TOOL_BIN += $(BUILD)/test/tools/snapshotter-crash

@@ -2,8 +2,8 @@
 /* systemd's small protocols: readiness and watchdog (sd_notify(3)), passed sockets
  * (sd_listen_fds(3)). Written here because libsystemd brings more than the daemon's own size for
  * sending one datagram; their manual pages say that the protocol is stable for this purpose. */
-#ifndef VARIANTD_NOTIFY_H
-#define VARIANTD_NOTIFY_H
+#ifndef OCV_NOTIFY_H
+#define OCV_NOTIFY_H
 
 #include "ocivariant.h"
 
