@@ -8,7 +8,8 @@
 # Logs stay in $OCV_BUILD/log. What fails is shown; the last line is "N passed, N failed, N skipped";
 # the exit status is 1 when something failed.
 # OCV_STRICT=1 or CI=true: a skipped packaged daemon is a failure. FUZZ_SECONDS: time for each fuzz
-# target. OCV_CONTAINERD2: a folder with a containerd 2.x (test/integration/cri.bash). TESTS: only
+# target. OCV_CONTAINERD2: a folder with a containerd 2.x (test/integration/cri.bash), OCV_DOCKER28: one
+# with a Docker 28 (test/integration/docker28.bash). TESTS: only
 # unit tests and .bats files whose name contains it.
 set -uo pipefail
 
@@ -22,7 +23,7 @@ export OCV_FIXTURES=$fixtures CK_DEFAULT_TIMEOUT=60 # a loaded machine is slow, 
 # what the developer has set must not reach the programs under test; make's own variables neither
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for name in $(compgen -e OCV_); do
-    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_CONTAINERD2) ;; *) unset "$name" ;; esac
+    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_CONTAINERD2 | OCV_DOCKER28) ;; *) unset "$name" ;; esac
 done
 logs=$build/log
 mkdir -p "$logs"

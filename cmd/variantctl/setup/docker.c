@@ -175,8 +175,8 @@ static int plan_hosts(struct setup *setup, const char *folder, bool dial_timeout
     status = setup_hosts(setup, &root.data, 1, dial_timeout, err);
     return status < 0 ? status
                       : setup_note(setup, err,
-                                   "hosts.toml files are read at every pull: no "
-                                   "restart is needed");
+                                   "hosts.toml files are read at every pull: no restart is needed; "
+                                   "builds go on for minutes with what they have read before");
 }
 
 int setup_docker(struct setup *setup, struct ocv_error *err)
