@@ -17,6 +17,8 @@
 #define CHILDREN_BYTES (8u * 1024 * 1024)
 #define READY_MAX 4096u
 #define READY_BYTES (12u * 1024 * 1024)
+#define SIZES_MAX 16384u
+#define SIZES_BYTES (4u * 1024 * 1024)
 
 static int marker; /* what a request is before it needs anything: its address is the state */
 
@@ -43,6 +45,8 @@ static int make_parts(struct mirror *m, struct ocv_error *err)
         status = memory_new(CHILDREN_MAX, CHILDREN_BYTES, &m->children, err);
     if (status == OCV_OK)
         status = memory_new(READY_MAX, READY_BYTES, &m->ready, err);
+    if (status == OCV_OK)
+        status = memory_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err);
     return status;
 }
 
@@ -90,6 +94,7 @@ void mirror_free(struct mirror *m)
     memory_free(m->tags);
     memory_free(m->children);
     memory_free(m->ready);
+    memory_free(m->sizes);
     pthread_mutex_destroy(&m->lock);
     pthread_cond_destroy(&m->tick);
     free(m->private);

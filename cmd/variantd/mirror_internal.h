@@ -35,6 +35,7 @@ struct mirror {
     struct memory *tags;         /* tag -> struct tag */
     struct memory *children;     /* digest in a repository -> struct child */
     struct memory *ready;        /* request -> struct ready */
+    struct memory *sizes;        /* blob in a repository -> its bytes */
     bool *private;               /* by upstream: the two identities differ */
     struct ocv_tag_rules *rules; /* NULL unless the administrator turned them on */
     pthread_mutex_t lock;
@@ -144,6 +145,13 @@ int rules_find(const struct mirror *mirror, const struct source *from,
 struct choice *choice_make(const struct mirror *mirror, const struct source *from,
                            const struct ocv_reference *reference, const struct document *document,
                            const struct snapshot *snapshot);
+
+/** Remember what a manifest that was checked says about the sizes of its blobs. */
+void sizes_learn(const struct mirror *mirror, const struct ocv_reference *reference,
+                 const char *media_type, const struct ocv_buffer *body);
+/** What is known of a blob's size; 0: nothing. */
+int64_t sizes_find(const struct mirror *mirror, const struct ocv_reference *reference,
+                   const char *digest);
 
 /* ---- requests -----------------------------------------------------------------------------------
  */

@@ -70,6 +70,8 @@ static int ask(struct pass *p, struct client *client, struct ocv_error *err)
         .head_only = p->head_only,
         .accept = p->accept[0] ? p->accept : NULL,
         .range = p->range[0] ? p->range : NULL,
+        .most =
+            p->kind == ROUTE_BLOB ? sizes_find(p->mirror, p->reference, p->reference->digest) : 0,
         .head = on_head,
         .body = on_body,
         .data = p,
@@ -171,6 +173,8 @@ void pass_run(struct job *job)
             p->no = verdict_of_error(p->mirror, p->upstream, &err);
         if (status < 0 && !p->no) /* no memory, twice */
             p->head.status = 0;
+        if (status == OCV_OK && p->body.len)
+            sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
         (void)arrive(p);
     }
     pthread_mutex_lock(&p->mirror->lock);

@@ -192,6 +192,7 @@ struct ocv_exchange {
     long buffer_size;                /* curl's receive buffer */
     bool guard;                      /* check the address of the very first hop, too */
     int64_t range_from;              /* first byte wanted; the callbacks below keep it */
+    int64_t range_end;               /* the byte after the last one wanted, 0: to the end */
     const char *range;               /* a client's Range value instead, or NULL */
     const char *if_none_match;       /* or NULL */
     /** Judge the head of a 2xx answer before its body: 0, or a status with `error` filled.

@@ -127,16 +127,23 @@ struct ocv_stream {
     const char *accept;        /**< NULL: all manifests and indexes */
     const char *range;         /**< of a blob: a Range header's value; NULL: all of it */
     const char *if_none_match; /**< an ETag; a 304 is no error then */
+    int64_t most; /**< bytes that a blob has, where a manifest says so: one that is announced with
+                       more is refused, one of no announced length cut there. 0: not known, and
+                       OCV_STREAM_BLOB_MAX is for those without length */
     /** Called once, before any body. Non-zero stops with OCV_ERR_INTERRUPTED. */
     int (*head)(void *data, const struct ocv_stream_head *head);
     /** Body bytes as they come; may block, which holds the server back. Non-zero as above. */
     int (*body)(void *data, const char *bytes, size_t len);
     void *data;
 };
+/** A blob whose length nobody tells, neither a manifest nor the server, may be endless. The largest
+ *  layer that a public registry takes is 52 GB. */
+#define OCV_STREAM_BLOB_MAX (INT64_C(64) * 1024 * 1024 * 1024)
 /** Perform it. Documents are kept in memory, at most OCV_MANIFEST_MAX, and checked before `head` is
- *  called. A whole blob is hashed on the way, and asked for again from where it broke off; a wrong
- *  one is OCV_ERR_MISMATCH after all of its bytes were given to `body`: hold the last ones back.
- *  Parts of blobs are passed as they come. `http_status` of the error: 404, 416, ... */
+ *  called. A blob that breaks off is asked for again from there, a part of one as long as the
+ * answer is the very rest of what its first Content-Range promised. A whole blob is hashed on the
+ * way; a wrong one is OCV_ERR_MISMATCH after all of its bytes were given to `body`: hold the last
+ * ones back. Parts are not checked. `http_status` of the error: 404, 416, ... */
 OCV_API int ocv_registry_stream(struct ocv_registry *registry, const struct ocv_stream *stream,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -114,9 +114,11 @@ static bool set_headers(struct ocv_exchange *exchange, const char *authorization
         ok = ok && add_header(t, "If-None-Match", exchange->if_none_match);
     if (exchange->range) {
         ok = ok && add_header(t, "Range", exchange->range);
-    } else if (exchange->range_from > 0) {
-        char range[48];
-        snprintf(range, sizeof(range), "bytes=%lld-", (long long)exchange->range_from);
+    } else if (exchange->range_from > 0 || exchange->range_end > 0) {
+        char range[64], last[24] = "";
+        if (exchange->range_end > 0)
+            snprintf(last, sizeof(last), "%lld", (long long)exchange->range_end - 1);
+        snprintf(range, sizeof(range), "bytes=%lld-%s", (long long)exchange->range_from, last);
         ok = ok && add_header(t, "Range", range);
     }
     curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);

@@ -151,6 +151,38 @@ right_blob()
     [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"mismatch\"}")" -ge 1 ]
 }
 
+@test "a part of a blob that breaks is fetched on where it broke, and only its very rest" {
+    local mode
+    curl -s -o "$BATS_TEST_TMPDIR/whole" "http://$BAD/v2/good/x/blobs/$BLOB"
+    ask GET "/proxy/v2/cut/x/blobs/$BLOB?ns=$BAD" --range 1000-2000999
+    [ "$code" = 206 ]
+    [ "$(header content-range)" = "bytes 1000-2000999/$SIZE" ]
+    cmp "$body" <(tail -c +1001 "$BATS_TEST_TMPDIR/whole" | head -c 2000000)
+    for mode in badend badtotal; do
+        ask GET "/proxy/v2/$mode/x/blobs/$BLOB?ns=$BAD" --range 1000-2000999
+        [ "$code" = 206 ]
+        [ "$(stat -c %s "$body")" -lt 2000000 ]
+    done
+}
+
+@test "a blob without length ends where its manifest says, and is whole where it is right" {
+    local manifest
+    manifest=$(curl -s "http://$BAD/v2/endless/image/manifests/1" | jq -r '.manifests[0].digest')
+    ask GET "/proxy/v2/endless/image/manifests/$manifest?ns=$BAD"
+    [ "$code" = 200 ]
+    ask GET "/proxy/v2/endless/image/blobs/$BLOB?ns=$BAD"
+    [ "$code" = 200 ]
+    [ -z "$(header content-length)" ]
+    [ "$(stat -c %s "$body")" -lt "$SIZE" ]
+    grep -q "larger than the $SIZE bytes that it may have" "$STATE/log/variantd"
+    ask GET "/proxy/v2/nolength/image/manifests/$manifest?ns=$BAD"
+    [ "$code" = 200 ]
+    ask GET "/proxy/v2/nolength/image/blobs/$BLOB?ns=$BAD"
+    right_blob
+    blob nolength # nobody knows its length before
+    right_blob
+}
+
 @test "a redirect to where it must not go is not followed" {
     tag proxy redirfar GET
     [ "$code" = 502 ]

@@ -114,26 +114,41 @@ static bool whole(const struct request *r, const struct bytes *b)
            (r->head || put(r->fd, b->data, b->len));
 }
 
-static bool part(const struct request *r, const struct bytes *b, size_t start, size_t told)
+/* Bytes `start` to before `end`, told as something else: all numbers shifted, the end, the total.
+ */
+struct told {
+    size_t shift, end, total;
+};
+
+static bool part(const struct request *r, const struct bytes *b, size_t start, size_t end,
+                 struct told told)
 {
     return say(r->fd,
                "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes %zu-%zu/%zu\r\n"
                "Content-Length: %zu\r\n\r\n",
-               told, told + b->len - start - 1, b->len + told - start, b->len - start) &&
-           put(r->fd, b->data + start, b->len - start);
+               start + told.shift, end - 1 + told.shift + told.end,
+               b->len + told.shift + told.end + told.total, end - start) &&
+           (r->head || put(r->fd, b->data + start, end - start));
 }
 
-static size_t range_start(const struct request *r)
+/* The bytes of a Range header; false: all of them. */
+static bool range_of(const struct request *r, const struct bytes *b, size_t *start, size_t *end)
 {
-    return r->range[0] ? strtoul(r->range + strlen("bytes="), NULL, 10) : 0;
+    char *dash = NULL;
+    *start = r->range[0] ? strtoul(r->range + strlen("bytes="), &dash, 10) : 0;
+    *end = dash && *dash == '-' && dash[1] ? strtoul(dash + 1, NULL, 10) + 1 : b->len;
+    if (*end > b->len)
+        *end = b->len;
+    return r->range[0] && *start < *end;
 }
 
 /* As it should be. */
 static bool good(const struct request *r)
 {
     const struct bytes *b = r->blob ? &served_blob : &served_index;
-    size_t start = r->blob ? range_start(r) : 0;
-    return start && start < b->len ? part(r, b, start, start) : whole(r, b);
+    size_t start, end;
+    return r->blob && range_of(r, b, &start, &end) ? part(r, b, start, end, (struct told){0})
+                                                   : whole(r, b);
 }
 
 static void reset_connection(int fd)
@@ -142,15 +157,22 @@ static void reset_connection(int fd)
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
 }
 
-/* Announce the whole, send half of what is asked for, break off. */
+/* Announce what is asked for, send half of it, break off. */
 static bool half(const struct request *r, bool hard)
 {
     const struct bytes *b = r->blob ? &served_blob : &served_index;
-    say(r->fd,
-        "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nDocker-Content-Digest: %s\r\n"
-        "Content-Length: %zu\r\n\r\n",
-        b->type, b->digest, b->len);
-    put(r->fd, b->data, b->len / 2);
+    size_t start = 0, end = b->len;
+    if (r->blob && range_of(r, b, &start, &end))
+        say(r->fd,
+            "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes %zu-%zu/%zu\r\n"
+            "Content-Length: %zu\r\n\r\n",
+            start, end - 1, b->len, end - start);
+    else
+        say(r->fd,
+            "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nDocker-Content-Digest: %s\r\n"
+            "Content-Length: %zu\r\n\r\n",
+            b->type, b->digest, b->len);
+    put(r->fd, b->data + start, (end - start) / 2);
     if (hard) {
         usleep(100000); /* a reset drops what the peer has not read */
         reset_connection(r->fd);
@@ -162,18 +184,55 @@ static bool mode_reset(const struct request *r)
 {
     return r->blob && !count("reset") ? half(r, true) : good(r);
 }
+static bool mode_cut(const struct request *r)
+{
+    return r->blob && !count("cut") ? half(r, true) : good(r);
+}
 static bool mode_norange(const struct request *r)
 {
     if (r->blob && !count("norange"))
         return half(r, true);
     return whole(r, r->blob ? &served_blob : &served_index);
 }
+/* After a break the rest is told as what it is not. */
+static bool rest_told(const struct request *r, const char *mode, struct told told)
+{
+    size_t start, end;
+    if (r->blob && !count(mode))
+        return half(r, true);
+    return r->blob && range_of(r, &served_blob, &start, &end)
+               ? part(r, &served_blob, start, end, told)
+               : good(r);
+}
 static bool mode_badrange(const struct request *r)
 {
-    if (r->blob && !count("badrange"))
-        return half(r, true);
-    size_t start = range_start(r);
-    return r->blob && start ? part(r, &served_blob, start, start + 7) : good(r);
+    return rest_told(r, "badrange", (struct told){.shift = 7});
+}
+static bool mode_badend(const struct request *r)
+{
+    return rest_told(r, "badend", (struct told){.end = 7});
+}
+static bool mode_badtotal(const struct request *r)
+{
+    return rest_told(r, "badtotal", (struct told){.total = 7});
+}
+/* Every connection breaks once it has brought something new. */
+static bool mode_choppy(const struct request *r)
+{
+    size_t start, end;
+    if (!r->blob || (range_of(r, &served_blob, &start, &end) && end - start < 1000000))
+        return good(r);
+    return half(r, true);
+}
+/* The end of the connection is the end of the body. */
+static bool mode_nolength(const struct request *r)
+{
+    const struct bytes *b = r->blob ? &served_blob : &served_index;
+    if (r->head)
+        return good(r);
+    say(r->fd, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", b->type);
+    put(r->fd, b->data, b->len);
+    return false;
 }
 static bool mode_truncated(const struct request *r)
 {
@@ -488,8 +547,13 @@ static const struct {
 } modes[] = {
     {"good", good},
     {"reset", mode_reset},
+    {"cut", mode_cut},
     {"norange", mode_norange},
     {"badrange", mode_badrange},
+    {"badend", mode_badend},
+    {"badtotal", mode_badtotal},
+    {"choppy", mode_choppy},
+    {"nolength", mode_nolength},
     {"truncated", mode_truncated},
     {"shortlength", mode_shortlength},
     {"wrongdigest", mode_wrongdigest},

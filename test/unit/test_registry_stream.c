@@ -105,13 +105,105 @@ START_TEST(part_of_a_blob)
 }
 END_TEST
 
-START_TEST(part_is_not_resumed)
+/* A part that breaks is asked for again from there, to its own end. */
+START_TEST(broken_part_goes_on)
+{
+    static const struct {
+        const char *range, *again;
+        int64_t from, bytes;
+    } parts[] = {{"bytes=0-", "bytes=1500000-2999999", 0, 3000000},
+                 {"bytes=1000-", "bytes=1500500-2999999", 1000, 2999000},
+                 {"bytes=1000-600999", "bytes=301000-600999", 1000, 600000},
+                 {"bytes=0-599999", "bytes=300000-599999", 0, 600000}};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        struct seen whole = {0}, seen = {0};
+        struct ocv_stream q = whole_blob();
+        char wanted[OCV_DIGEST_MAX], digest[OCV_DIGEST_MAX];
+        q.range = parts[i].range;
+        ck_assert_int_eq(ocv_hasher_new(blob_digest, &whole.hasher, &err), 0);
+        ck_assert_msg(stream("good", q, &whole) == 0, "%s", err.message);
+        ck_assert_int_eq(ocv_hasher_final(whole.hasher, wanted, &err), 0);
+        ocv_hasher_free(whole.hasher);
+        (void)requests();
+        ck_assert_int_eq(ocv_hasher_new(blob_digest, &seen.hasher, &err), 0);
+        ck_assert_msg(stream("reset", q, &seen) == 0, "%s", err.message);
+        ck_assert_int_eq(ocv_hasher_final(seen.hasher, digest, &err), 0);
+        ocv_hasher_free(seen.hasher);
+        ck_assert_int_eq(seen.bytes, parts[i].bytes);
+        ck_assert_int_eq(seen.head.size, parts[i].bytes);
+        ck_assert_int_eq(seen.head.range_start, parts[i].from);
+        ck_assert_str_eq(digest, wanted);
+        const char *log = requests();
+        ck_assert_uint_eq((unsigned)lines(log), 2);
+        ck_assert_msg(strstr(log, parts[i].again), "%s", log);
+        tear_down();
+        set_up();
+    }
+}
+END_TEST
+
+/* Whatever the server says of the rest, it is the rest that was promised or nothing. */
+START_TEST(other_rest_of_a_part_is_refused)
+{
+    static const char *const modes[] = {"badrange", "badend", "badtotal", "norange"};
+    struct seen seen = {0};
+    struct ocv_stream q = whole_blob();
+    q.range = "bytes=1000-2000999";
+    expect_error(stream(modes[_i], q, &seen), OCV_ERR_NETWORK, "another part");
+    ck_assert_uint_eq(seen.heads, 1);
+    ck_assert_int_eq(seen.bytes, 1000000);
+}
+END_TEST
+
+START_TEST(part_breaks_many_times)
 {
     struct seen seen = {0};
     struct ocv_stream q = whole_blob();
-    q.range = "bytes=0-";
-    expect_error(stream("reset", q, &seen), OCV_ERR_NETWORK, "broke off");
-    ck_assert_uint_eq(seen.heads, 1);
+    q.range = "bytes=1000-";
+    new_client((struct ocv_registry_options){.retries = 3});
+    ck_assert_msg(stream("choppy", q, &seen) == 0, "%s", err.message);
+    ck_assert_int_eq(seen.bytes, blob_size - 1000);
+    expect_blob("choppy");
+}
+END_TEST
+
+/* The server knows no parts: the whole is a right answer, hashed as any whole. */
+START_TEST(whole_instead_of_a_part)
+{
+    struct seen seen = {0};
+    struct ocv_stream q = whole_blob();
+    q.range = "bytes=1000-";
+    ck_assert_msg(stream("nolength", q, &seen) == 0, "%s", err.message);
+    ck_assert_int_eq(seen.head.status, 200);
+    ck_assert_int_eq(seen.bytes, blob_size);
+    seen = (struct seen){0};
+    expect_error(stream("wrongdigest", q, &seen), OCV_ERR_MISMATCH, "have digest");
+}
+END_TEST
+
+/* What a manifest says is the most that is passed: at the limit, and one byte past it. */
+START_TEST(blob_is_bounded)
+{
+    struct seen seen = {0};
+    struct ocv_stream q = whole_blob();
+    q.most = blob_size;
+    ck_assert_msg(stream("nolength", q, &seen) == 0, "%s", err.message);
+    ck_assert_int_eq(seen.bytes, blob_size);
+    seen = (struct seen){0};
+    ck_assert_msg(stream("good", q, &seen) == 0, "%s", err.message);
+    seen = (struct seen){0};
+    expect_error(stream("endless", q, &seen), OCV_ERR_MISMATCH, "larger than the 3000000 bytes");
+    ck_assert_int_le(seen.bytes, blob_size);
+    q.most = blob_size - 1;
+    seen = (struct seen){0};
+    expect_error(stream("nolength", q, &seen), OCV_ERR_MISMATCH, "larger than the 2999999 bytes");
+    ck_assert_int_le(seen.bytes, blob_size - 1);
+    seen = (struct seen){0};
+    expect_error(stream("good", q, &seen), OCV_ERR_MISMATCH, "larger than the 2999999 bytes");
+    ck_assert_uint_eq(seen.heads, 0); /* announced: nothing of it is passed */
+    q.range = "bytes=0-9";
+    expect_error(stream("good", q, &seen), OCV_ERR_MISMATCH, "larger than the 2999999 bytes");
+    ck_assert_uint_eq(seen.heads, 0);
 }
 END_TEST
 
@@ -222,7 +314,11 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, broken_transfer_goes_on);
     tcase_add_test(tcase, head_of_a_blob);
     tcase_add_test(tcase, part_of_a_blob);
-    tcase_add_test(tcase, part_is_not_resumed);
+    tcase_add_test(tcase, broken_part_goes_on);
+    tcase_add_loop_test(tcase, other_rest_of_a_part_is_refused, 0, 4);
+    tcase_add_test(tcase, part_breaks_many_times);
+    tcase_add_test(tcase, whole_instead_of_a_part);
+    tcase_add_test(tcase, blob_is_bounded);
     tcase_add_test(tcase, wrong_bytes_are_found_at_the_end);
     tcase_add_test(tcase, other_part_is_refused);
     tcase_add_test(tcase, caller_stops);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Blobs that are passed on, whole or in part. A whole one is hashed on the way. A broken transfer
+ * goes on where it broke off, as long as what the server sends then is the rest of what it promised
+ * first: a part by its Content-Range, byte for byte. */
+#include "stream.h"
+
+#include <string.h>
+
+static int64_t most(const struct ocv_streaming *s)
+{
+    return s->request->most > 0 ? s->request->most : OCV_STREAM_BLOB_MAX;
+}
+
+static int too_large(const struct ocv_streaming *s, struct ocv_error *err)
+{
+    return ocv_error_set(err, OCV_ERR_MISMATCH, "larger than the %lld bytes that it may have",
+                         (long long)most(s));
+}
+
+/* ---- what was promised --------------------------------------------------------------------------
+ */
+
+static int promise_part(struct ocv_streaming *s, const struct ocv_response *r,
+                        struct ocv_error *err)
+{
+    struct ocv_exchange *x = &s->exchange;
+    s->part = true;
+    s->size = r->content_length;
+    s->first = r->range_start;
+    s->total = r->range_total;
+    if (s->first < 0) /* no Content-Range: what broke off cannot go on */
+        return OCV_OK;
+    s->size = r->range_end - r->range_start + 1;
+    if (r->content_length >= 0 && r->content_length != s->size)
+        return ocv_error_set(err, OCV_ERR_DATA, "a part of %lld bytes with %lld bytes of body",
+                             (long long)s->size, (long long)r->content_length);
+    x->range = NULL; /* from now on it is the rest that is asked for */
+    x->range_from = x->mark = s->first;
+    x->range_end = r->range_end + 1;
+    return OCV_OK;
+}
+
+static int promise(struct ocv_streaming *s, const struct ocv_response *r, struct ocv_error *err)
+{
+    if (r->status == 206) {
+        int status = promise_part(s, r, err);
+        if (status < 0)
+            return status;
+    } else {
+        s->size = r->content_length;
+        s->exchange.range = NULL; /* the server knows no parts: the whole is a right answer, too */
+    }
+    if (s->request->most > 0 && (s->size > most(s) || s->total > most(s)))
+        return too_large(s, err);
+    return s->part || s->request->head_only ? OCV_OK
+                                            : ocv_hasher_new(s->request->object, &s->hasher, err);
+}
+
+/* ---- after a break ------------------------------------------------------------------------------
+ */
+
+static int another_part(struct ocv_error *err)
+{
+    return ocv_error_set(err, OCV_ERR_NETWORK, "another part than was asked for");
+}
+
+static int part_continues(const struct ocv_streaming *s, const struct ocv_response *r,
+                          struct ocv_error *err)
+{
+    if (s->first < 0)
+        return ocv_error_set(err, OCV_ERR_NETWORK, "broke off in a part of the blob");
+    bool same = r->status == 206 && r->range_start == s->first + s->offset &&
+                r->range_end == s->first + s->size - 1 &&
+                (s->total < 0 || r->range_total < 0 || r->range_total == s->total) &&
+                (r->content_length < 0 || r->content_length == s->size - s->offset);
+    return same ? OCV_OK : another_part(err);
+}
+
+static int whole_continues(struct ocv_streaming *s, const struct ocv_response *r,
+                           struct ocv_error *err)
+{
+    bool same = s->size < 0 || r->range_total < 0 || r->range_total == s->size;
+    if (s->offset && r->status == 206 && r->range_start == s->offset && same)
+        return OCV_OK;
+    if (r->status == 206)
+        return another_part(err);
+    if (s->size >= 0 && r->content_length >= 0 && r->content_length != s->size)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "has another size than before");
+    s->skip = s->offset;
+    return OCV_OK;
+}
+
+/* ---- callbacks of the exchange ------------------------------------------------------------------
+ */
+
+static int begin(void *data, struct ocv_exchange *x)
+{
+    struct ocv_streaming *s = data;
+    const struct ocv_response *r = &x->transfer.response;
+    struct ocv_stream_head head;
+    if (r->encoded)
+        return ocv_error_set(&x->error, OCV_ERR_DATA, "compressed although not asked for");
+    if (s->told)
+        return s->part ? part_continues(s, r, &x->error) : whole_continues(s, r, &x->error);
+    if (r->status == 206 && !s->request->range)
+        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "a part although the whole was asked for");
+    int status = promise(s, r, &x->error);
+    if (status < 0)
+        return status;
+    ocv_stream_fill(&head, r);
+    if (s->part && s->first >= 0)
+        head.size = s->size;
+    x->registry->deadline = 0; /* the rest takes as long as it takes */
+    return ocv_stream_tell(s, &head, &x->error);
+}
+
+static int sink(void *data, const char *bytes, size_t len, struct ocv_error *err)
+{
+    struct ocv_streaming *s = data;
+    const struct ocv_stream *q = s->request;
+    size_t again = (int64_t)len < s->skip ? len : (size_t)s->skip;
+    s->skip -= (int64_t)again;
+    bytes += again;
+    len -= again;
+    if (!len)
+        return OCV_OK;
+    if (s->size >= 0 && (int64_t)len > s->size - s->offset)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "longer than the announced %lld bytes",
+                             (long long)s->size);
+    if (s->size < 0 && (int64_t)len > most(s) - s->offset) /* it may be endless */
+        return too_large(s, err);
+    if (q->body && q->body(q->data, bytes, len))
+        return ocv_stream_stopped(err);
+    s->offset += (int64_t)len;
+    s->exchange.range_from += (int64_t)len;
+    return s->hasher ? ocv_hasher_update(s->hasher, bytes, len, err) : OCV_OK;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------
+ */
+
+static int verify(struct ocv_streaming *s, struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX];
+    if (!s->hasher)
+        return OCV_OK;
+    int status = ocv_hasher_final(s->hasher, digest, err);
+    if (status == OCV_OK && strcmp(digest, s->request->object))
+        status =
+            ocv_error_set(err, OCV_ERR_MISMATCH, "%s: the bytes have digest %s", s->what, digest);
+    return status;
+}
+
+int ocv_stream_blob(struct ocv_streaming *s, struct ocv_error *err)
+{
+    struct ocv_exchange *x = &s->exchange;
+    bool get = !s->request->head_only;
+    x->begin = begin;
+    x->data = s;
+    if (get) {
+        x->sink = sink;
+        x->buffer_size = 128L * 1024;
+    }
+    for (;;) {
+        int status = ocv_exchange_run(x, err);
+        if (status < 0)
+            return status;
+        if (!get || s->size < 0 || s->offset >= s->size)
+            return verify(s, err);
+        if (x->attempts++ >= x->registry->retries) /* a body without length that simply ended */
+            return ocv_error_set(err, OCV_ERR_NETWORK, "%s: ends after %lld of %lld bytes", s->what,
+                                 (long long)s->offset, (long long)s->size);
+        x->state = OCV_EXCHANGE_READY;
+    }
+}
