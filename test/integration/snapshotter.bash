@@ -3,9 +3,12 @@
 # containerd with our proxy snapshotter (`load snapshotter` after harness).
 #
 #   start_snapshotter [OPTION...]   on $SNAPSHOTTER_SOCKET, with $STATE/snapshotter as its root
+#   listening SOCKET                somebody accepts connections there
 #   stop_snapshotter [SIGNAL]       and wait
 #   reconnected [CONTAINERD-SOCKET] wait until containerd has noticed a new one
-#   start_snapshotted [NAME=SOCK]…  containerd with it as snapshotter "ocivariant", and with others
+#   start_snapshotted [NAME=SOCK]…  containerd with it as snapshotter "ocivariant", and with others; with
+#                                   COLLECTOR=told its garbage collector works only when it is told to
+#   collect                         tell it to, and wait until it is done: one collection
 #   busybox_image LAYOUT TAG [OPTION...]   an image whose /bin/tool is a static program: true, echo,
 #                                   cat FILE, is FILE TEXT (by exit status: output of short containers
 #                                   may get lost), write FILE TEXT, sleep
@@ -20,7 +23,14 @@ start_snapshotter()
     start_daemon snapshotter "$SNAPSHOTTER" --root "$STATE/snapshotter" \
         --socket "$SNAPSHOTTER_SOCKET" --config "${SNAPSHOTTER_CONFIG:-$STATE/snapshotter.yaml}" \
         --records "$STATE/node/resolved" --metrics "$STATE/snapshotter.prom" "$@"
-    await snapshotter test -S "$SNAPSHOTTER_SOCKET"
+    await snapshotter listening "$SNAPSHOTTER_SOCKET"
+}
+
+# A socket's file alone may be that of one that was killed.
+listening()
+{
+    curl -s -o "$STATE/curl.out" --max-time 5 --http2-prior-knowledge --unix-socket "$1" http://localhost/ ||
+        [ $? != 7 ] # could not connect
 }
 
 stop_snapshotter()
@@ -71,7 +81,21 @@ TOML
         printf '[proxy_plugins.%s]\ntype = "snapshot"\naddress = "%s"\n' "${pair%%=*}" "${pair#*=}" \
             >>"$STATE/snapshotted.toml"
     done
+    # never by itself: by default 100 ms after the start, and some 20 ms after anything was removed
+    [ "${COLLECTOR:-}" != told ] || cat >>"$STATE/snapshotted.toml" <<'TOML'
+[plugins."io.containerd.gc.v1.scheduler"]
+startup_delay = "24h"
+pause_threshold = 0.0000001
+TOML
     restart_snapshotted
+}
+
+# What is collected: a snapshotter from which something was removed; hence the first two lines.
+collect()
+{
+    ctr snapshots --snapshotter ocivariant prepare to-be-collected >/dev/null
+    ctr snapshots --snapshotter ocivariant rm to-be-collected
+    ctr content prune references >/dev/null
 }
 
 restart_snapshotted()
