@@ -88,8 +88,8 @@ static void *work(void *data)
             continue;
         }
         struct job *job = next_job(w);
-        for (place = 0; place < WORKERS && w->running[place]; place++)
-            ;
+        for (place = 0; place < WORKERS - 1 && w->running[place]; place++)
+            ; /* as many places as workers: one is free */
         w->running[place] = job;
         pthread_mutex_unlock(&w->lock);
         if (!__atomic_load_n(&job->abandoned, __ATOMIC_ACQUIRE))
