@@ -10,7 +10,9 @@
 #   cri VERB ...       test/tools/cri.c
 #   cri_pull IMAGE     PullImage by gRPC; fails where that does
 #   pulled_digest IMAGE
+#   ctr_digest IMAGE   the digest that ctr's store has for the name
 #   cri_images [NAME]  what its store has (ctr images ls)
+#   cri_digest IMAGE   and CRI's
 #   cri_store_is_whole every blob is what its digest says
 
 start_cri()
@@ -124,7 +126,17 @@ pulled_digest()
 {
     cri rmi "$1"
     cri pull "$1" >/dev/null || return 1
+    cri_digest "$1"
+}
+
+cri_digest()
+{
     cri status "$1" | jq -r '.repo_digests[0] | sub(".*@"; "")'
+}
+
+ctr_digest()
+{
+    ctr images ls "name==$1" | awk 'NR == 2 { print $3 }' | grep .
 }
 
 cri_images()

@@ -24,7 +24,9 @@
 #   start_podman                        no daemon: `podman` then uses storage inside $STATE
 #   start_podman_service                the libpod API; sets CONTAINER_HOST
 #   mkimage LAYOUT TAG [OPTION...]      one-layer images (test/tools/mkimage.c)
-#   push_layout DIR[:TAG] HOST/REPO:TAG an index with all its entries, or one image
+#   push_layout DIR[:TAG] HOST/REPO:TAG [OPTION...]  an index with all its entries, or one image
+#   start_private DIR TAG [OPTION...]   a registry "private" that wants a password, with that index as
+#                                       demo/app:1; sets PRIVATE
 #   require COMMAND...                  skips the test without it; OCV_STRICT=1 or CI=true: fails
 
 [ -z "${BATS_VERSION:-}" ] || bats_require_minimum_version 1.5.0
@@ -333,5 +335,12 @@ mkimage()
 
 push_layout()
 {
-    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false "oci:$1" "docker://$2"
+    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false "${@:3}" "oci:$1" "docker://$2"
+}
+
+start_private()
+{
+    start_registry private htpasswd "${@:3}" || return 1
+    export PRIVATE=$REGISTRY
+    push_layout "$1:$2" "$PRIVATE/demo/app:1" --dest-creds user:secret
 }

@@ -54,6 +54,22 @@ index_digest()
     "$VARIANTCTL" resolve --format json --profile "$PROFILES/laptop.json" "oci:$VARIANTS:app" | jq -r .index
 }
 
+# stored_for LABEL: the digest that a runtime keeps for a tag when it got that variant of `app`: the
+# default entry comes by the index
+stored_for()
+{
+    if [ "$1" = null ]; then index_digest; else digest_of "$1"; fi
+}
+
+# make_wide LAYOUT: after make_programs: an index `wide` of null for two architectures and cuda12.8, so
+# that --platform has something to ask for
+make_wide()
+{
+    mkimage "$1" arm --arch arm64 --file etc/build=arm >/dev/null
+    "$VARIANTCTL" index create --quiet "oci:$1:wide" "null=oci:$1:null" "null=oci:$1:arm" \
+        "cuda12.8=oci:$1:cuda12.8,nvidia :: sm_arch :: 90_real" >/dev/null 3>&-
+}
+
 # wanted PROFILE: the label that its machine gets of `app`
 wanted()
 {

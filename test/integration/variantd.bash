@@ -5,6 +5,17 @@
 #   start_variantd [NAME] [OPTION...]   sets VARIANTD=HOST:PORT and VARIANTD_SOCKET
 #   start_supervised NAME PORT [OPTION...]   under a service manager with a watchdog, on that port;
 #                                       daemon_pid NAME is the daemon's own
+#   kill_supervised NAME                kill -9 to both, the manager first: nobody starts it again
+#   watchdog_fires NAME PID             waits until the manager has started another than the hung one
+#   start_machines [OPTION...]          a daemon for each machine of $MACHINES; machine NAME is where it
+#                                       listens
+#   each_machine_pulls IMAGE            every machine gets its own variant of `app`, and it runs.
+#   as_without_us IMAGE...              what is stored is the same with and without the mirror. The file
+#                                       has: through MACHINE|none, pull IMAGE (a fresh one), stored IMAGE
+#                                       (its digest), says IMAGE (its output), record IMAGE (all there is)
+#   registries_conf MIRROR HOST...      what podman reads; MIRROR is an address, or empty for none;
+#                                       sets CONTAINERS_REGISTRIES_CONF. RAW=/raw comes before the names
+#   start_badregistry                   test/tools/badregistry.c; sets BAD
 #   start_gate PORT [OWN-PORT]          a door before a server: sets GATE=HOST:PORT; `hold WHAT`
 #                                       closes it (test/tools/gate.c), `held` waits until something
 #                                       stands before it, `release` opens it
@@ -45,6 +56,90 @@ start_supervised()
         --socket "$STATE/$name.sock" "$@"
     await "$name" grep -q '^ready' "$STATE/log/$name" || return 1
     export VARIANTD=127.0.0.1:$port VARIANTD_SOCKET=$STATE/$name.sock VARIANTD_NAME=$name
+}
+
+kill_supervised()
+{
+    local manager
+    manager=$(<"$STATE/pids/$1")
+    kill -KILL "$manager" "$(daemon_pid "$1")"
+    wait "$manager" || true
+    rm "$STATE/pids/$1"
+}
+
+watchdog_fires()
+{
+    for _ in {1..600}; do
+        [ "$(grep -c '^ready' "$STATE/log/$1")" = 1 ] || break
+        sleep 0.05
+    done
+    grep -q "^watchdog $2\$" "$STATE/log/$1"
+    [ "$(daemon_pid "$1")" != "$2" ]
+}
+
+export MACHINES="h100 mi300x laptop"
+
+start_machines()
+{
+    local machine
+    for machine in $MACHINES; do
+        start_variantd "$machine" --profile "$PROFILES/$machine.json" "$@" || return 1
+        echo "$VARIANTD" >"$STATE/$machine.address"
+    done
+}
+
+machine()
+{
+    cat "$STATE/$1.address"
+}
+
+each_machine_pulls()
+{
+    local machine
+    for machine in $MACHINES; do
+        through "$machine"
+        run -0 pull "$1"
+        run -0 stored "$1"
+        [ "$output" = "$(digest_of "$(wanted "$machine")")" ]
+        run -0 says "$1"
+        [ "$output" = "this is $(wanted "$machine")" ]
+    done
+}
+
+as_without_us()
+{
+    local image
+    for image; do
+        through none
+        run -0 pull "$image"
+        record "$image" >"$BATS_TEST_TMPDIR/without"
+        through h100
+        run -0 pull "$image"
+        record "$image" >"$BATS_TEST_TMPDIR/with"
+        [ -s "$BATS_TEST_TMPDIR/without" ]
+        diff "$BATS_TEST_TMPDIR/without" "$BATS_TEST_TMPDIR/with"
+    done
+}
+
+registries_conf()
+{
+    local mirror=$1 host
+    shift
+    export CONTAINERS_REGISTRIES_CONF=$STATE/through.conf
+    echo 'unqualified-search-registries = ["docker.io"]' >"$CONTAINERS_REGISTRIES_CONF"
+    for host; do
+        printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$host"
+        [ -z "$mirror" ] || printf '[[registry.mirror]]\nlocation = "%s"\ninsecure = true\n' \
+            "$mirror${RAW:-}/${host/:/--}"
+    done >>"$CONTAINERS_REGISTRIES_CONF"
+}
+
+start_badregistry()
+{
+    start_daemon bad "$OCV_BUILD/test/tools/badregistry"
+    await bad awk 'NR == 3 { found = 1 } END { exit !found }' "$STATE/log/bad" || return 1
+    BAD=127.0.0.1:$(awk 'NR == 1 { print $1 }' "$STATE/log/bad")
+    export BAD
 }
 
 daemon_pid()

@@ -10,29 +10,17 @@ load cri
 
 setup_file()
 {
-    local profile
     state_start
     require docker-registry skopeo containerd ctr runc jq htpasswd
     make_programs "$STATE/layout"
-    # what another architecture would run, so that --platform has something to ask for
-    mkimage "$STATE/layout" arm --arch arm64 --file etc/build=arm >/dev/null
-    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:wide" \
-        "null=oci:$STATE/layout:null" "null=oci:$STATE/layout:arm" \
-        "cuda12.8=oci:$STATE/layout:cuda12.8,nvidia :: sm_arch :: 90_real" >/dev/null 3>&-
+    make_wide "$STATE/layout"
     start_registry
     export SERVER=$REGISTRY IMAGE=$REGISTRY/demo/app:1 WIDE=$REGISTRY/demo/wide:1
     push_layout "$STATE/layout:app" "$IMAGE"
     push_layout "$STATE/layout:wide" "$WIDE"
     push_layout "$STATE/layout:cpu.v3" "$REGISTRY/demo/plain:1"
-    start_registry private htpasswd
-    export PRIVATE=$REGISTRY
-    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false --dest-creds user:secret \
-        "oci:$STATE/layout:app" "docker://$PRIVATE/demo/app:1"
-    for profile in h100 mi300x laptop; do
-        start_variantd "$profile" --registry "$SERVER=http://$SERVER" \
-            --registry "$PRIVATE=http://$PRIVATE" --profile "$PROFILES/$profile.json"
-        echo "$VARIANTD" >"$STATE/$profile.address"
-    done
+    start_private "$STATE/layout" app
+    start_machines --registry "$SERVER=http://$SERVER" --registry "$PRIVATE=http://$PRIVATE"
     start_containerd
 }
 
@@ -41,7 +29,7 @@ teardown_file()
     state_stop
 }
 
-# through PROFILE [PATH]: "none" is as without us; PATH: before /v2 in the mirror's address
+# through MACHINE [PATH]: "none" is as without us; PATH: before /v2 in the mirror's address
 through()
 {
     local host
@@ -49,19 +37,25 @@ through()
     mkdir "$STATE/certs.d"
     [ "$1" != none ] || return 0
     for host in "$SERVER" "$PRIVATE"; do
-        hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(<"$STATE/$1.address")${2:-}"
+        hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(machine "$1")${2:-}"
     done
     export VARIANTD_SOCKET=$STATE/$1.sock
 }
 
 pull()
 {
+    ctr images rm "${*: -1}" >/dev/null 2>&1 || true
     ctr images pull --hosts-dir "$STATE/certs.d" "$@"
 }
 
-target_of()
+stored()
 {
-    ctr images ls "name==$1" | awk 'NR == 2 { print $3 }'
+    ctr_digest "$1"
+}
+
+record()
+{
+    ctr images ls "name==$1"
 }
 
 # says IMAGE: what its container prints
@@ -71,29 +65,11 @@ says()
 }
 
 @test "three machines pull one tag: each its own digest, and its container says so" {
-    local profile
-    for profile in h100 mi300x laptop; do
-        through "$profile"
-        run -0 pull "$IMAGE"
-        [ "$(target_of "$IMAGE")" = "$(digest_of "$(wanted "$profile")")" ]
-        run -0 says "$IMAGE"
-        [ "$output" = "this is $(wanted "$profile")" ]
-    done
+    each_machine_pulls "$IMAGE"
 }
 
 @test "ordinary images and pulls by digest are as without us" {
-    local image without
-    for image in "$SERVER/demo/plain:1" "$SERVER/demo/app@$(digest_of rocm7.1)" \
-        "$SERVER/demo/app@$(index_digest)"; do
-        through none
-        pull "$image" >/dev/null
-        without=$(target_of "$image")
-        ctr images rm "$image" >/dev/null
-        through h100
-        pull "$image" >/dev/null
-        [ -n "$without" ]
-        [ "$(target_of "$image")" = "$without" ]
-    done
+    as_without_us "$SERVER/demo/plain:1" "$SERVER/demo/app@$(digest_of rocm7.1)" "$SERVER/demo/app@$(index_digest)"
 }
 
 @test "a private image needs its user's own password, as without us" {
@@ -103,8 +79,7 @@ says()
         run ! pull "$PRIVATE/demo/app:1"
         run ! pull --user user:wrong "$PRIVATE/demo/app:1"
         run -0 pull --user user:secret "$PRIVATE/demo/app:1"
-        [ "$(target_of "$PRIVATE/demo/app:1")" = "$(index_digest)" ]
-        ctr images rm "$PRIVATE/demo/app:1" >/dev/null
+        [ "$(stored "$PRIVATE/demo/app:1")" = "$(index_digest)" ]
     done
     [ "$(outcome denied)" -ge 1 ]
 }
@@ -117,23 +92,22 @@ says()
         jq -r '.manifests[] | select(.platform.architecture == "arm64") | .digest')
     through h100
     pull --platform linux/arm64 "$WIDE" || true
-    [ "$(target_of "$WIDE")" != "sha256:$index" ]
+    run stored "$WIDE" # of another architecture than was asked for: there, or nothing at all
+    [ "$output" != "sha256:$index" ]
     run -0 ctr content ls -q
     [[ $output != *$arm* ]]
     run -0 pull --platform linux/arm64 "$SERVER/demo/wide@sha256:$index"
     run -0 ctr content ls -q
     [[ $output == *$arm* ]]
     through h100 /raw
-    ctr images rm "$WIDE" || true
     run -0 pull --platform linux/arm64 "$WIDE"
-    [ "$(target_of "$WIDE")" = "sha256:$index" ]
+    [ "$(stored "$WIDE")" = "sha256:$index" ]
 }
 
 @test "a variant is picked by hand through /raw" {
     through h100 /raw
-    ctr images rm "$IMAGE" || true
     run -0 pull --platform linux/amd64/x-rocm7-1 "$IMAGE"
-    [ "$(target_of "$IMAGE")" = "$(index_digest)" ]
+    [ "$(stored "$IMAGE")" = "$(index_digest)" ]
     run -0 ctr content ls -q
     [[ $output == *$(digest_of rocm7.1)* ]]
 }
@@ -145,7 +119,7 @@ says()
     hosts_toml "$STATE/certs.d" "$SERVER" "http://$VARIANTD/proxy" "http://$VARIANTD/proxy"
     ctr images ls -q | xargs ctr images rm --sync >/dev/null
     run -0 pull "$IMAGE"
-    [ "$(target_of "$IMAGE")" = "$(digest_of rocm7.1)" ]
+    [ "$(stored "$IMAGE")" = "$(digest_of rocm7.1)" ]
     run -0 says "$IMAGE"
     [ "$output" = "this is rocm7.1" ]
     stop_daemon closed

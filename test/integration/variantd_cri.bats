@@ -9,7 +9,6 @@ load cri
 
 setup_file()
 {
-    local profile
     state_start
     require docker-registry skopeo containerd ctr runc jq htpasswd
     make_programs "$STATE/layout"
@@ -18,15 +17,8 @@ setup_file()
     push_layout "$STATE/layout:pause" "$PAUSE_IMAGE"
     push_layout "$STATE/layout:app" "$IMAGE"
     push_layout "$STATE/layout:cpu.v3" "$REGISTRY/demo/plain:1"
-    start_registry private htpasswd
-    export PRIVATE=$REGISTRY
-    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false --dest-creds user:secret \
-        "oci:$STATE/layout:app" "docker://$PRIVATE/demo/app:1"
-    for profile in h100 mi300x laptop; do
-        start_variantd "$profile" --registry "$PLAIN_REGISTRY=http://$PLAIN_REGISTRY" \
-            --registry "$PRIVATE=http://$PRIVATE" --profile "$PROFILES/$profile.json"
-        echo "$VARIANTD" >"$STATE/$profile.address"
-    done
+    start_private "$STATE/layout" app
+    start_machines --registry "$PLAIN_REGISTRY=http://$PLAIN_REGISTRY" --registry "$PRIVATE=http://$PRIVATE"
     start_cri "$STATE/certs.d"
 }
 
@@ -35,26 +27,39 @@ teardown_file()
     state_stop
 }
 
-# through PROFILE: containerd's mirror is that machine's daemon; "none": as without us
+# through MACHINE: containerd's mirror is that machine's daemon; "none": as without us
 through()
 {
     local host
     [ "$1" != none ] || { rm -rf "$STATE/certs.d" && return; }
     for host in "$PLAIN_REGISTRY" "$PRIVATE"; do
-        hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(<"$STATE/$1.address")"
+        hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(machine "$1")"
     done
     export VARIANTD_SOCKET=$STATE/$1.sock
 }
 
+pull()
+{
+    pulled_digest "$1"
+}
+
+stored()
+{
+    cri_digest "$1"
+}
+
+record()
+{
+    cri status "$1"
+}
+
+says()
+{
+    cri run "$1"
+}
+
 @test "three machines pull one tag: each its own digest, and its container says so" {
-    local profile
-    for profile in h100 mi300x laptop; do
-        through "$profile"
-        run -0 pulled_digest "$IMAGE"
-        [ "$output" = "$(digest_of "$(wanted "$profile")")" ]
-        run -0 cri run "$IMAGE"
-        [ "$output" = "this is $(wanted "$profile")" ]
-    done
+    each_machine_pulls "$IMAGE"
 }
 
 @test "without a mirror the same tag is the default entry" {
@@ -66,18 +71,8 @@ through()
 }
 
 @test "ordinary images and pulls by digest are as without us" {
-    local with without
-    for image in "$PLAIN_REGISTRY/demo/plain:1" "$PLAIN_REGISTRY/demo/app@$(digest_of rocm7.1)" \
-        "$PLAIN_REGISTRY/demo/app@$(index_digest)"; do
-        through none
-        pulled_digest "$image" >/dev/null
-        without=$(cri status "$image")
-        through h100
-        pulled_digest "$image" >/dev/null
-        with=$(cri status "$image")
-        [ -n "$with" ]
-        [ "$with" = "$without" ]
-    done
+    as_without_us "$PLAIN_REGISTRY/demo/plain:1" "$PLAIN_REGISTRY/demo/app@$(digest_of rocm7.1)" \
+        "$PLAIN_REGISTRY/demo/app@$(index_digest)"
     run -0 cri run "$PLAIN_REGISTRY/demo/app@$(index_digest)"
     [ "$output" = "this is null" ] # what is pinned to the index stays the default
 }
@@ -97,8 +92,7 @@ private_pull()
         [[ $output == *"authorization failed"* || $output == *"401"* ]]
         run ! private_pull wrong
         run -0 private_pull secret
-        run -0 cri status "$PRIVATE/demo/app:1"
-        [ "$(jq -r '.repo_digests[0] | sub(".*@"; "")' <<<"$output")" = "$(index_digest)" ]
+        [ "$(stored "$PRIVATE/demo/app:1")" = "$(index_digest)" ]
         cri rmi "$PRIVATE/demo/app:1"
     done
     [ "$(outcome denied)" -ge 1 ]
