@@ -351,7 +351,7 @@ static void write_discovery(const char *major, const char *minor, const char *re
 
 START_TEST(discovery_without_kfd)
 {
-    add_pci("0000:05:00.0", "1002:7480", "030000", "amdgpu"); /* its id is only a guess */
+    add_pci("0000:05:00.0", "1002:7482", "030000", "amdgpu"); /* its id is only a guess */
     write_discovery("11\n", "0\n", "2\n");
     json_t *ns = amd();
     ck_assert_str_eq(text_of(ns, "status"), "partial");
@@ -366,7 +366,7 @@ END_TEST
 
 START_TEST(ids_without_discovery)
 {
-    add_pci("0000:05:00.0", "1002:7480", "030000", "amdgpu");
+    add_pci("0000:05:00.0", "1002:7482", "030000", "amdgpu");
     write_discovery("11\n", "77\n", "2\n"); /* newer than the table */
     json_t *ns = amd();
     ck_assert_str_eq(values_of(ns, "gfx_arch"), "gfx1102 gfx11_generic");
@@ -408,9 +408,9 @@ START_TEST(targets_of_tables)
         unsigned target;
         bool guess;
     } ids[] = {{0x67df, 80003, false},  {0x73bf, 100300, false}, {0x73f0, 110002, true},
-               {0x73ff, 100302, false}, {0x744c, 110000, false}, {0x745e, 110000, true},
+               {0x73ff, 100302, false}, {0x744c, 110000, false}, {0x745e, 110000, false},
                {0x740f, 90010, false},  {0x74a1, 90402, false},  {0x75a3, 90500, false},
-               {0x164e, 100306, true},  {0x9874, 80001, false},  {0x6758, 0, false},
+               {0x164e, 100306, false}, {0x9874, 80001, false},  {0x6758, 0, false},
                {0x0000, 0, false},      {0xffff, 0, false}};
     bool guess;
     for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++)

@@ -82,74 +82,97 @@ static const struct {
     {11, 5, 3, 110503}, {12, 0, 0, 120000}, {12, 0, 1, 120001}, {12, 1, 0, 120500},
 };
 
-/* PCI device -> target, for kernels without KFD that have no ip_discovery. Sources: ROCR's table of
- * devices (libhsakmt) for chips before discovery; pci.ids for later ones, whose blocks of ids are
- * marked as a guess. First hit wins. */
+/* PCI device -> target, for kernels without KFD that have no ip_discovery. First hit wins.
+ *
+ * Chips up to Navi 24: pciidlist of Linux' amdgpu_drv.c says which chip an id is, kgd2kfd_probe in
+ * kfd_device.c what its target is. A range holds ids of that chip alone, in Linux and in pci.ids.
+ * Cyan Skillfish but 13fe: ROCm's rocm_agent_enumerator.
+ * Later chips: pci.ids names the chip of an id, ROCm's "GPU specifications", LLVM's "AMDGPU usage"
+ * and rocm_agent_enumerator the target of a chip; Raphael and its successors: GC 10.3.6 and 10.3.7,
+ * for which Linux has one target. Ids that only lie in a chip's block are marked as a guess.
+ *
+ * Not here: 7460 and 7461 (Radeon PRO V710), a gfx1101 by ROCm's documentation and a gfx1100 by its
+ * rocm_agent_enumerator; 98e4 (Stoney), which Linux never gave to KFD. */
 static const struct {
     uint16_t first, last;
     unsigned target;
     bool guess;
 } devices[] = {
-    {0x67a0, 0x67be, 70001, false},
-    {0x6920, 0x6939, 80002, false},
-    {0x7300, 0x7300, 80003, false},
-    {0x67c0, 0x67ff, 80003, false},
-    {0x6980, 0x699f, 80003, false},
-    {0x6860, 0x687f, 90000, false},
-    {0x15dd, 0x15dd, 90002, false},
+    {0x67a0, 0x67be, 70001, false}, /* Hawaii */
+    {0x6920, 0x6939, 80002, false}, /* Tonga */
+    {0x7300, 0x7300, 80003, false}, /* Fiji */
+    {0x730f, 0x730f, 80003, false},
+    {0x67c0, 0x67ff, 80003, false}, /* Polaris 10 and 11 */
+    {0x6fdf, 0x6fdf, 80003, false},
+    {0x6980, 0x699f, 80003, false}, /* Polaris 12 */
+    {0x694c, 0x694c, 80003, false}, /* Vega M */
+    {0x694e, 0x694f, 80003, false},
+    {0x6860, 0x687f, 90000, false}, /* Vega 10 */
+    {0x15dd, 0x15dd, 90002, false}, /* Raven, Picasso */
     {0x15d8, 0x15d8, 90002, false},
-    {0x9870, 0x9877, 80001, false},
-    {0x69a0, 0x69af, 90004, false},
-    {0x66a0, 0x66af, 90006, false},
-    {0x7388, 0x7388, 90008, false},
+    {0x9870, 0x9870, 80001, false}, /* Carrizo */
+    {0x9874, 0x9877, 80001, false},
+    {0x69a0, 0x69af, 90004, false}, /* Vega 12 */
+    {0x66a0, 0x66af, 90006, false}, /* Vega 20 */
+    {0x7388, 0x7388, 90008, false}, /* Arcturus */
     {0x738c, 0x738c, 90008, false},
     {0x738e, 0x738e, 90008, false},
     {0x7390, 0x7390, 90008, false},
-    {0x7408, 0x7408, 90010, false},
+    {0x7408, 0x7408, 90010, false}, /* Aldebaran */
     {0x740c, 0x740c, 90010, false},
     {0x740f, 0x7410, 90010, false}, /* MI210, and its virtual function */
-    {0x1636, 0x1636, 90012, false},
+    {0x1636, 0x1636, 90012, false}, /* Renoir and its like */
     {0x1638, 0x1638, 90012, false},
     {0x15e7, 0x15e7, 90012, false},
     {0x164c, 0x164c, 90012, false},
-    {0x7310, 0x731f, 100100, false},
-    {0x7360, 0x7360, 100101, false},
+    {0x7310, 0x731f, 100100, false}, /* Navi 10 */
+    {0x7360, 0x7360, 100101, false}, /* Navi 12 */
     {0x7362, 0x7362, 100101, false},
-    {0x7340, 0x7347, 100102, false},
-    {0x73a0, 0x73bf, 100300, false},
-    {0x73c0, 0x73df, 100301, false},
-    {0x73f0, 0x73f0, 110002, true}, /* Navi 33, in the middle of Navi 23 */
-    {0x73e0, 0x73ff, 100302, false},
-    {0x163f, 0x163f, 100303, false},
-    {0x7420, 0x743f, 100304, false},
-    {0x164d, 0x164d, 100305, false},
+    {0x7340, 0x734f, 100102, false}, /* Navi 14 */
+    {0x13f9, 0x13fc, 100103, false}, /* Cyan Skillfish */
+    {0x13fe, 0x13fe, 100103, false},
+    {0x73a0, 0x73bf, 100300, false}, /* Navi 21 */
+    {0x73c0, 0x73df, 100301, false}, /* Navi 22 */
+    {0x73f0, 0x73f0, 110002, true},  /* Navi 33, in the middle of Navi 23 */
+    {0x73e0, 0x73ff, 100302, false}, /* Navi 23 */
+    {0x163f, 0x163f, 100303, false}, /* Van Gogh */
+    {0x7420, 0x743f, 100304, false}, /* Navi 24 */
+    {0x164d, 0x164d, 100305, false}, /* Rembrandt */
     {0x1681, 0x1681, 100305, false},
-    {0x164e, 0x164e, 100306, true},
-    {0x13c0, 0x13c0, 100306, true},
-    {0x1506, 0x1506, 100306, true},
-    {0x74a0, 0x74a2, 90402, false}, /* MI300A, MI300X, MI308X */
-    {0x74a5, 0x74a5, 90402, false}, /* MI325X */
+    {0x164e, 0x164e, 100306, false}, /* Raphael */
+    {0x13c0, 0x13c0, 100306, false}, /* Granite Ridge */
+    {0x1506, 0x1506, 100306, false}, /* Mendocino */
+    {0x74a0, 0x74a2, 90402, false},  /* MI300A, MI300X, MI308X */
+    {0x74a5, 0x74a5, 90402, false},  /* MI325X */
     {0x74a9, 0x74a9, 90402, false},
     {0x74b5, 0x74b5, 90402, false}, /* MI300X, virtual function */
     {0x74b9, 0x74b9, 90402, false},
     {0x74bd, 0x74bd, 90402, false},
-    {0x75a0, 0x75a0, 90500, false},
-    {0x75a3, 0x75a3, 90500, false}, /* MI350X, MI355X */
-    {0x75a8, 0x75a8, 90500, false},
+    {0x75a0, 0x75a0, 90500, false}, /* MI350X */
+    {0x75a3, 0x75a3, 90500, false}, /* MI355X */
+    {0x75a8, 0x75a8, 90500, true},
+    {0x7448, 0x744a, 110000, false}, /* Navi 31 */
     {0x744c, 0x744c, 110000, false},
+    {0x745e, 0x745e, 110000, false},
     {0x7440, 0x745f, 110000, true},
+    {0x7470, 0x7470, 110001, false}, /* Navi 32 */
+    {0x747e, 0x747e, 110001, false},
     {0x7470, 0x747f, 110001, true},
+    {0x7480, 0x7481, 110002, false}, /* Navi 33 */
+    {0x7483, 0x7483, 110002, false},
+    {0x7489, 0x7489, 110002, false},
+    {0x7499, 0x7499, 110002, false},
     {0x7480, 0x749f, 110002, true},
-    {0x15bf, 0x15bf, 110003, false},
+    {0x15bf, 0x15bf, 110003, false}, /* Phoenix, Hawk Point */
     {0x15c8, 0x15c8, 110003, false},
     {0x164f, 0x164f, 110003, false},
     {0x1900, 0x1901, 110003, false},
-    {0x150e, 0x150e, 110500, false},
-    {0x1586, 0x1586, 110501, false},
-    {0x1114, 0x1114, 110502, false},
+    {0x150e, 0x150e, 110500, false}, /* Strix */
+    {0x1586, 0x1586, 110501, false}, /* Strix Halo */
+    {0x1114, 0x1114, 110502, false}, /* Krackan */
     {0x1902, 0x1902, 110502, true},
-    {0x7590, 0x7590, 120000, false},
-    {0x7550, 0x7551, 120001, false},
+    {0x7590, 0x7590, 120000, false}, /* Navi 44 */
+    {0x7550, 0x7551, 120001, false}, /* Navi 48 */
 };
 
 bool ocv_amd_name(unsigned target, char *out, size_t size)
