@@ -233,8 +233,9 @@ START_TEST(ids)
                {0x0bdb, "12.60.7", "", false},        {0x7d55, "12.71.4", "12.70.4", true},
                {0x7d51, "12.74.4", "", true},         {0xe221, "20.2.0", "20.1.0", false},
                {0xb0b0, "30.0.4", "", true},          {0xfd81, "30.3.1", "30.0.4", true},
-               {0xd75f, "35.10.4", "", true},         {0x6750, "35.11.0", "", false}};
-    static const uint16_t none[] = {0, 0x5916, 0x225c, 0x46a2, 0x674b, 0x6751, 0xffff};
+               {0xd745, "30.4.4", "30.0.4", true},    {0xd75f, "35.10.4", "", true},
+               {0x6750, "35.11.0", "", false}};
+    static const uint16_t none[] = {0, 0x5916, 0x225c, 0x46a2, 0x674b, 0x6751, 0xd74a, 0xffff};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         const struct ocv_intel_gpu *gpu = ocv_intel_gpu_find(all[i].device);
         ck_assert_msg(gpu != NULL, "%04x", all[i].device);

@@ -2,10 +2,14 @@
 /* Tables of namespace intel. */
 #include "intel.h"
 
-/* GPUs. Source: Intel compute-runtime, device_ids_configs_*.h for the ids and
- * aot_config_headers/platforms.h for the IP versions (MIT). The kernel does not show a GPU's
- * stepping in sysfs: the table has that of the products on sale. Base: Level Zero's table of
- * compatible versions, as the published provider has it. */
+/* GPUs. Source: Intel compute-runtime, device_ids_configs_*.h and devices_base.inl for the ids and
+ * aot_config_headers/platforms.h for the IP versions (MIT); Linux, include/drm/intel/pciids.h. The
+ * kernel does not show a GPU's stepping in sysfs: the table has the one that platforms.h takes for
+ * the product's name, that of the products on sale. Base: Level Zero's table of compatible
+ * versions, as the published provider has it.
+ *
+ * Not here: d74a and d74b, NVL-P for compute-runtime and NVL-S for Linux. CRI above 674c is from
+ * Linux alone. */
 static const struct ocv_intel_gpu gpus[] = {
     {"TGL", "12.0.0", NULL, 0x9a40, 0x9a40, true},
     {"TGL", "12.0.0", NULL, 0x9a49, 0x9a49, true},
@@ -110,11 +114,9 @@ static const struct ocv_intel_gpu gpus[] = {
     {"NVL-S", "30.4.4", "30.0.4", 0xd740, 0xd740, true},
     {"NVL-S", "30.4.4", "30.0.4", 0xd743, 0xd743, true},
     {"NVL-S", "30.4.4", "30.0.4", 0xd744, 0xd744, true},
+    {"NVL-S", "30.4.4", "30.0.4", 0xd745, 0xd745, true},
     {"NVL-U", "30.5.4", "30.0.4", 0xd741, 0xd741, true},
     {"NVL-U", "30.5.4", "30.0.4", 0xd742, 0xd742, true},
-    {"NVL-U", "30.5.4", "30.0.4", 0xd745, 0xd745, true},
-    {"NVL-P", "35.10.4", NULL, 0xd74a, 0xd74a, true},
-    {"NVL-P", "35.10.4", NULL, 0xd74b, 0xd74b, true},
     {"NVL-P", "35.10.4", NULL, 0xd750, 0xd757, true},
     {"NVL-P", "35.10.4", NULL, 0xd75f, 0xd75f, true},
     {"CRI", "35.11.0", NULL, 0x674c, 0x6750, false},
