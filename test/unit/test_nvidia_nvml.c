@@ -310,14 +310,14 @@ END_TEST
 
 START_TEST(driver_newer_than_known)
 {
-    use_driver("610.1", 0, 0);
-    machine.cuda = ocv_nvidia_cuda(610, &machine.newer);
+    use_driver("625.1", 0, 0);
+    machine.cuda = ocv_nvidia_cuda(625, &machine.newer);
     on_bus("0000:3b:00.0", 90);
     struct ocv_result result = judge();
     ck_assert(result.guess);
     ck_assert_str_eq(result.note,
-                     "driver 610.1 is newer than this program knows: CUDA 13.2 at least");
-    merge("{" SCHEMA ", \"library\": \"nvml\", \"cuda\": 13030, \"count\": 1, \"devices\":"
+                     "driver 625.1 is newer than this program knows: CUDA 13.5 at least");
+    merge("{" SCHEMA ", \"library\": \"nvml\", \"cuda\": 13060, \"count\": 1, \"devices\":"
           " [{\"bus_id\": \"00000000:3B:00.0\", \"capability\": [9, 0]}]}");
     result = judge();
     ck_assert(!result.guess);

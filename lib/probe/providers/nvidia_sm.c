@@ -46,10 +46,11 @@ int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
 }
 
 /* Arch-specific code (`a`) runs on its own chip, family code (`f`) on the chip and on those that
- * came after it with the same major. Source: CUDA programming guide, feature sets. */
+ * came after it in its family. Source: CUDA programming guide, feature sets; 107: PTX ISA 9.4 (CUDA
+ * 13.4), which has sm_107, sm_107a and sm_107f. That 100f or 103f code runs on it is not said. */
 static bool has_specific(unsigned sm)
 {
-    return sm == 90 || sm == 100 || sm == 103 || sm == 110 || sm == 120 || sm == 121;
+    return sm == 90 || sm == 100 || sm == 103 || sm == 107 || sm == 110 || sm == 120 || sm == 121;
 }
 
 static bool runs_family(unsigned sm, unsigned family)
@@ -60,6 +61,7 @@ static bool runs_family(unsigned sm, unsigned family)
     case 120:
         return sm == 120 || sm == 121;
     case 103:
+    case 107:
     case 110:
     case 121:
         return sm == family;

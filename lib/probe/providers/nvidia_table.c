@@ -22,18 +22,21 @@ static const struct {
     {0x2f00, 0x2f80, 120}, {0x3000, 0x30ff, 107}, {0x3180, 0x31ff, 103}, {0x3200, 0x323f, 103},
 };
 
-/* Driver branch -> CUDA, Linux. Source: CUDA release notes, table of driver versions. */
+/* Driver branch -> CUDA, Linux. Source: CUDA release notes, table "CUDA Toolkit and Corresponding
+ * Driver Versions", up to 13.3 (610.43.02); 12.7, of which there is no toolkit: what driver 565
+ * says of itself; 13.4 and 13.5: the cuda_compat package of a driver, which names the version
+ * (redistrib_DRIVER.json among NVIDIA's downloads), and Triton's compatibility matrix (615.61). */
 static const struct {
     unsigned branch;
     struct ocv_cuda_version cuda;
 } branches[] = {
-    {595, {13, 2}}, {590, {13, 1}}, {580, {13, 0}}, {575, {12, 9}}, {570, {12, 8}}, {565, {12, 7}},
-    {560, {12, 6}}, {555, {12, 5}}, {550, {12, 4}}, {545, {12, 3}}, {535, {12, 2}}, {530, {12, 1}},
-    {525, {12, 0}}, {520, {11, 8}}, {515, {11, 7}}, {510, {11, 6}}, {495, {11, 5}}, {470, {11, 4}},
-    {465, {11, 3}}, {460, {11, 2}}, {455, {11, 1}}, {450, {11, 0}}, {440, {10, 2}}, {418, {10, 1}},
-    {410, {10, 0}}, {396, {9, 2}},
+    {620, {13, 5}}, {615, {13, 4}}, {610, {13, 3}}, {595, {13, 2}}, {590, {13, 1}}, {580, {13, 0}},
+    {575, {12, 9}}, {570, {12, 8}}, {565, {12, 7}}, {560, {12, 6}}, {555, {12, 5}}, {550, {12, 4}},
+    {545, {12, 3}}, {535, {12, 2}}, {530, {12, 1}}, {525, {12, 0}}, {520, {11, 8}}, {515, {11, 7}},
+    {510, {11, 6}}, {495, {11, 5}}, {470, {11, 4}}, {465, {11, 3}}, {460, {11, 2}}, {455, {11, 1}},
+    {450, {11, 0}}, {440, {10, 2}}, {418, {10, 1}}, {410, {10, 0}}, {396, {9, 2}},
 };
-#define BRANCH_UNKNOWN 600u /* the first branch after the table's newest */
+#define BRANCH_UNKNOWN 625u /* the first branch after the table's newest */
 
 static int compare_ids(const void *key, const void *entry)
 {

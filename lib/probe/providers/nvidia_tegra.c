@@ -20,12 +20,13 @@ static const struct {
 } tegras[] = {{"nvidia,tegra264", 110}, {"nvidia,tegra234", 87}, {"nvidia,tegra194", 72},
               {"nvidia,tegra186", 62},  {"nvidia,tegra210", 53}, {"nvidia,tegra124", 32}};
 
-/* Jetson Linux release -> CUDA. Source: NVIDIA's release notes of JetPack 4 to 7. */
+/* Jetson Linux release -> CUDA. Source: NVIDIA's release notes of JetPack 4 to 7 (4.2 and 4.3,
+ * which are R32.1 to R32.3, have CUDA 10.0). */
 static const struct {
     unsigned release, revision;
     struct ocv_cuda_version cuda;
-} l4ts[] = {
-    {38, 0, {13, 0}}, {36, 4, {12, 6}}, {36, 0, {12, 2}}, {34, 0, {11, 4}}, {32, 0, {10, 2}}};
+} l4ts[] = {{38, 0, {13, 0}}, {36, 4, {12, 6}}, {36, 0, {12, 2}},
+            {34, 0, {11, 4}}, {32, 4, {10, 2}}, {32, 0, {10, 0}}};
 
 /* "# R36 (release), REVISION: 4.3, ..." */
 static bool read_release(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
