@@ -12,7 +12,7 @@
 # as good as the distribution's.
 set -euo pipefail
 
-# package, then the command or (with a dot) the header it is wanted for
+# package, then the command, the header (with a dot) or the module (python:NAME) it is wanted for
 build_needs='
 build-essential cc
 build-essential c++
@@ -42,7 +42,8 @@ libsubunit-dev subunit/child.h
 bats bats
 umockdev umockdev-run
 jq jq
-python3-jsonschema jsonschema
+python3-jsonschema python:jsonschema,yaml
+python3-yaml python:jsonschema,yaml
 curl curl
 strace strace
 sqlite3 sqlite3
@@ -87,6 +88,12 @@ header_present()
     return 1
 }
 
+# all of them in the first python3, or in the distribution's where another stands before it
+module_present()
+{
+    python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null
+}
+
 # clang's sanitizer and fuzzer runtimes are a package of their own on newer releases
 clang_runtime_present()
 {
@@ -108,6 +115,7 @@ list_missing()
         fi
         case $probe in
         *.h) header_present "$probe" && continue ;;
+        python:*) module_present "${probe#python:}" && continue ;;
         *) command -v "$probe" >/dev/null && continue ;;
         esac
         last=$package

@@ -3,6 +3,7 @@
 # Indexes that other tools write (docs/authoring.md says how), and the YAML source of ours.
 
 load harness
+load schema
 
 setup_file()
 {
@@ -169,24 +170,13 @@ YAML
 }
 
 @test "the source file is valid by its schema, and what the command refuses is not" {
-    require python3
-    python3 -c 'import jsonschema, yaml' 2>/dev/null || skip "python3-jsonschema or python3-yaml is not installed"
+    require_validator
     source_file
-    valid()
-    {
-        python3 - "$OCV_TOP/schema/index-source.schema.json" "$1" <<'PYTHON'
-import json, sys, yaml
-from jsonschema import Draft202012Validator
-schema = json.load(open(sys.argv[1]))
-Draft202012Validator.check_schema(schema)
-Draft202012Validator(schema).validate(yaml.safe_load(open(sys.argv[2])))
-PYTHON
-    }
-    valid "$STATE/app.yaml"
-    valid "$OCV_TOP/test/data/fuzz/index_source/full.yaml"
+    valid index-source "$STATE/app.yaml"
+    valid index-source "$OCV_TOP/test/data/fuzz/index_source/full.yaml"
     sed -i 's/label: rocm7.1/label: rocm..7/' "$STATE/app.yaml"
-    run ! valid "$STATE/app.yaml"
+    run ! valid index-source "$STATE/app.yaml"
     source_file
     echo 'colour: red' >>"$STATE/app.yaml"
-    run ! valid "$STATE/app.yaml"
+    run ! valid index-source "$STATE/app.yaml"
 }

@@ -3,6 +3,7 @@
 # variantctl probe --check, the data folder, and what make install puts into it.
 
 load harness
+load schema
 
 readme_example()
 {
@@ -66,30 +67,18 @@ readme_example()
     [[ $output == *"0000:3b:00.0 RNGD: driver 'rngd' is not loaded"* ]]
 }
 
-# valid FILE: by schema/provider.schema.json, as an independent validator sees it
-valid()
-{
-    python3 - "$OCV_TOP/schema/provider.schema.json" "$1" <<'PYTHON'
-import json, sys, yaml
-from jsonschema import Draft202012Validator
-schema = json.load(open(sys.argv[1]))
-Draft202012Validator.check_schema(schema)
-Draft202012Validator(schema).validate(yaml.safe_load(open(sys.argv[2])))
-PYTHON
-}
-
 @test "the schema and the reader agree on files that are right and wrong" {
     local file change
-    python3 -c 'import jsonschema, yaml' 2>/dev/null || skip "python3-jsonschema or python3-yaml is not installed"
+    require_validator
     readme_example >"$BATS_TEST_TMPDIR/right.yaml"
     for file in "$OCV_TOP"/plugins/providers/*.yaml "$BATS_TEST_TMPDIR/right.yaml"; do
-        run -0 valid "$file"
+        run -0 valid provider "$file"
         run -0 "$VARIANTCTL" probe --check "$file" --sysroot "$BATS_TEST_TMPDIR"
     done
     while read -r change; do
         sed -E "$change" "$BATS_TEST_TMPDIR/right.yaml" >"$BATS_TEST_TMPDIR/wrong.yaml"
         run ! cmp "$BATS_TEST_TMPDIR/right.yaml" "$BATS_TEST_TMPDIR/wrong.yaml"
-        run ! valid "$BATS_TEST_TMPDIR/wrong.yaml"
+        run ! valid provider "$BATS_TEST_TMPDIR/wrong.yaml"
         run -2 "$VARIANTCTL" probe --check "$BATS_TEST_TMPDIR/wrong.yaml" --sysroot "$BATS_TEST_TMPDIR"
         [[ $output == *wrong.yaml:*": '"* ]]
     done <<'CHANGES'

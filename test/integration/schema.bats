@@ -3,23 +3,11 @@
 # What the commands write is valid by schema/*.schema.json, as an independent validator sees it.
 
 load harness
+load schema
 
 setup_file()
 {
-    require python3
-    python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is not installed"
-}
-
-# valid SCHEMA FILE
-valid()
-{
-    python3 - "$OCV_TOP/schema/$1.schema.json" "$2" <<'PYTHON'
-import json, sys
-from jsonschema import Draft202012Validator
-schema, document = (json.load(open(path)) for path in sys.argv[1:])
-Draft202012Validator.check_schema(schema)
-Draft202012Validator(schema).validate(document)
-PYTHON
+    require_validator
 }
 
 @test "profiles of this machine, of other processors and of an empty tree" {

@@ -5,6 +5,7 @@
 
 load harness
 load variantd
+load schema
 
 setup_file()
 {
@@ -182,10 +183,9 @@ chooses()
     [ "$(jq -c '.order' <<<"$output")" = '["86_1.9","1.9","null"]' ]
     [ "$(jq -r '[.selected.matched[]] | join(", ")' <<<"$output")" = \
         "nvidia :: cuda_version_lower_bound :: 12.2, nvidia :: sm_arch :: 86_real" ]
-    if python3 -c 'import jsonschema' 2>/dev/null; then
-        python3 -c 'import json, sys, jsonschema
-jsonschema.validate(json.load(sys.stdin), json.load(open(sys.argv[1])))' "$OCV_TOP/schema/decision.schema.json" <<<"$output"
-    fi
+    printf '%s' "$output" >"$BATS_TEST_TMPDIR/decision.json"
+    require_validator
+    valid decision "$BATS_TEST_TMPDIR/decision.json"
     run -0 --separate-stderr "$VARIANTCTL" explain --config "$CONFIG" --profile "$STATE/a10.json" "ghcr.io/$TEI:1.9"
     [[ $output == *"Rule    huggingface-tei, for the tags that stand for 1.9"* ]]
     [[ $output == *"tag 86-1.9"* ]]
@@ -269,19 +269,6 @@ YAML
     run -1 --separate-stderr "$VARIANTCTL" tags check "$BATS_TEST_TMPDIR/none.yaml"
 }
 
-# valid FILE...: by the JSON Schema, as an independent reader of YAML sees them
-valid()
-{
-    python3 - "$OCV_TOP/schema/tag-rules.schema.json" "$@" <<'PYTHON'
-import json, sys, yaml
-from jsonschema import Draft202012Validator
-schema = json.load(open(sys.argv[1]))
-Draft202012Validator.check_schema(schema)
-for path in sys.argv[2:]:
-    Draft202012Validator(schema).validate(yaml.safe_load(open(path)))
-PYTHON
-}
-
 @test "variantd: off unless the administrator turns them on, and then as vpull" {
     VARIANTD=$RULES_ON
     ask HEAD "/resolver/v2/$VLLM/manifests/v0.14.1?ns=docker.io"
@@ -306,8 +293,8 @@ PYTHON
 
 @test "the schema accepts what the program reads, and refuses what it refuses" {
     local wrong n=0
-    python3 -c 'import jsonschema, yaml' 2>/dev/null || skip "python3-jsonschema or python3-yaml is not installed"
-    valid "$OCV_TOP"/plugins/tags.d/*.yaml
+    require_validator
+    valid tag-rules "$OCV_TOP"/plugins/tags.d/*.yaml
     for wrong in 'family: x' 'notations: []' 'family: x, repositories: [a], parts: [{match: a}]' \
         'family: x, repositories: [a/b], parts: []' 'family: x, repositories: [a/b], parts: [{mtch: a}]' \
         'family: x, repositories: [a/b], parts: [{match: a, gives: ["nvidia : sm"]}]' \
@@ -319,7 +306,7 @@ PYTHON
         echo "{schema: dev.ocivariant.tags/v1, $wrong}" >"$BATS_TEST_TMPDIR/$n.yaml"
         echo "$wrong"
         run -4 "$VARIANTCTL" tags check "$BATS_TEST_TMPDIR/$n.yaml"
-        run ! valid "$BATS_TEST_TMPDIR/$n.yaml"
+        run ! valid tag-rules "$BATS_TEST_TMPDIR/$n.yaml"
         n=$((n + 1))
     done
 }
