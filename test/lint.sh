@@ -71,10 +71,10 @@ lint_tidy()
     local flags
     flags=$(make -s BUILD="$build" print-cflags) || return 1
     # shellcheck disable=SC2016 # expanded by the inner shell
-    files 'lib/*.c' 'cmd/*.c' | grep -v '^lib/error.c$' | xargs -P "$jobs" -n 4 sh -c '
+    files 'lib/*.c' 'cmd/*.c' 'plugins/*.c' | grep -v '^lib/error.c$' | xargs -P "$jobs" -n 4 sh -c '
         flags=$1
         shift
-        eval "clang-tidy --quiet \"\$@\" -- $flags -include test/lint_model.h" 2>&1
+        eval "clang-tidy --quiet \"\$@\" -- $flags -Iplugins/common -include test/lint_model.h" 2>&1
     ' tidy "$flags" >"$build/log/tidy.out"
     local status=$?
     grep -vE '^[0-9]+ warnings? generated\.|^Suppressed |^Use -header-filter' "$build/log/tidy.out"
@@ -85,10 +85,10 @@ lint_cppcheck()
 {
     # memleak: it does not know the cleanup attribute (ASan finds leaks); uninitvar: takes the address
     # of a variable for a use (the compilers and clang-tidy look for the real ones)
-    files 'lib/*.c' 'cmd/*.c' | cppcheck --quiet --file-list=- --std=c11 --error-exitcode=1 -j "$jobs" \
+    files 'lib/*.c' 'cmd/*.c' 'plugins/*.c' | cppcheck --quiet --file-list=- --std=c11 --error-exitcode=1 -j "$jobs" \
         --enable=warning,portability --inline-suppr --suppress=missingIncludeSystem \
-        --suppress=memleak --suppress=uninitvar -D_GNU_SOURCE -D__GNUC__=12 -DOCV_VERSION='"0"' \
-        -DOCV_DEFAULT_DATADIR='"/"' -DOCV_DEFAULT_LIBEXECDIR='"/"' -Ilib -Ilib/registry -Ilib/probe -Icmd/common -I"$build/gen"
+        --suppress=memleak --suppress=uninitvar -D_GNU_SOURCE -D__GNUC__=12 -DPROTOBUF_C_VERSION_NUMBER=1004001 -DOCV_VERSION='"0"' \
+        -DOCV_DEFAULT_DATADIR='"/"' -DOCV_DEFAULT_LIBEXECDIR='"/"' -Ilib -Ilib/registry -Ilib/probe -Icmd/common -Iplugins/common -I"$build/gen"
 }
 
 lint_shellcheck()

@@ -300,10 +300,12 @@ static void serve_update(struct snap_service *s, struct grpc_call *call)
     Snapshots__UpdateRequest *request = decode(call, &snapshots__update_request__descriptor);
     if (!request)
         return;
-    enum grpc_code code =
-        request->info ? read_labels(request->info->labels, request->info->n_labels, &labels, &err)
-                      : snap_fail(&err, GRPC_INVALID_ARGUMENT, "no info to update");
-    if (code == GRPC_OK)
+    enum grpc_code code;
+    if (!request->info)
+        code = snap_fail(&err, GRPC_INVALID_ARGUMENT, "no info to update");
+    else
+        code = read_labels(request->info->labels, request->info->n_labels, &labels, &err);
+    if (request->info && code == GRPC_OK)
         code =
             snap_meta_update(s->meta, request->info->name, &labels,
                              request->update_mask ? request->update_mask->paths : NULL,
