@@ -12,6 +12,8 @@
 
 #define WAITING_MAX (4u * 1024 * 1024) /* bytes of an answer that a slow peer has not taken */
 #define QUEUE_MAX 4096u                /* calls that wait for a worker */
+#define GRPC_CUT_MS 1000   /* past its deadline, that a call's answer may still be taken */
+#define GRPC_DRAIN_MS 5000 /* after the order to stop, that answers may still be taken */
 #define WORKER_STACK (512u * 1024)
 
 struct connection;
@@ -27,7 +29,7 @@ struct grpc_call {
     struct ocv_buffer body;     /* received */
     size_t request_at, request_len;
     int64_t deadline; /* monotonic ms, 0: none */
-    bool dispatched, bad;
+    bool dispatched, bad, cut;
     enum grpc_code bad_code;
     /* under the server's lock */
     unsigned references;
@@ -61,6 +63,7 @@ struct grpc_server {
     size_t n_queue, n_running;
     struct grpc_call *woken;
     bool stopping, workers_stop;
+    int64_t stopping_since;
     int stop_asked; /* atomic: also set by signal handlers */
     pthread_t *threads;
     unsigned n_threads;

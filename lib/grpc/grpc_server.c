@@ -116,7 +116,26 @@ static void accept_one(struct grpc_server *s)
     flush(c);
 }
 
-/* Close what failed, what never spoke, and past deadlines' streams. */
+/* Past their deadline, calls end; who does not even take that answer has its stream cut. */
+static void sweep_calls(struct connection *c, int64_t now)
+{
+    bool cut = false;
+    for (struct grpc_call *call = c->calls; call; call = call->sibling) {
+        if (!call->deadline || call->deadline >= now)
+            continue;
+        grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
+        if (!call->cut && now - call->deadline > GRPC_CUT_MS) {
+            call->cut = cut = true;
+            if (nghttp2_submit_rst_stream(c->session, NGHTTP2_FLAG_NONE, call->stream,
+                                          NGHTTP2_CANCEL) != 0)
+                c->failed = true;
+        }
+    }
+    if (cut) /* ends the calls: not while they are walked over */
+        flush(c);
+}
+
+/* Close what failed, what never spoke, and at the end who does not take its answers. */
 static void sweep(struct grpc_server *s)
 {
     int64_t now = grpc_now();
@@ -124,10 +143,9 @@ static void sweep(struct grpc_server *s)
         next = c->next;
         if (!c->failed && !c->spoke && now - c->since > GRPC_IDLE_MS)
             c->failed = true;
-        for (struct grpc_call *call = c->calls; call && !c->failed; call = call->sibling)
-            if (call->deadline && call->deadline < now && !call->finished)
-                grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
-        if (c->failed)
+        if (!c->failed)
+            sweep_calls(c, now);
+        if (c->failed || (s->stopping && now - s->stopping_since > GRPC_DRAIN_MS))
             connection_close(c);
     }
 }
@@ -148,6 +166,7 @@ static bool drained(struct grpc_server *s)
 static void begin_stop(struct grpc_server *s)
 {
     s->stopping = true;
+    s->stopping_since = grpc_now();
     epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listen_fd, NULL);
     for (struct connection *c = s->connections; c; c = c->next) {
         nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,

@@ -320,6 +320,32 @@ START_TEST(test_stalls)
 }
 END_TEST
 
+/* What is not taken within its time is over, for the client and here. */
+START_TEST(test_stalled_deadline)
+{
+    static const uint8_t body[] = {0, 0, 0, 0, 0};
+    ck_assert_int_eq(prepare(&w, "k", "", "a=b"), GRPC_OK);
+    struct raw r = raw_open(0);
+    raw_submit(&r, "List", "grpc-timeout", "200m", body, sizeof(body));
+    ck_assert(raw_wait(&r, 0, 20000));
+    ck_assert(r.status == GRPC_DEADLINE_EXCEEDED || r.status == -1);
+    ck_assert_uint_eq(r.received, 0);
+    raw_free(&r);
+}
+END_TEST
+
+/* The order to end is obeyed although somebody does not take his answer: closed() returns. */
+START_TEST(test_stalled_end)
+{
+    static const uint8_t body[] = {0, 0, 0, 0, 0};
+    static struct raw r;
+    ck_assert_int_eq(prepare(&w, "k", "", "a=b"), GRPC_OK);
+    r = raw_open(0);
+    raw_submit(&r, "List", "x-nothing", "1", body, sizeof(body));
+    ck_assert(raw_send(&r, 4096));
+}
+END_TEST
+
 /* A thousand connections, each asked once, in turn and again. */
 START_TEST(test_thousand)
 {
@@ -382,6 +408,8 @@ int main(void)
     tcase_add_test(tcase, test_huge_headers);
     tcase_add_test(tcase, test_metadata);
     tcase_add_test(tcase, test_stalls);
+    tcase_add_test(tcase, test_stalled_deadline);
+    tcase_add_test(tcase, test_stalled_end);
     tcase_add_test(tcase, test_thousand);
     tcase_add_test(tcase, test_vanishing);
     suite_add_tcase(suite, tcase);
