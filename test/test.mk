@@ -66,7 +66,7 @@ $(BUILD)/test/fuzz/fuzz_cri_request: $(BUILD)/test/fuzz/fuzz_cri_request.o $(CRI
 $(BUILD)/test/unit/test_cri_prox%.o $(BUILD)/test/fuzz/fuzz_cri%.o: CFLAGS_ALL += -Iplugins/containerd/cri-proxy
 
 # the snapshotter without its main
-SNAP_TEST_LIBS := -lsqlite3 -lnghttp2 -lprotobuf-c
+SNAP_TEST_LIBS := -lsqlite3 -lpcre2-8 -lnghttp2 -lprotobuf-c
 $(BUILD)/test/unit/test_snapshotter_%: $(BUILD)/test/unit/test_snapshotter_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(TEST_LIBS)
 $(BUILD)/test/fuzz/fuzz_snapshot_%: $(BUILD)/test/fuzz/fuzz_snapshot_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)

@@ -93,7 +93,7 @@ START_TEST(test_filters)
         ck_assert_msg((code == GRPC_INVALID_ARGUMENT) == (cases[i].expected[0] == '!'), "%s: %d %s",
                       text, (int)code, err.message);
         for (size_t j = 0; filter && j < 3; j++)
-            if (snap_filter_match(filter, &list[j]))
+            if (snap_filter_match(filter, &list[j]) == 1)
                 got[n++] = list[j].name[0];
         if (filter)
             ck_assert_msg(strcmp(got, cases[i].expected) == 0, "%s: '%s'", text, got);
@@ -110,12 +110,12 @@ START_TEST(test_several)
     struct snap_filter *filter = NULL;
     struct snap_info a = info_of("a", "", SNAP_ACTIVE);
     ck_assert_int_eq(snap_filter_new(NULL, 0, &filter, NULL), GRPC_OK);
-    ck_assert(snap_filter_match(filter, &a));
+    ck_assert_int_eq(snap_filter_match(filter, &a), 1);
     snap_filter_free(filter);
     for (size_t i = 0; i <= SNAP_FILTERS_MAX; i++)
         texts[i] = (char *)(uintptr_t)(i == 7 ? "name==a" : "name==b");
     ck_assert_int_eq(snap_filter_new(texts, SNAP_FILTERS_MAX, &filter, NULL), GRPC_OK);
-    ck_assert(snap_filter_match(filter, &a)); /* any of them */
+    ck_assert_int_eq(snap_filter_match(filter, &a), 1); /* any of them */
     snap_filter_free(filter);
     ck_assert_int_eq(snap_filter_new(texts, SNAP_FILTERS_MAX + 1, &filter, NULL),
                      GRPC_INVALID_ARGUMENT);
@@ -126,7 +126,7 @@ START_TEST(test_regex)
 {
     static const struct {
         const char *regex, *text;
-        int found; /* -1: cannot be compiled */
+        int found; /* -1: cannot be compiled, 2: takes too long */
     } cases[] = {
         {"", "", 1},
         {"a", "bab", 1},
@@ -178,8 +178,8 @@ START_TEST(test_regex)
         {"^sha256:[0-9a-f]{64}$",
          "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", 1},
         {"(a*)*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0},
-        {"^(a?){30}a{30}$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 1},
-        {"(((){1000}){1000}){1000}a", "a", 1},
+        {"^(a?){30}a{30}$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 2},
+        {"(((){1000}){1000}){1000}a", "", -1},
         {"x{1001}", "", -1},
         {"((a{100}){100}){100}", "", -1},
         {"(", "", -1},
@@ -190,7 +190,75 @@ START_TEST(test_regex)
         {"a|*", "", -1},
         {"\\", "", -1},
         {"\\8", "", -1},
-        {"\\p{Greek}", "", -1},
+        {"^\\p{Greek}\\pL\\p{^Lu}\\PN$",
+         "\xce\xb1\xce\xb2"
+         "cd",
+         1},
+        {"^[\\p{Lu}\\P{Greek}]+$", "\xce\xb1", 0},
+        {"^\\p{Any}$", "a", 1},
+        {"\\p{Klingon}", "", -1},
+        {"\\p{Bidi_Class:L}", "", -1},
+        {"\\p", "", -1},
+        {"\\p{Lu", "", -1},
+        /* what PCRE2 by itself would take for something else */
+        {"^\\v$", "\x0b", 1},
+        {"^\\v$", "\n", 0},
+        {"^\\s$", "\x0b", 0},
+        {"^\\S$", "\x0b", 1},
+        {"^[\\s]$", "\x0b", 0},
+        {"^[\\sa]+$", " a\t", 1},
+        {"^[[:space:]]$", "\x0b", 1},
+        {"^\\101\\01$", "A\x01", 1},
+        {"^[\\d-z]+$", "1-z", 1},
+        {"^[a[.]+$", "[a.", 1},
+        {"^[[.x.]+$", "[.x", 1},
+        {"^[+--]+$", "+,-", 1},
+        {"^\\Qa.b\\E+$", "a.bb", 1},
+        {"^\\Qa.b", "a.b", 1},
+        {"a$", "a\n", 0},
+        {"(?m)^$", "a\n", 1},
+        {"(?m)a$", "a\r\n", 0},
+        {"(?i)^\xc3\x89$", "\xc3\xa9", 1},
+        {"^(?-s).$", "\n", 0},
+        {"(?U)a+", "a", 1},
+        {"^a{,2}$", "a{,2}", 1},
+        {"^a{x$", "a{x", 1},
+        {"^a*{$", "aa{", 1},
+        {"^.$", "\xff", 0},
+        {"(a)\\1", "aa", -1},
+        {"(?=a)", "a", -1},
+        {"(?<!a)", "a", -1},
+        {"(?>a)", "a", -1},
+        {"(?|a)", "a", -1},
+        {"(?#a)", "a", -1},
+        {"(?R)", "a", -1},
+        {"(?P=n)", "a", -1},
+        {"(?'n'a)", "a", -1},
+        {"(?<n>a)(?<n>b)", "ab", -1},
+        {"(?^i)a", "a", -1},
+        {"(?i-)a", "a", -1},
+        {"(*ACCEPT)", "a", -1},
+        {"(*UCP)a", "a", -1},
+        {"a**", "a", -1},
+        {"a*+", "a", -1},
+        {"a{2}{3}", "a", -1},
+        {"\\Z", "a", -1},
+        {"\\h", "a", -1},
+        {"\\R", "a", -1},
+        {"\\K", "a", -1},
+        {"\\C", "a", -1},
+        {"\\cA", "a", -1},
+        {"\\e", "a", -1},
+        {"\\E", "a", -1},
+        {"\\x4", "a", -1},
+        {"\\x{110000}", "a", -1},
+        {"\\\xc3\xa9", "a", -1},
+        {"[a-\\d]", "a", -1},
+        {"[\\S]", "a", -1},
+        {"[[:nothing:]]", "a", -1},
+        {"\xff", "a", -1},
+        {"[\xff]", "a", -1},
+        {"[\xc3(]", "a", -1},
         {"a{3,2}", "", -1},
         {"(?x)a", "", -1},
         {"(?<n", "", -1},
@@ -200,7 +268,8 @@ START_TEST(test_regex)
         struct snap_regex *regex = snap_regex_new(cases[i].regex, &why);
         ck_assert_msg((regex == NULL) == (cases[i].found < 0), "%s: %s", cases[i].regex, why);
         if (regex)
-            ck_assert_msg(snap_regex_search(regex, cases[i].text) == (cases[i].found == 1),
+            ck_assert_msg(snap_regex_search(regex, cases[i].text) ==
+                              (cases[i].found == 2 ? -1 : cases[i].found),
                           "%s on '%s'", cases[i].regex, cases[i].text);
         snap_regex_free(regex);
     }
@@ -223,6 +292,24 @@ START_TEST(test_regex_size)
         snap_regex_free(regex);
         free(text);
     }
+}
+END_TEST
+
+/* An alternative that takes too long is an error, unless one before it matched. */
+START_TEST(test_endless)
+{
+    char slow[] = "name~=^(a?){30}a{30}$", fast[] = "kind==active";
+    char *texts[] = {slow, fast};
+    struct snap_filter *filter = NULL;
+    struct snap_info a = info_of("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "", SNAP_ACTIVE);
+    ck_assert_int_eq(snap_filter_new(texts, 2, &filter, NULL), GRPC_OK);
+    ck_assert_int_eq(snap_filter_match(filter, &a), -1);
+    snap_filter_free(filter);
+    texts[0] = fast;
+    texts[1] = slow;
+    ck_assert_int_eq(snap_filter_new(texts, 2, &filter, NULL), GRPC_OK);
+    ck_assert_int_eq(snap_filter_match(filter, &a), 1);
+    snap_filter_free(filter);
 }
 END_TEST
 
@@ -262,6 +349,7 @@ int main(void)
     tcase_add_test(tcase, test_several);
     tcase_add_test(tcase, test_regex);
     tcase_add_test(tcase, test_regex_size);
+    tcase_add_test(tcase, test_endless);
     tcase_add_test(tcase, test_labels);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -114,6 +114,7 @@ START_TEST(test_errors)
     ck_assert_int_eq(commit(&w, "c", "none", NULL), GRPC_NOT_FOUND);
     ck_assert_int_eq(commit(&w, "a", "a", NULL), GRPC_ALREADY_EXISTS);
     ck_assert_int_eq(commit(&w, "c", "a", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "d", "a", NULL), GRPC_NOT_FOUND);
     ck_assert_int_eq(commit(&w, "d", "c", NULL), GRPC_FAILED_PRECONDITION); /* committed */
     ck_assert_int_eq(create(&w, "View", "v", "c", NULL, NULL, 0), GRPC_OK);
     ck_assert_int_eq(commit(&w, "d", "v", NULL), GRPC_FAILED_PRECONDITION); /* a view */
@@ -125,6 +126,38 @@ START_TEST(test_errors)
     struct answers a = {.type = &snapshots__empty__descriptor};
     ck_assert_int_eq(by_key(&w, "Nothing", "x", &a), GRPC_UNIMPLEMENTED);
     ck_assert_int_eq(by_key(&w, "Usage", "none", &a), GRPC_NOT_FOUND);
+}
+END_TEST
+
+/* No snapshot has the empty name, nor can one get it. */
+START_TEST(test_empty_names)
+{
+    char got[256];
+    struct answers a = {.type = &snapshots__empty__descriptor};
+    ck_assert_int_eq(prepare(&w, "", "", NULL), GRPC_INVALID_ARGUMENT);
+    ck_assert_int_eq(create(&w, "View", "", "", NULL, NULL, 0), GRPC_INVALID_ARGUMENT);
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "", "a", NULL), GRPC_INVALID_ARGUMENT);
+    ck_assert_int_eq(commit(&w, "c", "", NULL), GRPC_NOT_FOUND);
+    ck_assert_int_eq(remove_snapshot(&w, ""), GRPC_NOT_FOUND);
+    ck_assert_int_eq(stat_snapshot(&w, "", got, sizeof(got)), GRPC_NOT_FOUND);
+    ck_assert_int_eq(by_key(&w, "Mounts", "", &a), GRPC_NOT_FOUND);
+    ck_assert_int_eq(by_key(&w, "Usage", "", &a), GRPC_NOT_FOUND);
+    expect("a", "a  2");
+}
+END_TEST
+
+/* "NAMESPACE/NUMBER/NAME", as containerd calls what its namespaces keep here: one name in two of
+ * them is two snapshots, and neither is the other's parent by its bare name. */
+START_TEST(test_namespaces)
+{
+    ck_assert_int_eq(prepare(&w, "one/1/a", "", "x=1"), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "two/1/a", "", "x=2"), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "one/2/c", "one/1/a", "x=1"), GRPC_OK);
+    expect("two/1/a", "two/1/a  2 x=2");
+    ck_assert_int_eq(prepare(&w, "two/3/b", "c", NULL), GRPC_NOT_FOUND);
+    ck_assert_int_eq(remove_snapshot(&w, "one/2/c"), GRPC_OK);
+    expect("two/1/a", "two/1/a  2 x=2");
 }
 END_TEST
 
@@ -187,6 +220,13 @@ START_TEST(test_update)
     ck_assert_int_eq(update("a", "l4=v4", whole, got, sizeof(got)), GRPC_OK);
     ck_assert_str_eq(got, "a  2 l4=v4");
     ck_assert_int_eq(update("a", "l5=v5", parent, got, sizeof(got)), GRPC_INVALID_ARGUMENT);
+    char dotted[] = "labels.containerd.io/gc.root", name[] = "name", mixed[] = "labels kind";
+    ck_assert_int_eq(update("a", "l4=v4 containerd.io/gc.root=x", dotted, got, sizeof(got)),
+                     GRPC_OK);
+    ck_assert_str_eq(got, "a  2 containerd.io/gc.root=x l4=v4");
+    ck_assert_int_eq(update("a", "", dotted, got, sizeof(got)), GRPC_OK); /* taken away */
+    ck_assert_int_eq(update("a", "l5=v5", name, got, sizeof(got)), GRPC_INVALID_ARGUMENT);
+    ck_assert_int_eq(update("a", "l5=v5", mixed, got, sizeof(got)), GRPC_INVALID_ARGUMENT);
     ck_assert_int_eq(update("b", "l5=v5", NULL, got, sizeof(got)), GRPC_NOT_FOUND);
     expect("a", "a  2 l4=v4");
     Snapshots__UpdateRequest empty = SNAPSHOTS__UPDATE_REQUEST__INIT;
@@ -227,12 +267,25 @@ START_TEST(test_list)
     ck_assert_int_eq(prepare(&w, "p-tmp", "", NULL), GRPC_OK);
     ck_assert_int_eq(commit(&w, "p", "p-tmp", "g=r"), GRPC_OK);
     ck_assert_int_eq(prepare(&w, "a", "p", "g=r l=1"), GRPC_OK);
-    ck_assert_int_eq(create(&w, "View", "v", "p", "g=r", NULL, 0), GRPC_OK);
+    ck_assert_int_eq(create(&w, "View", "v", "p", "g=r d.t=x", NULL, 0), GRPC_OK);
     static const char *const cases[][2] = {
-        {"labels.g==r", "a-np p a v"}, {"kind==active,labels.g==r", "a-np a"},
-        {"kind==view", "v"},           {"kind==committed", "p"},
-        {"parent==p", "a v"},          {"labels.l==1", "a"},
-        {"name~=/^a/", "a-np a"},      {"labels.l==2", ""},
+        {"labels.g==r", "a-np p a v"},
+        {"kind==active,labels.g==r", "a-np a"},
+        {"kind==view", "v"},
+        {"kind==committed", "p"},
+        {"parent==p", "a v"},
+        {"labels.l==1", "a"},
+        {"name~=/^a/", "a-np a"},
+        {"labels.l==2", ""},
+        {"labels.l", "a"},
+        {"labels.l!=1", "a-np p v"},
+        {"kind!=committed", "a-np a v"},
+        {"parent==\"\"", "a-np p"},
+        {"labels.\"d.t\"==x", "v"},
+        {"labels.\"d.t\"", "v"},
+        {"labels.d.t==x", "v"},
+        {"nothing", ""},
+        {"name~=[", ""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         list_names(&w, cases[i][0], got, sizeof(got), &code);
@@ -241,6 +294,9 @@ START_TEST(test_list)
     }
     list_names(&w, "name==", got, sizeof(got), &code);
     ck_assert_int_eq(code, GRPC_INVALID_ARGUMENT);
+    ck_assert_int_eq(prepare(&w, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "", NULL), GRPC_OK);
+    list_names(&w, "name~=^(a?){30}a{30}$", got, sizeof(got), &code);
+    ck_assert_int_eq(code, GRPC_RESOURCE_EXHAUSTED);
 }
 END_TEST
 
@@ -424,6 +480,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, test_mounts);
     tcase_add_test(tcase, test_basic);
     tcase_add_test(tcase, test_errors);
+    tcase_add_test(tcase, test_empty_names);
+    tcase_add_test(tcase, test_namespaces);
     tcase_add_test(tcase, test_rebase);
     tcase_add_test(tcase, test_update);
     tcase_add_test(tcase, test_times);

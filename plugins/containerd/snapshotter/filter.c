@@ -334,7 +334,7 @@ static const char *look_up(const struct selector *s, const struct snap_info *inf
     return strcmp(s->field, "labels") == 0 ? snap_labels_get(&info->labels, s->rest) : NULL;
 }
 
-static bool matches(const struct selector *s, const struct snap_info *info)
+static int matches(const struct selector *s, const struct snap_info *info)
 {
     const char *found = look_up(s, info);
     const char *text = found ? found : "";
@@ -346,18 +346,18 @@ static bool matches(const struct selector *s, const struct snap_info *info)
     case OP_NOT_EQUAL:
         return strcmp(text, s->value) != 0;
     case OP_MATCHES:
-        return s->regex && snap_regex_search(s->regex, text);
+        return s->regex ? snap_regex_search(s->regex, text) : 0;
     }
-    return false;
+    return 0;
 }
 
-bool snap_filter_match(const struct snap_filter *filter, const struct snap_info *info)
+int snap_filter_match(const struct snap_filter *filter, const struct snap_info *info)
 {
-    bool any = filter->n == 0;
-    for (size_t i = 0; !any && i < filter->n; i++) {
+    int any = filter->n == 0;
+    for (size_t i = 0; any == 0 && i < filter->n; i++) {
         const struct alternative *a = &filter->alternatives[i];
-        any = true;
-        for (size_t j = 0; any && j < a->n; j++)
+        any = 1;
+        for (size_t j = 0; any == 1 && j < a->n; j++)
             any = matches(&a->selectors[j], info);
     }
     return any;

@@ -7,7 +7,7 @@
  *   overlay   back end of its own: folders, and rows of `meta`
  *   relay     back end behind another socket
  *   meta      what is known of snapshots, in SQLite
- *   filter    List's filters; regex: their regular expressions
+ *   filter    List's filters; regex: their regular expressions, by PCRE2
  *
  * The words and the answers are containerd's own overlayfs snapshotter's: its users cannot tell one
  * from the other. Functions that answer a call return its gRPC code and put the text into `err`. */
@@ -185,14 +185,15 @@ struct snap_filter;
 enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter **out,
                                struct ocv_error *err);
 void snap_filter_free(struct snap_filter *filter);
-bool snap_filter_match(const struct snap_filter *filter, const struct snap_info *info);
+/** 1 or 0; -1: an expression of it takes too long. */
+int snap_filter_match(const struct snap_filter *filter, const struct snap_info *info);
 
 struct snap_regex;
-/** Go's syntax (RE2), matched in linear time. NULL with a reason when it cannot be compiled. */
+/** Go's syntax (RE2). NULL with a reason when it cannot be compiled. */
 struct snap_regex *snap_regex_new(const char *text, const char **reason);
 void snap_regex_free(struct snap_regex *regex);
-/** Does it match anywhere in the text? */
-bool snap_regex_search(const struct snap_regex *regex, const char *text);
+/** Does it match anywhere in the text? 1 or 0; -1: takes too long. */
+int snap_regex_search(const struct snap_regex *regex, const char *text);
 
 /** Tests kill the process at a named step; empty in what is installed. */
 #ifdef OCV_CRASH_POINTS
