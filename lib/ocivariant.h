@@ -575,12 +575,37 @@ struct ocv_record {
     const char *properties; /**< canonical */
     const char *statics;    /**< namespaces that are the index's own, joined by ", ", or NULL */
     const char *reference;  /**< as asked for */
+    bool secret;            /**< learnt with credentials: not for every user of the node */
 };
+/** At most OCV_RECORDS_MAX are kept, the oldest go. */
 OCV_API int ocv_record_write(const char *dir, const struct ocv_record *record,
                              struct ocv_error *err) OCV_WARN_UNUSED;
 /** Read the record of a child digest as JSON text: OCV_ERR_NOT_FOUND if there is none. */
 OCV_API int ocv_record_read(const char *dir, const char *child, struct ocv_buffer *out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
+
+#define OCV_RECORDS_MAX 4096u                /**< images that were chosen */
+#define OCV_RECORD_INDEXES_MAX 256u          /**< indexes that are kept whole */
+#define OCV_RECORD_INDEX_MAX (1024u * 1024u) /**< bytes of one; a larger one is not kept */
+#define OCV_RECORD_INDEX_DAYS 90u            /**< since it was resolved last */
+
+/** Keep the whole index that was resolved, for what was not chosen of it: DIR/indexes, one file
+ *  each, replaced by rename. One that is too large is OCV_ERR_DATA. `secret`: learnt with
+ *  credentials, so only the folder's owner and group may read it; one that was kept openly stays
+ *  so. */
+OCV_API int ocv_record_index(const char *dir, const struct ocv_index *index, const char *reference,
+                             bool secret, struct ocv_error *err) OCV_WARN_UNUSED;
+struct ocv_record_index {
+    struct ocv_index *index;     /**< its own digest is that of the kept text: use `digest` */
+    char digest[OCV_DIGEST_MAX]; /**< of the index */
+    char reference[1024];        /**< where it was resolved, or empty */
+    bool secret;
+};
+/** The index resolved last that has the digest as an entry, or that is of this digest itself:
+ *  OCV_ERR_NOT_FOUND if none is kept. Freed with ocv_record_index_free. */
+OCV_API int ocv_record_find(const char *dir, const char *digest, struct ocv_record_index *out,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_record_index_free(struct ocv_record_index *record);
 
 /* ---- Tag rules (section 7 of the specification; schema/tag-rules.schema.json) ------------------
  */

@@ -25,7 +25,8 @@ static void print_help(void)
     fputs(
         "Usage: variantctl verify [OPTIONS]\n\n"
         "Check the images on this node against what it can run today, by the node's records of\n"
-        "what was resolved and by config labels. Exit 5 if one does not fit any more.\n\nOptions:\n"
+        "what was resolved, else by config labels. Exit 5 if one does not fit any more; what only\n"
+        "its labels say, which images inherit, is a warning.\n\nOptions:\n"
         "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
         "                           (default: every engine that answers)\n"
         "  --all                    show what fits and what cannot be judged, too\n"
@@ -38,60 +39,122 @@ struct verify {
     struct cli *cli;
     char records[4096];
     json_t *results;
-    size_t fits, misfits, unjudged;
+    size_t fits, misfits, warnings, unjudged;
 };
 
 /* ---- judging -----------------------------------------------------------------------------------
  */
-
-static json_t *record_of(const struct verify *v, const char *digest)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, RECORD_MAX);
-    if (!digest || ocv_record_read(v->records, digest, &text, NULL) < 0)
-        return NULL;
-    return json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, NULL);
-}
 
 static const char *text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
 
-static int add_result(struct verify *v, const struct local_image *image, const char *label,
+/* What is known of an image, and by what. */
+struct known {
+    const char *by; /* "record", "index", "labels", or NULL */
+    const char *label, *properties, *statics;
+    json_t *record;
+    struct ocv_record_index kept;
+    struct ocv_buffer text, list;
+};
+
+/* What this node chose itself. */
+static bool by_record(const struct verify *v, const struct local_image *image, struct known *k)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, RECORD_MAX);
+    if (ocv_record_read(v->records, image->digest, &text, NULL) < 0)
+        return false;
+    k->record = json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, NULL);
+    k->label = text_of(k->record, "label");
+    k->properties = text_of(k->record, "properties");
+    k->statics = text_of(k->record, "static");
+    return k->properties != NULL;
+}
+
+/* What stands in an index that this node has resolved, though another image of it was chosen. */
+static bool by_index(const struct verify *v, const struct local_image *image, struct known *k)
+{
+    if (ocv_record_find(v->records, image->digest, &k->kept, NULL) < 0)
+        return false;
+    const struct ocv_entry *entry = ocv_index_find_digest(k->kept.index, image->digest);
+    if (!entry || entry->code != OCV_REJECT_NONE || !entry->label)
+        return false;
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(k->kept.index, entry->properties[i]);
+        status = ocv_buffer_printf(&k->text, NULL, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
+                                   p.feature, p.value);
+        if (status == OCV_OK && ocv_index_namespace_static(k->kept.index, p.ns))
+            status = ocv_buffer_printf(&k->list, NULL, "%s%s", k->list.len ? ", " : "", p.ns);
+    }
+    k->label = entry->label;
+    k->properties = k->text.data ? k->text.data : "";
+    k->statics = k->list.data;
+    return status == OCV_OK;
+}
+
+static void find_known(const struct verify *v, const struct local_image *image, struct known *k)
+{
+    *k = (struct known){0};
+    ocv_buffer_init(&k->text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&k->list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    if (image->digest && by_record(v, image, k)) {
+        k->by = "record";
+    } else if (image->digest && by_index(v, image, k)) {
+        k->by = "index";
+    } else {
+        k->label = image->label;
+        k->properties = image->properties;
+        k->statics = NULL;
+        k->by = image->properties ? "labels" : NULL;
+    }
+}
+
+static void free_known(struct known *k)
+{
+    json_decref(k->record);
+    ocv_record_index_free(&k->kept);
+    ocv_buffer_free(&k->text);
+    ocv_buffer_free(&k->list);
+}
+
+static int add_result(struct verify *v, const struct local_image *image, const struct known *k,
                       const char *verdict, const char *reason, struct ocv_error *err)
 {
-    json_t *entry =
-        json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?}", "where", image->where, "image", image->name,
-                  "digest", image->digest, "label", label, "verdict", verdict, "reason", reason);
+    json_t *entry = json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?}", "where", image->where,
+                              "image", image->name, "digest", image->digest, "label", k->label,
+                              "verdict", verdict, "by", k->by, "reason", reason);
     return !entry || json_array_append_new(v->results, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
 static int check_image(void *data, const struct local_image *image)
 {
     struct verify *v = data;
+    struct known known;
     struct ocv_error err = {0};
     bool fits = false;
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);
-    json_t *record = record_of(v, image->digest);
-    const char *properties = record ? text_of(record, "properties") : image->properties;
-    const char *label = record ? text_of(record, "label") : image->label;
+    find_known(v, image, &known);
     const struct ocv_resolve_options choose = {.config = v->cli->config,
                                                .platform = v->cli->platform};
     const char *verdict = "none";
-    int status = OCV_OK;
-    if (properties) {
-        int judged = ocv_judge(label, properties, record ? text_of(record, "static") : NULL,
-                               v->cli->profile, &choose, &fits, &reason, &err);
+    if (known.by) {
+        int judged = ocv_judge(known.label, known.properties, known.statics, v->cli->profile,
+                               &choose, &fits, &reason, &err);
         verdict = judged < 0 ? "unknown" : fits ? "fits" : "misfit";
+        if (judged == OCV_OK && !fits && strcmp(known.by, "labels") == 0)
+            verdict = "warning"; /* FROM inherits labels: they may be another image's */
     }
     v->fits += strcmp(verdict, "fits") == 0;
     v->misfits += strcmp(verdict, "misfit") == 0;
+    v->warnings += strcmp(verdict, "warning") == 0;
     v->unjudged += strcmp(verdict, "unknown") == 0;
     const char *why = err.message[0] ? err.message : reason.data;
-    status = add_result(v, image, label, verdict, why, &err);
-    json_decref(record);
+    int status = add_result(v, image, &known, verdict, why, &err);
+    free_known(&known);
     return status;
 }
 
@@ -128,16 +191,18 @@ static void print_table(const struct verify *v, bool all)
     {
         const char *verdict = text_of(r, "verdict"), *label = text_of(r, "label");
         const char *reason = text_of(r, "reason"), *name = text_of(r, "image");
-        bool trouble = strcmp(verdict, "misfit") == 0;
+        bool trouble = strcmp(verdict, "misfit") == 0 || strcmp(verdict, "warning") == 0;
         if (!trouble && !all)
             continue;
         printf("%-7s  %s: %s%s%s%s%s%s\n", verdict, text_of(r, "where"), name ? name : "(no name)",
                label ? " (" : "", label ? label : "", label ? ")" : "", reason ? ": " : "",
                reason ? reason : "");
     }
-    printf("%zu images: %zu fit, %zu do not, %zu cannot be judged, %zu have no variants\n",
-           json_array_size(v->results), v->fits, v->misfits, v->unjudged,
-           json_array_size(v->results) - v->fits - v->misfits - v->unjudged);
+    size_t n = json_array_size(v->results);
+    printf("%zu images: %zu fit, %zu do not, %zu do not by their labels, %zu cannot be judged, "
+           "%zu have no variants\n",
+           n, v->fits, v->misfits, v->warnings, v->unjudged,
+           n - v->fits - v->misfits - v->warnings - v->unjudged);
 }
 
 static int show(const struct verify *v, bool json, bool all, struct ocv_error *err)

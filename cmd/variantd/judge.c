@@ -1,212 +1,184 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* In the order of what is nearest: the properties that were given, the node's own record of the
- * digest, the index at the reference. A registry is asked only where the first two say nothing, or
- * to tell what would fit instead. */
+/* In the order of what is nearest: the properties that were given, the node's own record of what it
+ * chose, the indexes it has kept, the index at the reference, the image's own labels. A registry is
+ * asked only where the node's own memory says nothing, or to tell what would fit instead.
+ *
+ * Who may not know what the daemon's credentials can read is told "fits" or "misfit" of an image
+ * that was chosen here, whose digest any tag's HEAD gives, and nothing of what else there is. */
 #include "judge.h"
+#include "judge_internal.h"
 
-#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORD_MAX (64u * 1024)
-#define REASON_MAX 1024u
-
-struct answer {
-    const char *verdict;
-    char label[64], fit[64], reason[REASON_MAX];
-};
-
-static int judge_properties(const struct instance *instance, const char *label,
-                            const char *properties, const char *statics, struct answer *out)
+static bool says(const struct answer *answer, const char *verdict)
 {
-    ocv_auto_buffer reason;
-    struct ocv_error err = {0};
-    bool fits = false;
-    ocv_buffer_init(&reason, REASON_MAX * 4);
-    const struct snapshot *snapshot = node_get(instance->node);
-    const struct ocv_resolve_options options = {.config = instance->settings->config};
-    int status =
-        ocv_judge(label, properties, statics, snapshot->profile, &options, &fits, &reason, &err);
-    node_put(snapshot);
-    out->verdict = status < 0 ? "unknown" : fits ? "fits" : "misfit";
-    snprintf(out->label, sizeof(out->label), "%s", label ? label : "");
-    snprintf(out->reason, sizeof(out->reason), "%s",
-             status < 0    ? err.message
-             : reason.data ? reason.data
-                           : "");
-    return status;
+    return answer->verdict && strcmp(answer->verdict, verdict) == 0;
 }
 
-/* The node's record of a digest: true if there is one. */
-static bool judge_recorded(const struct instance *instance, const char *digest, struct answer *out,
-                           char *reference, size_t size)
+/* What an index says of the digest. Of an answer that is there, only what would fit is wanted. */
+static void take_entry(const struct instance *instance, const struct judge_question *q,
+                       const struct mirror_entry *entry, const char *where, struct answer *out)
 {
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, RECORD_MAX);
-    if (ocv_record_read(instance->settings->records, digest, &text, NULL) < 0)
-        return false;
-    json_t *record = json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, NULL);
-    const char *properties = json_string_value(json_object_get(record, "properties"));
-    const char *of = json_string_value(json_object_get(record, "reference"));
-    bool known =
-        properties &&
-        judge_properties(instance, json_string_value(json_object_get(record, "label")), properties,
-                         json_string_value(json_object_get(record, "static")), out) == OCV_OK;
-    snprintf(reference, size, "%s", of ? of : "");
-    json_decref(record);
+    if (out->verdict) {
+        if (strcmp(entry->fit, out->label) != 0)
+            snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
+    } else if (!entry->variants) {
+        out->verdict = "none";
+        out->alone = entry->alone;
+    } else if (entry->is_index) {
+        out->verdict = "index";
+        snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
+        snprintf(out->reason, sizeof(out->reason),
+                 "an index with variants, in which nobody has chosen");
+    } else if (!entry->found) {
+        out->verdict = "unknown";
+        snprintf(out->reason, sizeof(out->reason), "%s is not in the index at %s",
+                 q->digest ? q->digest : "it", where);
+    } else {
+        snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
+        judge_properties(instance, entry->label,
+                         entry->properties.data ? entry->properties.data : "", entry->statics.data,
+                         out);
+    }
+}
+
+/* By an index that was resolved here. True if one knows the digest. */
+static bool judge_kept(const struct instance *instance, const struct judge_question *q,
+                       struct answer *out)
+{
+    struct ocv_record_index kept;
+    struct mirror_entry entry;
+    mirror_entry_init(&entry);
+    bool known = ocv_record_find(instance->settings->records, q->digest, &kept, NULL) == OCV_OK &&
+                 (q->trusted || !kept.secret) &&
+                 mirror_describe(instance->mirror, kept.index, kept.digest, q->digest, &entry,
+                                 NULL) == OCV_OK &&
+                 (entry.found || entry.is_index);
+    if (known)
+        take_entry(instance, q, &entry, kept.reference, out);
+    mirror_entry_free(&entry);
+    ocv_record_index_free(&kept);
     return known;
 }
 
 static void judge_in_index(const struct instance *instance, const struct judge_question *q,
                            const char *reference, struct answer *out)
 {
-    struct mirror_entry entry = {0};
+    struct mirror_entry entry;
     struct ocv_error err = {0};
-    ocv_buffer_init(&entry.properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&entry.statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    mirror_entry_init(&entry);
     int status = mirror_find(instance->mirror, reference, q->digest, q->trusted, &entry, &err);
-    if (out->verdict) { /* decided already: only what would fit was wanted */
-        if (status == OCV_OK && strcmp(entry.fit, out->label) != 0)
-            snprintf(out->fit, sizeof(out->fit), "%s", entry.fit);
-    } else if (status < 0) {
+    if (status == OCV_OK) {
+        take_entry(instance, q, &entry, reference, out);
+    } else if (!out->verdict) {
         out->verdict = "unknown";
         snprintf(out->reason, sizeof(out->reason), "%s", err.message);
-    } else if (!entry.variants) {
-        out->verdict = "none";
-    } else if (entry.is_index) {
-        out->verdict = "index";
-        snprintf(out->fit, sizeof(out->fit), "%s", entry.fit);
-        snprintf(out->reason, sizeof(out->reason),
-                 "an index with variants, in which nobody has chosen");
-    } else if (!entry.found) {
-        out->verdict = "unknown";
-        snprintf(out->reason, sizeof(out->reason), "%s is not in the index at %s", q->digest,
-                 reference);
-    } else {
-        snprintf(out->fit, sizeof(out->fit), "%s", entry.fit);
-        judge_properties(instance, entry.label, entry.properties.data ? entry.properties.data : "",
-                         entry.statics.data, out);
     }
-    ocv_buffer_free(&entry.properties);
-    ocv_buffer_free(&entry.statics);
+    mirror_entry_free(&entry);
 }
 
-/* REPO@DIGEST of the reference, to look at what the digest itself is. */
-static bool pinned(const char *text, const char *digest, char *out, size_t size)
+/* By the config's labels of the image itself: a hint, since images inherit them. */
+static void judge_labels(const struct instance *instance, const struct judge_question *q,
+                         const char *reference, struct answer *out)
+{
+    struct mirror_entry entry;
+    struct answer by_labels = {.labels_only = true};
+    mirror_entry_init(&entry);
+    if (mirror_labels(instance->mirror, reference, q->trusted, &entry, NULL) == OCV_OK &&
+        entry.found &&
+        judge_properties(instance, entry.label, entry.properties.data ? entry.properties.data : "",
+                         NULL, &by_labels) == OCV_OK)
+        *out = by_labels;
+    mirror_entry_free(&entry);
+}
+
+/* The reference's two names, where it has them: "NAME:TAG" beside a digest, and "NAME@DIGEST" of
+ * the digest that is asked about. */
+struct names {
+    char tagged[1024], pinned[1024];
+};
+
+static void find_names(const char *text, const char *digest, struct names *out)
 {
     ocv_auto(ocv_reference) reference = NULL;
-    return ocv_reference_parse(text, &reference, NULL) == OCV_OK &&
-           snprintf(out, size, "%s@%s", reference->name, digest) < (int)size;
+    *out = (struct names){0};
+    if (!text || ocv_reference_parse(text, &reference, NULL) < 0)
+        return;
+    if (reference->tag && reference->digest)
+        snprintf(out->tagged, sizeof(out->tagged), "%s:%s", reference->name, reference->tag);
+    if (digest)
+        snprintf(out->pinned, sizeof(out->pinned), "%s@%s", reference->name, digest);
+}
+
+/* The node knows nothing: ask the registry. */
+static void judge_upstream(const struct instance *instance, const struct judge_question *q,
+                           const char *reference, struct answer *out)
+{
+    struct names names;
+    find_names(reference, q->digest, &names);
+    if (names.tagged[0] && q->digest) {
+        judge_in_index(instance, q, names.tagged, out);
+        if (says(out, "fits") || says(out, "misfit") || says(out, "index"))
+            return;
+        *out = (struct answer){0}; /* that tag leads elsewhere now */
+    }
+    judge_in_index(instance, q, reference, out);
+    if (!names.pinned[0])
+        return;
+    if (says(out, "unknown")) { /* not where the tag leads now, or an index of its own */
+        struct answer again = {0};
+        judge_in_index(instance, q, names.pinned, &again);
+        if (says(&again, "index"))
+            *out = again;
+    } else if (out->alone) {
+        judge_labels(instance, q, names.pinned, out);
+    }
+}
+
+static void find_answer(const struct instance *instance, const struct judge_question *q,
+                        struct answer *out)
+{
+    char recorded[1024] = "";
+    bool kept = false;
+    if (q->properties)
+        judge_properties(instance, q->label, q->properties, NULL, out);
+    else if (q->digest)
+        judge_recorded(instance, q->digest, q->trusted, out, recorded, sizeof(recorded));
+    if (q->digest && (!out->verdict || says(out, "misfit")))
+        kept = judge_kept(instance, q, out);
+    const char *reference = q->reference ? q->reference : recorded[0] ? recorded : NULL;
+    if (!out->verdict && reference)
+        judge_upstream(instance, q, reference, out);
+    if (kept || !says(out, "misfit") || out->fit[0])
+        return;
+    if (reference) /* what would fit */
+        judge_in_index(instance, q, reference, out);
+    /* pinned, or under a tag of its own: that stands where it was resolved */
+    if (!out->fit[0] && recorded[0] && reference != recorded)
+        judge_in_index(instance, q, recorded, out);
 }
 
 int judge(const struct instance *instance, const struct judge_question *q, struct ocv_buffer *json,
           struct ocv_error *err)
 {
     struct answer answer = {0};
-    char recorded[1024] = "", pin[1024];
-    const char *reference = q->reference;
     if (q->digest && !ocv_digest_wellformed(q->digest))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a digest", q->digest);
-    if (q->properties)
-        judge_properties(instance, q->label, q->properties, NULL, &answer);
-    else if (q->digest)
-        judge_recorded(instance, q->digest, &answer, recorded, sizeof(recorded));
-    if (!reference && recorded[0])
-        reference = recorded;
-    bool misfit = answer.verdict && strcmp(answer.verdict, "misfit") == 0;
-    if (reference && (!answer.verdict || misfit))
-        judge_in_index(instance, q, reference, &answer);
-    /* pinned, or under a tag of its own: where it was resolved stands what would fit */
-    if (misfit && !answer.fit[0] && recorded[0] && reference != recorded)
-        judge_in_index(instance, q, recorded, &answer);
-    /* a digest that the tag does not lead to any more, or that is an index of its own */
-    if (reference && q->digest && answer.verdict && !strcmp(answer.verdict, "unknown") &&
-        pinned(reference, q->digest, pin, sizeof(pin))) {
-        struct answer again = {0};
-        judge_in_index(instance, q, pin, &again);
-        if (again.verdict && !strcmp(again.verdict, "index"))
-            answer = again;
-    }
+    find_answer(instance, q, &answer);
     if (!answer.verdict) {
         answer.verdict = "unknown";
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");
     }
     json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",
                              answer.label, "fit", answer.fit, "reason", answer.reason);
+    if (root && answer.labels_only)
+        json_object_set_new(root, "source", json_string("labels"));
     char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
     json_decref(root);
     int status = text ? ocv_buffer_printf(json, err, "%s\n", text) : ocv_error_nomem(err);
     free(text);
     return status;
-}
-
-int judge_describe(const struct ocv_index *index, const struct ocv_entry *entry,
-                   struct ocv_buffer *properties, struct ocv_buffer *statics, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(index, entry->properties[i]);
-        status = ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
-                                   p.feature, p.value);
-        if (status == OCV_OK && ocv_index_namespace_static(index, p.ns))
-            status = ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns);
-    }
-    return status;
-}
-
-void judge_record(const struct settings *settings, const struct ocv_reference *reference,
-                  const struct ocv_index *index, const struct ocv_entry *entry)
-{
-    static atomic_bool told; /* one folder, one reason */
-    char name[1024];
-    struct ocv_error err = {0};
-    ocv_auto_buffer properties, statics;
-    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    if (!entry->label)
-        return;
-    snprintf(name, sizeof(name), "%s%s%s", reference->name, reference->tag ? ":" : "",
-             reference->tag ? reference->tag : "");
-    int status = judge_describe(index, entry, &properties, &statics, &err);
-    const struct ocv_record record = {.child = entry->digest,
-                                      .index = ocv_index_digest(index),
-                                      .label = entry->label,
-                                      .properties = properties.data ? properties.data : "",
-                                      .statics = statics.data,
-                                      .reference = name};
-    if (status == OCV_OK)
-        status = ocv_record_write(settings->records, &record, &err);
-    if (status < 0 && !atomic_exchange(&told, true))
-        log_line(LOG_LEVEL_WARNING, "what is chosen is not recorded: %s", err.message);
-}
-
-/* One file of the folder, by its own name: "sha256-HEX.json". */
-static bool misfit(const struct instance *instance, const char *file)
-{
-    struct answer answer = {0};
-    char digest[OCV_DIGEST_MAX], reference[1024] = "";
-    const char *dash = strchr(file, '-'), *dot = strrchr(file, '.');
-    if (!dash || !dot || dot < dash || strcmp(dot, ".json") != 0 ||
-        snprintf(digest, sizeof(digest), "%.*s:%.*s", (int)(dash - file), file,
-                 (int)(dot - dash - 1), dash + 1) >= (int)sizeof(digest) ||
-        !judge_recorded(instance, digest, &answer, reference, sizeof(reference)) ||
-        strcmp(answer.verdict, "misfit") != 0)
-        return false;
-    log_line(LOG_LEVEL_WARNING, "%s (%s) no longer fits this node: %s",
-             reference[0] ? reference : digest, answer.label, answer.reason);
-    return true;
-}
-
-void judge_records(const struct instance *instance, struct metrics *metrics)
-{
-    DIR *dir = opendir(instance->settings->records);
-    const struct dirent *entry;
-    uint64_t n = 0;
-    while (dir && (entry = readdir(dir)))
-        n += misfit(instance, entry->d_name) ? 1 : 0;
-    if (dir)
-        closedir(dir);
-    metrics_misfits(metrics, n);
 }

@@ -34,16 +34,27 @@ bool mirror_idle(const struct mirror *mirror);
  *  can read. */
 int mirror_resolve(struct mirror *mirror, const char *reference, bool trusted,
                    struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
-/** What a digest is in the index at a reference. The buffers are the caller's, initialised. */
+/** What a digest is in the index at a reference, or in another one. */
 struct mirror_entry {
     bool variants; /**< the index carries variants */
     bool is_index; /**< the digest is that of the document at the reference itself */
+    bool alone;    /**< no index is there, but an image */
     bool found;    /**< the digest is one of its entries: label, properties, statics say which */
     char label[64],
         fit[64]; /**< `fit`: what this node would get; empty: nothing, or a non-variant */
     struct ocv_buffer properties, statics;
 };
+void mirror_entry_init(struct mirror_entry *entry);
+void mirror_entry_free(struct mirror_entry *entry);
 int mirror_find(struct mirror *mirror, const char *reference, const char *digest, bool trusted,
                 struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same of an index at hand, whose digest is `own`. */
+int mirror_describe(struct mirror *mirror, const struct ocv_index *index, const char *own,
+                    const char *digest, struct mirror_entry *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** What an image that stands alone says of itself by its config's labels; `found` false where it
+ *  says nothing, or is an index. A FROM line inherits them: they are a hint, not a fact. */
+int mirror_labels(struct mirror *mirror, const char *reference, bool trusted,
+                  struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

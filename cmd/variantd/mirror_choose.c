@@ -57,7 +57,7 @@ static void take(struct choice *choice, const struct ocv_entry *entry)
     snprintf(choice->label, sizeof(choice->label), "%s", entry->label ? entry->label : "");
 }
 
-static int decide(struct choice *choice, const struct mirror *mirror,
+static int decide(struct choice *choice, const struct mirror *mirror, const struct source *from,
                   const struct ocv_reference *reference, const struct ocv_index *index,
                   const struct snapshot *snapshot, struct ocv_error *err)
 {
@@ -67,9 +67,9 @@ static int decide(struct choice *choice, const struct mirror *mirror,
     if (status < 0)
         return status;
     const struct ocv_entry *entry = ocv_decision_selected(decision);
+    judge_record(mirror->settings, reference, index, entry, client_is_daemon(from->client));
     if (entry) {
         take(choice, entry);
-        judge_record(mirror->settings, reference, index, entry);
     } else {
         choice->outcome = OUTCOME_NO_FIT;
     }
@@ -89,7 +89,7 @@ struct choice *choice_make(const struct mirror *mirror, const struct source *fro
     choice->outcome = OUTCOME_ORDINARY;
     int status = variants_find(mirror, from, reference, document, &index, &err);
     if (status == OCV_OK && index)
-        status = decide(choice, mirror, reference, index, snapshot, &err);
+        status = decide(choice, mirror, from, reference, index, snapshot, &err);
     if (status == OCV_ERR_NOMEM) {
         item_put(choice);
         return NULL;

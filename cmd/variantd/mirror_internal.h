@@ -135,6 +135,16 @@ int variants_find(const struct mirror *mirror, const struct source *from,
 /** May a rule give that name variants, even where there is no index or nothing at all? What such a
  *  name means is not remembered by its digest. */
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference);
+/** For questions by name. The registry is one that is configured, or OCV_ERR_NOT_FOUND. */
+int name_parse(const struct mirror *mirror, const char *text, struct ocv_reference **reference,
+               const struct upstream **upstream, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Whom to ask on behalf of a peer that is trusted with what the daemon's credentials can read, or
+ *  is not. Its client is the caller's to give back. */
+int source_open(struct mirror *mirror, const struct upstream *upstream, bool trusted,
+                struct source *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The index at a name; an ordinary image becomes one, too. */
+int index_at(struct mirror *mirror, const char *text, bool trusted, struct ocv_index **index,
+             struct ocv_error *err) OCV_WARN_UNUSED;
 /** By tag rules: does one say that the name stands for a group of tags, and the index of them
  * (NULL: nothing to choose). */
 bool rules_name(const struct mirror *mirror, const struct ocv_reference *reference);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v1/resolve: the decision about a reference, with every reason. */
-#include "judge.h"
 #include "mirror_internal.h"
 
 #include <stdio.h>
@@ -36,22 +35,17 @@ static int find_index(const struct mirror *m, const struct source *from,
     return status;
 }
 
-static int fetch(struct mirror *m, const struct upstream *upstream,
-                 const struct ocv_reference *reference, bool trusted, struct ocv_index **out,
-                 struct ocv_error *err)
+int source_open(struct mirror *m, const struct upstream *upstream, bool trusted, struct source *out,
+                struct ocv_error *err)
 {
     bool private = m->private[upstream - m->settings->upstreams];
     enum identity identity = private && trusted ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS;
-    struct source from = {.upstream = upstream};
-    int status = OCV_OK;
-    if (!upstream->layout) {
-        status = client_take(m->clients, identity, PATIENCE_DOCUMENT, &from.client, err);
-        if (status < 0)
-            return status;
-        ocv_registry_deadline(client_registry(from.client), FLIGHT_MS);
-    }
-    status = find_index(m, &from, reference, out, err);
-    client_give(from.client, status);
+    *out = (struct source){.upstream = upstream};
+    if (upstream->layout)
+        return OCV_OK;
+    int status = client_take(m->clients, identity, PATIENCE_DOCUMENT, &out->client, err);
+    if (status == OCV_OK)
+        ocv_registry_deadline(client_registry(out->client), FLIGHT_MS);
     return status;
 }
 
@@ -70,19 +64,32 @@ static int decide(const struct mirror *m, const struct ocv_index *index, struct 
     return status;
 }
 
-/* The index at a name. */
-static int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index **index,
-                    struct ocv_error *err)
+int name_parse(const struct mirror *m, const char *text, struct ocv_reference **reference,
+               const struct upstream **upstream, struct ocv_error *err)
 {
-    ocv_auto(ocv_reference) reference = NULL;
-    int status = ocv_reference_parse(text, &reference, err);
+    int status = ocv_reference_parse(text, reference, err);
     if (status < 0)
         return status;
-    const struct upstream *upstream = settings_upstream(m->settings, reference->host);
-    if (!upstream)
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: the registry is not configured here",
-                             reference->name);
-    return fetch(m, upstream, reference, trusted, index, err);
+    *upstream = settings_upstream(m->settings, (*reference)->host);
+    return *upstream ? OCV_OK
+                     : ocv_error_set(err, OCV_ERR_NOT_FOUND,
+                                     "%s: the registry is not configured here", (*reference)->name);
+}
+
+int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index **index,
+             struct ocv_error *err)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    const struct upstream *upstream = NULL;
+    struct source from;
+    int status = name_parse(m, text, &reference, &upstream, err);
+    if (status == OCV_OK)
+        status = source_open(m, upstream, trusted, &from, err);
+    if (status < 0)
+        return status;
+    status = find_index(m, &from, reference, index, err);
+    client_give(from.client, status);
+    return status;
 }
 
 int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_buffer *json,
@@ -91,33 +98,4 @@ int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_
     ocv_auto(ocv_index) index = NULL;
     int status = index_at(m, text, trusted, &index, err);
     return status < 0 ? status : decide(m, index, json, err);
-}
-
-int mirror_find(struct mirror *m, const char *text, const char *digest, bool trusted,
-                struct mirror_entry *out, struct ocv_error *err)
-{
-    ocv_auto(ocv_index) index = NULL;
-    ocv_auto(ocv_decision) decision = NULL;
-    const struct ocv_resolve_options options = {.config = m->settings->config};
-    int status = index_at(m, text, trusted, &index, err);
-    const struct snapshot *snapshot = node_get(m->node);
-    if (status == OCV_OK)
-        status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
-    if (status == OCV_OK) {
-        const struct ocv_entry *selected = ocv_decision_selected(decision);
-        const struct ocv_entry *entry = digest ? ocv_index_find_digest(index, digest) : NULL;
-        out->variants = ocv_index_has_variants(index);
-        out->is_index = digest && strcmp(ocv_index_digest(index), digest) == 0;
-        if (selected)
-            snprintf(out->fit, sizeof(out->fit), "%s", selected->label ? selected->label : "");
-        if (entry && entry->code == OCV_REJECT_NONE) {
-            out->found = true;
-            snprintf(out->label, sizeof(out->label), "%s", entry->label ? entry->label : "");
-            status = judge_describe(index, entry, &out->properties, &out->statics, err);
-        }
-    }
-    ocv_decision_free(decision);
-    decision = NULL;
-    node_put(snapshot);
-    return status;
 }

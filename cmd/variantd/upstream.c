@@ -22,6 +22,9 @@
 #define BLOB_STALL_MS 30000u
 #define BLOB_RETRIES 5u
 
+#define KIND_BLOB 1u
+#define KIND_DAEMON 2u
+
 struct client {
     struct client *next;
     struct clients *clients;
@@ -129,12 +132,12 @@ static void log_debug(void *data, const char *line)
 static int make(struct clients *clients, unsigned kind, struct client **out, struct ocv_error *err)
 {
     const struct settings *s = clients->settings;
-    bool blob = kind & 1;
+    bool blob = kind & KIND_BLOB;
     struct ocv_registry_options options = {
         .config = s->config,
         .user_agent = clients->agent,
         .auth_file = s->authfile ? s->authfile : "/dev/null", /* never somebody's home */
-        .anonymous = !(kind & 2),
+        .anonymous = !(kind & KIND_DAEMON),
         .retries = blob ? BLOB_RETRIES : DOCUMENT_RETRIES,
         .connect_timeout_ms = blob ? BLOB_CONNECT_MS : DOCUMENT_CONNECT_MS,
         .stall_timeout_ms = blob ? BLOB_STALL_MS : DOCUMENT_STALL_MS,
@@ -174,7 +177,8 @@ static struct client *cut_idle(struct clients *clients, unsigned kind, int64_t n
 int client_take(struct clients *clients, enum identity identity, enum patience patience,
                 struct client **out, struct ocv_error *err)
 {
-    unsigned kind = (identity == IDENTITY_DAEMON ? 2u : 0u) | (patience == PATIENCE_BLOB ? 1u : 0u);
+    unsigned kind = (identity == IDENTITY_DAEMON ? KIND_DAEMON : 0u) |
+                    (patience == PATIENCE_BLOB ? KIND_BLOB : 0u);
     pthread_mutex_lock(&clients->lock);
     struct client *old = cut_idle(clients, kind, clock_ms());
     struct client *client = clients->idle[kind];
@@ -215,6 +219,11 @@ void client_give(struct client *client, int status)
     pthread_mutex_unlock(&clients->lock);
     drop(client);
     drop(old);
+}
+
+bool client_is_daemon(const struct client *client)
+{
+    return client && (client->kind & KIND_DAEMON);
 }
 
 struct ocv_registry *client_registry(struct client *client)

@@ -35,6 +35,8 @@ int client_take(struct clients *clients, enum identity identity, enum patience p
 /** `status`: how the last call ended. Connections that brought rubbish are not used again. */
 void client_give(struct client *client, int status);
 struct ocv_registry *client_registry(struct client *client);
+/** May it show what only the daemon's credentials can read? NULL (a layout): no. */
+bool client_is_daemon(const struct client *client);
 
 /** A manifest or index in memory, shared. */
 struct document {

@@ -23,6 +23,10 @@ void pull_record(const struct pull *pull)
     ocv_auto_buffer properties, statics;
     ocv_buffer_init(&properties, OCV_MANIFEST_MAX);
     ocv_buffer_init(&statics, OCV_MANIFEST_MAX);
+    if (pull->image.index && ocv_index_has_variants(pull->image.index) &&
+        ocv_record_index(record_dir(dir, sizeof(dir)), pull->image.index, pull->image.text,
+                         pull->image.reference != NULL, &err) < 0)
+        cli_say(pull->cli, "not recorded on this node: %s", err.message);
     if (pull->image.kind != OCV_DOCUMENT_INDEX || !pull->entry->label)
         return;
     int status = OCV_OK;

@@ -34,6 +34,7 @@ static int format_record(const struct ocv_record *record, struct ocv_buffer *out
                   "reference", record->reference, "time", when);
     bool ok = json && (!record->statics ||
                        json_object_set_new(json, "static", json_string(record->statics)) == 0);
+    ok = ok && (!record->secret || json_object_set_new(json, "secret", json_true()) == 0);
     if (!ok)
         return ocv_error_set(err, OCV_ERR_INVALID, "cannot record %s: not UTF-8 or out of memory",
                              record->child);
@@ -59,6 +60,7 @@ int ocv_record_write(const char *dir, const struct ocv_record *record, struct oc
     if (fd < 0)
         return ocv_store_fail(err, dir, NULL, "open");
     ocv_store_sweep(fd);
+    ocv_store_keep_newest(fd, OCV_RECORDS_MAX - 1, 0);
     return ocv_store_replace_file(fd, fd, dir, name, text.data, text.len, 0644, err);
 }
 

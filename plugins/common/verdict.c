@@ -152,6 +152,8 @@ static enum verdict parse(const struct ocv_buffer *body, struct verdict_answer *
     for (size_t i = 0; word && i < sizeof(names) / sizeof(*names); i++)
         if (strcmp(names[i], word) == 0)
             verdict = (enum verdict)i;
+    const char *source = json_string_value(json_object_get(root, "source"));
+    answer->labels_only = source && strcmp(source, "labels") == 0;
     snprintf(answer->label, sizeof(answer->label), "%s", label ? label : "");
     snprintf(answer->fit, sizeof(answer->fit), "%s", fit ? fit : "");
     snprintf(why, size, "%s", reason ? reason : "");
@@ -213,5 +215,7 @@ void verdict_ask(const struct verdict_policy *policy, const struct verdict_quest
     }
     answer->verdict = ask(policy, question, answer, why, sizeof(why));
     answer->action = verdict_decide(policy, answer->verdict, question->reference);
+    if (answer->labels_only && answer->action == VERDICT_REFUSE)
+        answer->action = VERDICT_WARN; /* FROM inherits labels: they may be another image's */
     tell(question, answer, why);
 }

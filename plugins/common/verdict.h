@@ -41,6 +41,7 @@ struct verdict_question {
 struct verdict_answer {
     enum verdict verdict;
     enum verdict_action action;
+    bool labels_only;  /**< by the image's own labels alone: never VERDICT_REFUSE */
     char label[64];    /**< the variant's, or empty */
     char fit[64];      /**< the label that would fit this node, or empty */
     char reason[1024]; /**< one line for people: image, variant, why, what would fit */

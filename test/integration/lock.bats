@@ -117,6 +117,18 @@ lock()
     run -2 "$VARIANTCTL" verify --from somewhere
 }
 
+@test "verify knows the siblings of what was resolved; labels alone are a warning" {
+    export OCV_STATE_DIR=$STATE/siblings
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/images" --format json
+    [ "$(jq -r '[.images[] | select(.verdict == "misfit")] | length' <<<"$output")" = 0 ]
+    "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/one" --quiet "$REGISTRY/app:1"
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/images" --format json
+    [ "$(jq -r '[.images[] | select(.verdict == "misfit") | "\(.label) \(.by)"] | unique | .[]' <<<"$output")" = "rocm7.1 index" ]
+    mkimage "$STATE/inherited" labelled --label dev.ocivariant.label=rocm7.1 --label 'dev.ocivariant.properties=amd :: gfx_arch :: gfx942'
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/inherited"
+    [[ $output == *"warning"*"(rocm7.1)"*"1 do not by their labels"* ]]
+}
+
 @test "verify asks podman and containerd what they have" {
     require podman containerd ctr
     [ "$(id -u)" = 0 ] || skip "needs root"

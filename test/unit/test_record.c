@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <time.h>
 
 #define CHILD "sha256:" ZEROS
 #define INDEX "sha256:1111111111111111111111111111111111111111111111111111111111111111"
@@ -112,4 +113,185 @@ START_TEST(readers_and_writers_at_once)
 }
 END_TEST
 
-RUN_SUITE("record", written_and_read, replaced_whole, refused, readers_and_writers_at_once)
+/* ---- indexes -----------------------------------------------------------------------------------
+ */
+
+#define A_DIGEST "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define B_DIGEST "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+/* An index with two variants; `note` makes its bytes other ones. */
+static struct ocv_index *make_index(const char *note)
+{
+    char text[2048];
+    struct ocv_index *index = NULL;
+    int n = snprintf(
+        text, sizeof(text),
+        "{\"schemaVersion\":2,\"annotations\":{\"note\":\"%s\"},\"manifests\":["
+        "{\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST "\",\"digest\":\"" A_DIGEST "\",\"size\":2,"
+        "\"annotations\":{\"" OCV_ANNOTATION_LABEL "\":\"a\",\"" OCV_ANNOTATION_PROPERTIES
+        "\":\"nvidia :: sm_arch :: 90_real\"}},"
+        "{\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST "\",\"digest\":\"" B_DIGEST "\",\"size\":2,"
+        "\"annotations\":{\"" OCV_ANNOTATION_LABEL "\":\"b\",\"" OCV_ANNOTATION_PROPERTIES
+        "\":\"amd :: gfx_arch :: gfx942\"}}]}",
+        note);
+    need(ocv_index_parse(text, (size_t)n, NULL, &index, &err));
+    return index;
+}
+
+static char *index_path(const char *digest)
+{
+    static char path[512];
+    snprintf(path, sizeof(path), "%s/indexes/%s.json", scratch, digest);
+    *strchr(path, ':') = '-';
+    return path;
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_mode & 07777 : 0;
+}
+
+static size_t count_files(const char *path)
+{
+    size_t n = 0;
+    DIR *dir = opendir(path);
+    ck_assert_ptr_nonnull(dir);
+    for (const struct dirent *e; (e = readdir(dir));)
+        n += e->d_name[0] != '.';
+    closedir(dir);
+    return n;
+}
+
+static void age(const char *path, time_t seconds)
+{
+    const struct timespec then = {.tv_sec = time(NULL) - seconds};
+    const struct timespec times[2] = {then, then};
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+START_TEST(index_is_found_by_all_that_is_in_it)
+{
+    struct ocv_index *index = make_index("x");
+    struct ocv_record_index found;
+    const char *const digests[] = {A_DIGEST, B_DIGEST, ocv_index_digest(index)};
+    need(ocv_record_index(scratch, index, "docker.io/library/app:1", false, &err));
+    for (size_t i = 0; i < 3; i++) {
+        need(ocv_record_find(scratch, digests[i], &found, &err));
+        ck_assert_str_eq(found.digest, ocv_index_digest(index));
+        ck_assert_str_eq(found.reference, "docker.io/library/app:1");
+        ck_assert(!found.secret);
+        const struct ocv_entry *entry = ocv_index_find_digest(found.index, B_DIGEST);
+        ck_assert_ptr_nonnull(entry);
+        ck_assert_str_eq(entry->label, "b");
+        ocv_record_index_free(&found);
+    }
+    refuses(ocv_record_find(scratch, CHILD, &found, &err), OCV_ERR_NOT_FOUND);
+    refuses(ocv_record_find(at("none"), A_DIGEST, &found, &err), OCV_ERR_NOT_FOUND);
+    refuses(ocv_record_find(scratch, "sha256:../x", &found, &err), OCV_ERR_INVALID);
+    /* one that only mentions it, one that is broken, one that is no file */
+    write_text(at("indexes/sha256-1.json"),
+               "{\"index\":\"" INDEX "\",\"document\":{\"x\":\"" CHILD "\"}}");
+    write_text(at("indexes/sha256-2.json"), CHILD);
+    ck_assert_int_eq(mkdir(at("indexes/sha256-3.json"), 0755), 0);
+    refuses(ocv_record_find(scratch, CHILD, &found, &err), OCV_ERR_NOT_FOUND);
+    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
+    ocv_record_index_free(&found);
+    ocv_index_free(index);
+}
+END_TEST
+
+START_TEST(secret_indexes_are_for_the_group_until_anybody_may_read_them)
+{
+    struct ocv_index *index = make_index("x");
+    struct ocv_record_index found;
+    umask(022);
+    need(ocv_record_index(scratch, index, NULL, true, &err));
+    ck_assert_int_eq(mode_of(index_path(ocv_index_digest(index))), 0640);
+    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
+    ck_assert(found.secret);
+    ck_assert_str_eq(found.reference, "");
+    ocv_record_index_free(&found);
+    need(ocv_record_index(scratch, index, "app", false, &err));
+    need(ocv_record_index(scratch, index, "app", true, &err)); /* it is no secret any more */
+    ck_assert_int_eq(mode_of(index_path(ocv_index_digest(index))), 0644);
+    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
+    ck_assert(!found.secret);
+    ocv_record_index_free(&found);
+    ocv_index_free(index);
+}
+END_TEST
+
+START_TEST(index_resolved_last_is_believed)
+{
+    struct ocv_index *old = make_index("old"), *new = make_index("new");
+    struct ocv_record_index found;
+    need(ocv_record_index(scratch, new, "new", false, &err));
+    need(ocv_record_index(scratch, old, "old", false, &err));
+    age(index_path(ocv_index_digest(old)), 7200);
+    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
+    ck_assert_str_eq(found.reference, "new");
+    ocv_record_index_free(&found);
+    age(index_path(ocv_index_digest(new)), 3 * 24 * 3600);
+    age(index_path(ocv_index_digest(old)), 2 * 24 * 3600);
+    need(ocv_record_index(scratch, new, "again", false, &err)); /* seen again: it is young */
+    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
+    ck_assert_str_eq(found.reference, "new");
+    ocv_record_index_free(&found);
+    ocv_index_free(old);
+    ocv_index_free(new);
+}
+END_TEST
+
+START_TEST(records_are_bounded)
+{
+    char path[600], name[32];
+    struct ocv_index *index = make_index("x"), *other = make_index("y");
+    need(ocv_record_index(scratch, index, "x", false, &err));
+    age(index_path(ocv_index_digest(index)), (time_t)(OCV_RECORD_INDEX_DAYS + 1) * 24 * 3600);
+    need(ocv_record_index(scratch, other, "y", false, &err));
+    ck_assert_int_eq(mode_of(index_path(ocv_index_digest(index))), 0); /* too old */
+    for (unsigned i = 0; i < OCV_RECORD_INDEXES_MAX + 10; i++) {
+        snprintf(path, sizeof(path), "%s/indexes/sha256-%u.json", scratch, i);
+        write_text(path, "{}");
+        age(path, 3600);
+    }
+    need(ocv_record_index(scratch, index, "x", false, &err));
+    ck_assert_uint_eq(count_files(at("indexes")), OCV_RECORD_INDEXES_MAX);
+    ck_assert_int_eq(mode_of(index_path(ocv_index_digest(other))), 0644); /* younger than those */
+    for (unsigned i = 0; i < OCV_RECORDS_MAX + 3; i++) {
+        snprintf(name, sizeof(name), "sha256-%u.json", i);
+        write_text(at(name), "{}");
+    }
+    age(at("sha256-7.json"), 60);
+    need(ocv_record_write(scratch, &sample, &err));
+    ck_assert_uint_eq(count_files(scratch), OCV_RECORDS_MAX + 1); /* and the folder of indexes */
+    ck_assert_int_eq(mode_of(at("sha256-7.json")), 0);
+    json_decref(read_back(scratch, CHILD));
+    ocv_index_free(index);
+    ocv_index_free(other);
+}
+END_TEST
+
+START_TEST(index_that_is_too_large)
+{
+    char *note = malloc(OCV_RECORD_INDEX_MAX), *text = malloc(OCV_RECORD_INDEX_MAX + 4096);
+    struct ocv_index *index = NULL;
+    ck_assert(note && text);
+    memset(note, 'x', OCV_RECORD_INDEX_MAX - 1);
+    note[OCV_RECORD_INDEX_MAX - 1] = '\0';
+    int n =
+        snprintf(text, OCV_RECORD_INDEX_MAX + 4096,
+                 "{\"schemaVersion\":2,\"annotations\":{\"note\":\"%s\"},\"manifests\":[]}", note);
+    need(ocv_index_parse(text, (size_t)n, NULL, &index, &err));
+    refuses(ocv_record_index(scratch, index, "x", false, &err), OCV_ERR_DATA);
+    ocv_index_free(index);
+    free(note);
+    free(text);
+}
+END_TEST
+
+RUN_SUITE("record", written_and_read, replaced_whole, refused, readers_and_writers_at_once,
+          index_is_found_by_all_that_is_in_it,
+          secret_indexes_are_for_the_group_until_anybody_may_read_them,
+          index_resolved_last_is_believed, records_are_bounded, index_that_is_too_large)

@@ -24,6 +24,7 @@ struct question {
     struct ocv_profile *profile;
     struct ocv_decision *decision;
     const struct ocv_entry *entry; /* what fits, or NULL */
+    bool secret;                   /* read with the request's credentials */
 };
 
 static void question_free(struct question *q)
@@ -186,6 +187,8 @@ static void record(const struct question *q)
     ocv_auto_buffer properties, statics;
     ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(&statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    if (ocv_record_index(q->decide->records, q->index, q->key, q->secret, &err) < 0)
+        log_line("the index is not recorded: %s", err.message);
     if (!q->entry->label)
         return;
     int status = describe(q, &properties, &statics, &err);
@@ -194,7 +197,8 @@ static void record(const struct question *q)
                                       .label = q->entry->label,
                                       .properties = properties.data ? properties.data : "",
                                       .statics = statics.data,
-                                      .reference = q->key};
+                                      .reference = q->key,
+                                      .secret = q->secret};
     if (status == OCV_OK)
         status = ocv_record_write(q->decide->records, &record, &err);
     if (status < 0)
@@ -221,6 +225,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         return false;
     }
     int status = pinned_credentials(auth, q.reference->host, &err);
+    q.secret = auth->username || auth->identity_token || auth->registry_token;
     if (status == OCV_OK)
         status = ask_registry(&q, auth, interrupted, &err);
     bool found =
@@ -244,7 +249,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
 static void choose_again(const struct decide *decide, struct ocv_profile *profile, const char *key,
                          const char *child)
 {
-    struct question q = {.decide = decide, .profile = profile};
+    struct question q = {.decide = decide, .profile = profile, .secret = true};
     struct ocv_error err = {0};
     ocv_buffer_init(&q.body, MAP_INDEX_MAX);
     snprintf(q.key, sizeof(q.key), "%s", key);

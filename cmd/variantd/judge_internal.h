@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What judge.c and judge_record.c share. */
+#ifndef VARIANTD_JUDGE_INTERNAL_H
+#define VARIANTD_JUDGE_INTERNAL_H
+
+#include "instance.h"
+
+#define REASON_MAX 1024u
+
+struct answer {
+    const char *verdict; /* NULL: not known yet */
+    char label[64], fit[64], reason[REASON_MAX];
+    bool alone;       /* an image without an index */
+    bool labels_only; /* by the image's own labels */
+};
+
+/** Judge one set of properties; malformed ones are "unknown", and a status below 0. */
+int judge_properties(const struct instance *instance, const char *label, const char *properties,
+                     const char *statics, struct answer *out);
+/** By the node's record of a digest: true if there is one. `reference`: where it was resolved. Of
+ *  what is secret, one who is not trusted learns the verdict alone. */
+bool judge_recorded(const struct instance *instance, const char *digest, bool trusted,
+                    struct answer *out, char *reference, size_t size);
+
+#endif
