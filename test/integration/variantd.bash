@@ -9,12 +9,12 @@
 #   watchdog_fires NAME PID             waits until the manager has started another than the hung one
 #   start_machines [OPTION...]          a daemon for each machine of $MACHINES; machine NAME is where it
 #                                       listens
-#   each_machine_pulls IMAGE            every machine gets its own variant of `app`, and it runs.
-#   as_without_us IMAGE...              what is stored is the same with and without the mirror. The file
-#                                       has: through MACHINE|none, pull IMAGE (a fresh one), stored IMAGE
-#                                       (its digest), says IMAGE (its output), record IMAGE (all there is)
+#   each_machine_pulls IMAGE            every machine gets its own variant of `app`, and it runs
+#   as_without_us IMAGE...              what is stored is the same with and without the mirror. For both
+#                                       the file has through MACHINE|none, and the verbs of clients.bash
 #   registries_conf MIRROR HOST...      what podman reads; MIRROR is an address, or empty for none;
-#                                       sets CONTAINERS_REGISTRIES_CONF. RAW=/raw comes before the names
+#                                       sets CONTAINERS_REGISTRIES_CONF. RAW=/raw comes before the names;
+#                                       INSECURE=false: the registries have TLS
 #   start_badregistry                   test/tools/badregistry.c; sets BAD
 #   start_gate PORT [OWN-PORT]          a door before a server: sets GATE=HOST:PORT; `hold WHAT`
 #                                       closes it (test/tools/gate.c), `held` waits until something
@@ -123,12 +123,12 @@ as_without_us()
 
 registries_conf()
 {
-    local mirror=$1 host
+    local mirror=$1 host insecure=${INSECURE:-true}
     shift
     export CONTAINERS_REGISTRIES_CONF=$STATE/through.conf
     echo 'unqualified-search-registries = ["docker.io"]' >"$CONTAINERS_REGISTRIES_CONF"
     for host; do
-        printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$host"
+        printf '[[registry]]\nlocation = "%s"\ninsecure = %s\n' "$host" "$insecure"
         [ -z "$mirror" ] || printf '[[registry.mirror]]\nlocation = "%s"\ninsecure = true\n' \
             "$mirror${RAW:-}/${host/:/--}"
     done >>"$CONTAINERS_REGISTRIES_CONF"

@@ -1,32 +1,35 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Unmodified clients through the mirror, over a registry with TLS.
+# Unmodified clients through the mirror, over registries with TLS, one of which wants a password that the
+# daemon has, too. (variantd_docker.bats: dockerd.)
 
 load harness
 load images
 load variantd
+load cri
+load clients
 
 setup_file()
 {
     state_start
-    require docker-registry skopeo containerd ctr podman jq openssl
+    require docker-registry skopeo containerd ctr podman buildah runc jq openssl htpasswd
+    make_programs "$STATE/layout"
     start_registry tls
-    export SSL_CERT_FILE=$STATE/ca.pem
-    make_variants "$STATE/layout"
-    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-cert-dir "$STATE/certs" \
-        --dest-tls-verify=false "oci:$STATE/layout:app" "docker://$REGISTRY/demo/app:1"
-    skopeo --insecure-policy copy --quiet --dest-tls-verify=false "oci:$STATE/layout:cpu" \
-        "docker://$REGISTRY/demo/plain:1"
-    cat >"$STATE/variantd.yaml" <<YAML
-registries:
-  "$REGISTRY": {ca: $STATE/ca.pem}
-YAML
-    start_variantd h100 --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json"
-    export H100=$VARIANTD
-    start_variantd mi300x --config "$STATE/variantd.yaml" --profile "$PROFILES/mi300x.json"
-    export MI300X=$VARIANTD
-    export SEGMENT=${REGISTRY/:/--}
-    start_containerd
+    export SERVER=$REGISTRY SSL_CERT_FILE=$STATE/ca.pem PAUSE_IMAGE=$REGISTRY/pause:1
+    push_layout "$STATE/layout:app" "$SERVER/demo/app:1"
+    push_layout "$STATE/layout:cpu.v3" "$SERVER/demo/plain:1"
+    push_layout "$STATE/layout:pause" "$PAUSE_IMAGE"
+    start_private "$STATE/layout" app tls
+    printf '{"auths":{"%s":{"auth":"%s"}}}' "$PRIVATE" "$(printf user:secret | base64)" >"$STATE/auth.json"
+    chmod 600 "$STATE/auth.json"
+    printf 'registries:\n  "%s": {ca: %s}\n  "%s": {ca: %s}\n' "$SERVER" "$STATE/ca.pem" "$PRIVATE" "$STATE/ca.pem" \
+        >"$STATE/variantd.yaml"
+    start_machines --config "$STATE/variantd.yaml" --credentials "$STATE/auth.json"
+    start_variantd sharing --config "$STATE/variantd.yaml" --credentials "$STATE/auth.json" --serve-private true \
+        --profile "$PROFILES/h100.json"
+    echo "$VARIANTD" >"$STATE/sharing.address"
+    start_cri "$STATE/certs.d"
+    export CONTAINERD_ADDRESS=$STATE/cri.sock CONTAINERD_NAMESPACE=default
     start_podman
 }
 
@@ -35,131 +38,141 @@ teardown_file()
     state_stop
 }
 
-# hosts MIRROR: a hosts directory for containerd in $hosts
-hosts_for()
+# hosts MIRROR: what containerd reads of both registries
+hosts()
 {
-    hosts=$BATS_TEST_TMPDIR/hosts
-    mkdir -p "$hosts/$REGISTRY"
-    cat >"$hosts/$REGISTRY/hosts.toml" <<TOML
-server = "https://$REGISTRY"
-ca = "$STATE/ca.pem"
-[host."http://$1"]
-capabilities = ["pull", "resolve"]
-TOML
+    local host
+    rm -rf "$STATE/certs.d"
+    for host in "$SERVER" "$PRIVATE"; do
+        hosts_toml "$STATE/certs.d" "$host" "https://$host"
+        printf 'ca = "%s"\n' "$STATE/ca.pem" >>"$STATE/certs.d/$host/hosts.toml"
+        # containerd 1.6 takes no file without a host
+        printf '[host."%s"]\n  capabilities = ["pull", "resolve"]\n' "${1:-https://$host}" >>"$STATE/certs.d/$host/hosts.toml"
+        [ -n "$1" ] || printf '  ca = "%s"\n' "$STATE/ca.pem" >>"$STATE/certs.d/$host/hosts.toml"
+    done
 }
 
-target_of()
+through()
 {
-    ctr images ls "name==\"$1\"" | awk 'NR == 2 { print $3 }'
+    if [ "$1" = none ]; then
+        hosts ''
+        INSECURE=false registries_conf '' "$SERVER" "$PRIVATE"
+    else
+        hosts "http://$(machine "$1")"
+        INSECURE=false registries_conf "$(machine "$1")" "$SERVER" "$PRIVATE"
+    fi
+    export VARIANTD_SOCKET=$STATE/$1.sock
 }
 
-@test "ctr: each machine's own variant, blobs straight from upstream" {
-    hosts_for "$H100"
-    run -0 ctr images pull --hosts-dir "$hosts" "$REGISTRY/demo/app:1"
-    [ "$(target_of "$REGISTRY/demo/app:1")" = "$(digest_of cuda12.8)" ]
-    hosts_for "$MI300X"
-    run -0 ctr images pull --hosts-dir "$hosts" "$REGISTRY/demo/app:1"
-    [ "$(target_of "$REGISTRY/demo/app:1")" = "$(digest_of rocm7.1)" ]
-    run ! grep -q '"GET [^"]*/blobs/[^"]*" 200' "$STATE/log/mi300x"
+@test "TLS: ctr, CRI, podman, buildah and skopeo on three machines, each its own digest, and it runs" {
+    local blobs
+    for CLIENT in ctr cri; do
+        each_machine_pulls "$SERVER/demo/app:1"
+    done
+    # containerd has the blobs straight from upstream, podman from the daemon
+    run ! grep -q '"GET [^"]*/blobs/[^"]*" 200' "$STATE/log/h100"
+    for CLIENT in podman buildah skopeo; do
+        blobs=$(grep -c '"GET [^"]*/blobs/[^"]*" 200' "$STATE/log/h100" || true)
+        each_machine_pulls "$SERVER/demo/app:1"
+        [ "$(grep -c '"GET [^"]*/blobs/[^"]*" 200' "$STATE/log/h100")" -gt "$blobs" ]
+    done
 }
 
-@test "ctr: an ordinary image as without us" {
-    hosts_for "$H100"
-    run -0 ctr images pull --hosts-dir "$hosts" "$REGISTRY/demo/plain:1"
-    [ "$(target_of "$REGISTRY/demo/plain:1")" = "$(digest_of null)" ]
+@test "TLS: an ordinary image and pulls by digest are as without us" {
+    for CLIENT in ctr cri podman; do
+        as_without_us "$SERVER/demo/plain:1" "$SERVER/demo/app@$(digest_of rocm7.1)" "$SERVER/demo/app@$(index_digest)"
+    done
 }
 
-@test "ctr: the daemon is gone, the default arrives" {
+# The daemon's password answers a tag's HEAD; the content comes with the client's own.
+@test "a private tag: containerd gets the variant with its own password, and nothing without" {
+    local machine
+    for CLIENT in ctr cri; do
+        CLIENT=ctr forget_images # their content is one
+        CLIENT=cri forget_images
+        for machine in $MACHINES; do
+            through "$machine"
+            run ! pull "$PRIVATE/demo/app:1"
+            run ! pull_as user:wrong "$PRIVATE/demo/app:1"
+            run ! stored "$PRIVATE/demo/app:1"
+            run -0 pull_as user:secret "$PRIVATE/demo/app:1"
+            [ "$(stored "$PRIVATE/demo/app:1")" = "$(digest_of "$(wanted "$machine")")" ]
+            run -0 says "$PRIVATE/demo/app:1"
+            [ "$output" = "this is $(wanted "$machine")" ]
+        done
+    done
+}
+
+# SECURITY.md: with the digest alone, containerd takes what the node has already.
+@test "a private tag whose variant is on the node: its content is nobody's secret there" {
+    CLIENT=cri
+    through h100
+    run -0 pull_as user:secret "$PRIVATE/demo/app:1"
+    run -0 cri pull "$PRIVATE/demo/app:1"
+    through none
+    run ! cri pull "$PRIVATE/demo/app:1"
+    forget_images
+    through h100
+    run ! cri pull "$PRIVATE/demo/app:1"
+}
+
+# podman asks for the tag with GET, which gives nothing private.
+@test "a private tag: podman's family gets the default with its own password, and nothing without" {
+    for CLIENT in podman buildah skopeo; do
+        through h100
+        run ! pull "$PRIVATE/demo/app:1"
+        run ! pull_as user:wrong "$PRIVATE/demo/app:1"
+        run -0 pull_as user:secret "$PRIVATE/demo/app:1"
+        run -0 says "$PRIVATE/demo/app:1"
+        [ "$output" = "this is null" ]
+    done
+}
+
+@test "serve_private: podman's family gets the variant of a private tag, which is what it says" {
+    for CLIENT in podman buildah skopeo; do
+        through sharing
+        run -0 pull "$PRIVATE/demo/app:1"
+        [ "$(stored "$PRIVATE/demo/app:1")" = "$(digest_of cuda12.8)" ]
+        run -0 says "$PRIVATE/demo/app:1"
+        [ "$output" = "this is cuda12.8" ]
+    done
+}
+
+@test "the daemon is gone: everyone gets the default entry" {
     start_variantd gone --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json"
-    hosts_for "$VARIANTD"
+    echo "$VARIANTD" >"$STATE/gone.address"
     stop_daemon gone
-    ctr images rm "$REGISTRY/demo/app:1" >/dev/null 2>&1 || true
-    run -0 ctr images pull --hosts-dir "$hosts" --platform linux/amd64 "$REGISTRY/demo/app:1"
-    run -0 ctr images check "name==\"$REGISTRY/demo/app:1\""
-    [[ $output == *"application/vnd.oci.image.index.v1+json"* ]]
+    through gone
+    for CLIENT in ctr cri podman buildah skopeo; do
+        run -0 pull "$SERVER/demo/app:1"
+        [[ $CLIENT != c* ]] || [ "$(stored "$SERVER/demo/app:1")" = "$(index_digest)" ]
+        run -0 says "$SERVER/demo/app:1"
+        [ "$output" = "this is null" ]
+    done
 }
 
-@test "ctr: fail-closed, all of it through /proxy, and nothing without the daemon" {
+@test "fail-closed: all of it through /proxy, and nothing without the daemon" {
+    local direct
     start_variantd closed --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json"
-    hosts=$BATS_TEST_TMPDIR/hosts
-    mkdir -p "$hosts/$REGISTRY"
-    cat >"$hosts/$REGISTRY/hosts.toml" <<TOML
-server = "http://$VARIANTD/proxy"
-[host."http://$VARIANTD/proxy"]
-capabilities = ["pull", "resolve"]
-TOML
-    ctr images rm --sync "$REGISTRY/demo/app:1" "$REGISTRY/demo/plain:1" >/dev/null 2>&1 || true
-    run -0 ctr images pull --hosts-dir "$hosts" "$REGISTRY/demo/app:1"
-    [ "$(target_of "$REGISTRY/demo/app:1")" = "$(digest_of cuda12.8)" ]
-    grep -q '"GET /proxy/v2/demo/app/blobs/[^"]*" 200' "$STATE/log/closed"
-    run -0 ctr images pull --hosts-dir "$hosts" "$REGISTRY/demo/plain:1"
+    rm -rf "$STATE/certs.d"
+    hosts_toml "$STATE/certs.d" "$SERVER" "http://$VARIANTD/proxy" "http://$VARIANTD/proxy"
+    direct=$(grep -c 'containerd/' "$STATE/log/registry" || true)
+    for CLIENT in ctr cri; do
+        run -0 pull "$SERVER/demo/app:1"
+        [ "$(stored "$SERVER/demo/app:1")" = "$(digest_of cuda12.8)" ]
+        grep -q '"GET /proxy/v2/demo/app/blobs/[^"]*" 200' "$STATE/log/closed"
+        run -0 pull "$SERVER/demo/plain:1"
+    done
     stop_daemon closed
-    run ctr images pull --hosts-dir "$hosts" "$REGISTRY/demo/app:1"
-    [ "$status" -ne 0 ]
+    for CLIENT in ctr cri; do
+        run ! pull "$SERVER/demo/app:1"
+    done
+    [ "$(grep -c 'containerd/' "$STATE/log/registry" || true)" = "$direct" ]
 }
 
-# mirror_for MIRROR: podman and skopeo reach the registry through it
-mirror_for()
-{
-    export CONTAINERS_REGISTRIES_CONF=$BATS_TEST_TMPDIR/registries.conf
-    cat >"$CONTAINERS_REGISTRIES_CONF" <<TOML
-unqualified-search-registries = ["docker.io"]
-[[registry]]
-location = "$REGISTRY"
-insecure = true
-[[registry.mirror]]
-location = "$1/$SEGMENT"
-insecure = true
-TOML
-}
-
-@test "podman: each machine's own variant, all of it through the mirror" {
-    mirror_for "$H100"
-    run -0 podman pull --quiet "$REGISTRY/demo/app:1"
-    [ "$(podman image inspect --format '{{index .Labels "build"}}' "$REGISTRY/demo/app:1")" = cuda ]
-    [ "$(podman image inspect --format '{{.Digest}}' "$REGISTRY/demo/app:1")" = "$(digest_of cuda12.8)" ]
-    grep -q '"GET [^"]*/blobs/[^"]*" 200' "$STATE/log/h100"
-    mirror_for "$MI300X"
-    run -0 podman pull --quiet "$REGISTRY/demo/app:1"
-    [ "$(podman image inspect --format '{{index .Labels "build"}}' "$REGISTRY/demo/app:1")" = rocm ]
-}
-
-@test "podman: an ordinary image, and one by digest, as without us" {
-    mirror_for "$H100"
-    run -0 podman pull --quiet "$REGISTRY/demo/plain:1"
-    [ "$(podman image inspect --format '{{.Digest}}' "$REGISTRY/demo/plain:1")" = "$(digest_of null)" ]
-    run -0 podman pull --quiet "$REGISTRY/demo/app@$(digest_of rocm7.1)"
-    [ "$(podman image inspect --format '{{index .Labels "build"}}' "$output")" = rocm ]
-}
-
-@test "skopeo: inspect and copy give the variant, --all too" {
-    mirror_for "$H100"
-    run -0 skopeo --insecure-policy --registries-conf "$CONTAINERS_REGISTRIES_CONF" inspect --format '{{.Digest}}' "docker://$REGISTRY/demo/app:1"
+@test "skopeo: inspect gives the variant" {
+    through h100
+    run -0 skopeo --insecure-policy --registries-conf "$CONTAINERS_REGISTRIES_CONF" inspect --format '{{.Digest}}' \
+        "docker://$SERVER/demo/app:1"
     [ "$output" = "$(digest_of cuda12.8)" ]
-    run -0 skopeo --insecure-policy --registries-conf "$CONTAINERS_REGISTRIES_CONF" copy --quiet --preserve-digests \
-        "docker://$REGISTRY/demo/app:1" "oci:$BATS_TEST_TMPDIR/out:1"
-    [ "$(jq -r '.manifests[0].digest' "$BATS_TEST_TMPDIR/out/index.json")" = "$(digest_of cuda12.8)" ]
-    # --all of the client cannot be seen: a mirrored tag is this machine's image
-    run -0 skopeo --insecure-policy --registries-conf "$CONTAINERS_REGISTRIES_CONF" copy --quiet --all --preserve-digests "docker://$REGISTRY/demo/app:1" \
-        "oci:$BATS_TEST_TMPDIR/all:1"
-    [ "$(jq '.manifests | length' "$BATS_TEST_TMPDIR/all/index.json")" = 1 ]
-    [ "$(jq -r '.manifests[0].digest' "$BATS_TEST_TMPDIR/all/index.json")" = "$(digest_of cuda12.8)" ]
-}
-
-@test "ctr: upstream hangs for the daemon, the default arrives" {
-    start_daemon bad "$OCV_BUILD/test/tools/badregistry"
-    await bad awk 'NR == 3 { found = 1 } END { exit !found }' "$STATE/log/bad"
-    local bad
-    bad=127.0.0.1:$(awk 'NR == 1 { print $1 }' "$STATE/log/bad")
-    # what the daemon is told is this registry says nothing after the head
-    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false \
-        "oci:$STATE/layout:app" "docker://$REGISTRY/slow/app:1"
-    start_variantd hung --registry "$REGISTRY=http://$bad" --profile "$PROFILES/h100.json"
-    hosts_for "$VARIANTD"
-    run -0 ctr images pull --hosts-dir "$hosts" --platform linux/amd64 "$REGISTRY/slow/app:1"
-    grep -q '"HEAD /v2/slow/app/manifests/1" 504 timeout' "$STATE/log/hung"
-    [ "$(target_of "$REGISTRY/slow/app:1")" != "$(digest_of cuda12.8)" ]
-    run -0 ctr images check "name==\"$REGISTRY/slow/app:1\""
-    stop_daemon hung
-    stop_daemon bad
 }

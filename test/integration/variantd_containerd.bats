@@ -7,6 +7,7 @@ load harness
 load images
 load variantd
 load cri
+load clients
 
 setup_file()
 {
@@ -29,6 +30,11 @@ teardown_file()
     state_stop
 }
 
+setup()
+{
+    export CLIENT=ctr
+}
+
 # through MACHINE [PATH]: "none" is as without us; PATH: before /v2 in the mirror's address
 through()
 {
@@ -40,28 +46,6 @@ through()
         hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(machine "$1")${2:-}"
     done
     export VARIANTD_SOCKET=$STATE/$1.sock
-}
-
-pull()
-{
-    ctr images rm "${*: -1}" >/dev/null 2>&1 || true
-    ctr images pull --hosts-dir "$STATE/certs.d" "$@"
-}
-
-stored()
-{
-    ctr_digest "$1"
-}
-
-record()
-{
-    ctr images ls "name==$1"
-}
-
-# says IMAGE: what its container prints
-says()
-{
-    ctr run --rm "$1" "test-$BATS_TEST_NUMBER-$RANDOM"
 }
 
 @test "three machines pull one tag: each its own digest, and its container says so" {
@@ -77,8 +61,8 @@ says()
     for side in none h100; do
         through "$side"
         run ! pull "$PRIVATE/demo/app:1"
-        run ! pull --user user:wrong "$PRIVATE/demo/app:1"
-        run -0 pull --user user:secret "$PRIVATE/demo/app:1"
+        run ! pull_as user:wrong "$PRIVATE/demo/app:1"
+        run -0 pull_as user:secret "$PRIVATE/demo/app:1"
         [ "$(stored "$PRIVATE/demo/app:1")" = "$(index_digest)" ]
     done
     [ "$(outcome denied)" -ge 1 ]
@@ -117,13 +101,11 @@ says()
     direct=$(grep -c 'containerd/' "$STATE/log/registry" || true)
     start_variantd closed --registry "$SERVER=http://$SERVER" --profile "$PROFILES/mi300x.json"
     hosts_toml "$STATE/certs.d" "$SERVER" "http://$VARIANTD/proxy" "http://$VARIANTD/proxy"
-    ctr images ls -q | xargs ctr images rm --sync >/dev/null
     run -0 pull "$IMAGE"
     [ "$(stored "$IMAGE")" = "$(digest_of rocm7.1)" ]
     run -0 says "$IMAGE"
     [ "$output" = "this is rocm7.1" ]
     stop_daemon closed
-    ctr images ls -q | xargs ctr images rm --sync >/dev/null
     run ! pull "$IMAGE"
     [ "$(grep -c 'containerd/' "$STATE/log/registry")" = "$direct" ]
     through none

@@ -7,23 +7,21 @@ load harness
 load images
 load variantd
 load cri
+load clients
 
 setup_file()
 {
-    local profile
     containerd2_here >/dev/null || return 0
     state_start
-    require docker-registry skopeo ctr runc jq
+    require docker-registry skopeo ctr runc jq htpasswd
     make_programs "$STATE/layout"
     start_registry
-    export PAUSE_IMAGE=$REGISTRY/pause:1 IMAGE=$REGISTRY/demo/app:1
+    export SERVER=$REGISTRY PAUSE_IMAGE=$REGISTRY/pause:1 IMAGE=$REGISTRY/demo/app:1
     push_layout "$STATE/layout:pause" "$PAUSE_IMAGE"
     push_layout "$STATE/layout:app" "$IMAGE"
-    push_layout "$STATE/layout:cpu.v3" "$REGISTRY/demo/plain:1"
-    for profile in h100 mi300x laptop; do
-        start_variantd "$profile" --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/$profile.json"
-        echo "$VARIANTD" >"$STATE/$profile.address"
-    done
+    push_layout "$STATE/layout:cpu.v3" "$SERVER/demo/plain:1"
+    start_private "$STATE/layout" app
+    start_machines --registry "$SERVER=http://$SERVER" --registry "$PRIVATE=http://$PRIVATE"
     start_cri2 "$STATE/certs.d"
 }
 
@@ -36,30 +34,28 @@ setup()
 {
     local reason
     reason=$(containerd2_here) || skip "$reason"
+    export CLIENT=cri
 }
 
 through()
 {
-    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY" "http://$(<"$STATE/$1.address")"
+    local host
+    [ "$1" != none ] || { rm -rf "$STATE/certs.d" && return; }
+    for host in "$SERVER" "$PRIVATE"; do
+        hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(machine "$1")"
+    done
+    export VARIANTD_SOCKET=$STATE/$1.sock
 }
 
 @test "three machines pull one tag: each its own digest, and its container says so" {
-    local profile
-    for profile in h100 mi300x laptop; do
-        through "$profile"
-        run -0 pulled_digest "$IMAGE"
-        [ "$output" = "$(digest_of "$(wanted "$profile")")" ]
-        run -0 cri run "$IMAGE"
-        [ "$output" = "this is $(wanted "$profile")" ]
-    done
+    each_machine_pulls "$IMAGE"
 }
 
 # what the written layout is for: entries that match no platform are not downloaded
 @test "without a mirror the same tag is the default entry, and no variant is fetched" {
     local label
-    rm -rf "$STATE/certs.d"
-    ctr -a "$STATE/cri.sock" -n k8s.io images ls -q |
-        xargs ctr -a "$STATE/cri.sock" -n k8s.io images rm --sync >/dev/null
+    through none
+    forget_images
     run -0 pulled_digest "$IMAGE"
     [ "$output" = "$(index_digest)" ]
     run -0 cri run "$IMAGE"
@@ -71,43 +67,44 @@ through()
 }
 
 @test "ordinary images and pulls by digest are as without us" {
-    local with without
-    for image in "$REGISTRY/demo/plain:1" "$REGISTRY/demo/app@$(digest_of rocm7.1)" \
-        "$REGISTRY/demo/app@$(index_digest)"; do
-        rm -rf "$STATE/certs.d"
-        pulled_digest "$image" >/dev/null
-        without=$(cri status "$image")
-        through h100
-        pulled_digest "$image" >/dev/null
-        with=$(cri status "$image")
-        [ -n "$with" ]
-        [ "$with" = "$without" ]
+    as_without_us "$SERVER/demo/plain:1" "$SERVER/demo/app@$(digest_of rocm7.1)" "$SERVER/demo/app@$(index_digest)"
+}
+
+@test "a private image needs the kubelet's own credentials, as without us" {
+    local side
+    for side in none h100; do
+        through "$side"
+        run ! pull "$PRIVATE/demo/app:1"
+        run ! pull_as user:wrong "$PRIVATE/demo/app:1"
+        run -0 pull_as user:secret "$PRIVATE/demo/app:1"
+        [ "$(stored "$PRIVATE/demo/app:1")" = "$(index_digest)" ]
     done
+    [ "$(outcome denied)" -ge 1 ]
 }
 
 @test "fail-closed, as setup writes it and with server alone: nothing without the daemon" {
     local direct address
     direct=$(grep -c 'containerd/' "$STATE/log/registry" || true)
-    start_variantd closed --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/mi300x.json"
+    start_variantd closed --registry "$SERVER=http://$SERVER" --profile "$PROFILES/mi300x.json"
     address=http://$VARIANTD/proxy
-    hosts_toml "$STATE/certs.d" "$REGISTRY" "$address" "$address"
+    hosts_toml "$STATE/certs.d" "$SERVER" "$address" "$address"
     run -0 pulled_digest "$IMAGE"
     [ "$output" = "$(digest_of rocm7.1)" ]
-    run -0 pulled_digest "$REGISTRY/demo/plain:1"
+    run -0 pulled_digest "$SERVER/demo/plain:1"
     [ "$output" = "$(digest_of cpu.v3)" ]
-    hosts_toml "$STATE/certs.d" "$REGISTRY" "$address"
+    hosts_toml "$STATE/certs.d" "$SERVER" "$address"
     run -0 pulled_digest "$IMAGE"
     [ "$output" = "$(digest_of rocm7.1)" ]
     stop_daemon closed
     run ! pulled_digest "$IMAGE"
-    hosts_toml "$STATE/certs.d" "$REGISTRY" "$address" "$address"
+    hosts_toml "$STATE/certs.d" "$SERVER" "$address" "$address"
     run ! pulled_digest "$IMAGE"
     [ "$(grep -c 'containerd/' "$STATE/log/registry" || true)" = "$direct" ]
 }
 
 @test "the daemon is gone: the default entry; nothing stored is anything but whole" {
-    start_variantd gone --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/h100.json"
-    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY" "http://$VARIANTD"
+    start_variantd gone --registry "$SERVER=http://$SERVER" --profile "$PROFILES/h100.json"
+    hosts_toml "$STATE/certs.d" "$SERVER" "http://$SERVER" "http://$VARIANTD"
     stop_daemon gone
     run -0 pulled_digest "$IMAGE"
     [ "$output" = "$(index_digest)" ]
@@ -121,7 +118,7 @@ through()
         mkdir "$STATE/certs.d"
         stop_daemon cri
         start_cri2
-        start_variantd setup --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/h100.json"
+        start_variantd setup --registry "$SERVER=http://$SERVER" --profile "$PROFILES/h100.json"
         "$VARIANTCTL" setup containerd --config-dir "$STATE/certs.d" --engine-config "$STATE/cri.toml" \
             --listen "$VARIANTD" ${how#--fail-open}
         restart_cri2

@@ -6,6 +6,7 @@ load harness
 load images
 load variantd
 load cri
+load clients
 
 setup_file()
 {
@@ -27,6 +28,11 @@ teardown_file()
     state_stop
 }
 
+setup()
+{
+    export CLIENT=cri
+}
+
 # through MACHINE: containerd's mirror is that machine's daemon; "none": as without us
 through()
 {
@@ -36,26 +42,6 @@ through()
         hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(machine "$1")"
     done
     export VARIANTD_SOCKET=$STATE/$1.sock
-}
-
-pull()
-{
-    pulled_digest "$1"
-}
-
-stored()
-{
-    cri_digest "$1"
-}
-
-record()
-{
-    cri status "$1"
-}
-
-says()
-{
-    cri run "$1"
 }
 
 @test "three machines pull one tag: each its own digest, and its container says so" {
@@ -77,23 +63,15 @@ says()
     [ "$output" = "this is null" ] # what is pinned to the index stays the default
 }
 
-# private_pull PASSWORD: with the credentials that a kubelet has from a pull secret
-private_pull()
-{
-    cri PullImage "$(jq -n --arg image "$PRIVATE/demo/app:1" --arg host "http://$PRIVATE" --arg password "$1" \
-        '{image: {image: $image}, auth: {username: "user", password: $password, server_address: $host}}')"
-}
-
 @test "a private image needs the kubelet's own credentials, as without us" {
     local side
     for side in none h100; do
         through "$side"
-        run ! cri_pull "$PRIVATE/demo/app:1"
+        run ! pull "$PRIVATE/demo/app:1"
         [[ $output == *"authorization failed"* || $output == *"401"* ]]
-        run ! private_pull wrong
-        run -0 private_pull secret
+        run ! pull_as user:wrong "$PRIVATE/demo/app:1"
+        run -0 pull_as user:secret "$PRIVATE/demo/app:1"
         [ "$(stored "$PRIVATE/demo/app:1")" = "$(index_digest)" ]
-        cri rmi "$PRIVATE/demo/app:1"
     done
     [ "$(outcome denied)" -ge 1 ]
 }

@@ -72,12 +72,11 @@ stored() # IMAGE
 # pull_gives LABEL [IMAGE]: a fresh pull
 pull_gives()
 {
-    local image=${2:-demo/app:1} digest
-    digest=$([ "$1" = null ] && index_digest || digest_of "$1")
+    local image=${2:-demo/app:1}
     docker images --quiet | sort -u | xargs --no-run-if-empty docker rmi --force >/dev/null
     run -0 docker pull --quiet "$image"
     run -0 stored "$image"
-    [ "$output" = "$digest" ]
+    [ "$output" = "$(stored_for "$1")" ]
     run -0 docker run --rm --network none "$image"
     [ "$output" = "this is $1" ]
 }

@@ -6,33 +6,22 @@
 load harness
 load images
 load variantd
+load clients
 
 setup_file()
 {
-    local profile
     state_start
     require docker-registry skopeo podman buildah runc jq htpasswd
     make_programs "$STATE/layout"
-    mkimage "$STATE/layout" arm --arch arm64 --file etc/build=arm >/dev/null
-    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:wide" \
-        "null=oci:$STATE/layout:null" "null=oci:$STATE/layout:arm" \
-        "cuda12.8=oci:$STATE/layout:cuda12.8,nvidia :: sm_arch :: 90_real" >/dev/null 3>&-
+    make_wide "$STATE/layout"
     start_registry
     export SERVER=$REGISTRY IMAGE=$REGISTRY/demo/app:1 WIDE=$REGISTRY/demo/wide:1
     push_layout "$STATE/layout:app" "$IMAGE"
     push_layout "$STATE/layout:wide" "$WIDE"
     push_layout "$STATE/layout:cpu.v3" "$REGISTRY/demo/plain:1"
-    start_registry private htpasswd
-    export PRIVATE=$REGISTRY
-    skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false --dest-creds user:secret \
-        "oci:$STATE/layout:app" "docker://$PRIVATE/demo/app:1"
-    for profile in h100 mi300x laptop; do
-        start_variantd "$profile" --registry "$SERVER=http://$SERVER" \
-            --registry "$PRIVATE=http://$PRIVATE" --profile "$PROFILES/$profile.json"
-        echo "$VARIANTD" >"$STATE/$profile.address"
-    done
+    start_private "$STATE/layout" app
+    start_machines --registry "$SERVER=http://$SERVER" --registry "$PRIVATE=http://$PRIVATE"
     start_podman
-    echo '{"default": [{"type": "insecureAcceptAnything"}]}' >"$STATE/policy.json"
 }
 
 teardown_file()
@@ -40,101 +29,73 @@ teardown_file()
     state_stop
 }
 
-# through PROFILE [PATH]: "none" is as without us; PATH: before the registry in the mirror's address
+setup()
+{
+    export CLIENT=podman
+}
+
+# through MACHINE [PATH]: "none" is as without us; PATH: before the registry in the mirror's address
 through()
 {
-    local host
-    export CONTAINERS_REGISTRIES_CONF=$STATE/through.conf
-    echo 'unqualified-search-registries = ["docker.io"]' >"$CONTAINERS_REGISTRIES_CONF"
-    for host in "$SERVER" "$PRIVATE"; do
-        printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$host"
-        [ "$1" = none ] ||
-            printf '[[registry.mirror]]\nlocation = "%s"\ninsecure = true\n' "$(<"$STATE/$1.address")${2:-}/${host/:/--}"
-    done >>"$CONTAINERS_REGISTRIES_CONF"
+    if [ "$1" = none ]; then
+        registries_conf '' "$SERVER" "$PRIVATE"
+    else
+        RAW=${2:-} registries_conf "$(machine "$1")" "$SERVER" "$PRIVATE"
+    fi
     export VARIANTD_SOCKET=$STATE/$1.sock
 }
 
-# says IMAGE: what its container prints (the options are for hosts with little)
-says()
-{
-    podman run --rm --pull never --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "$1"
-}
-
-digest_stored()
-{
-    podman image inspect --format '{{.Digest}}' "$1"
-}
-
-skopeo_copy()
-{
-    skopeo --insecure-policy --registries-conf "$CONTAINERS_REGISTRIES_CONF" copy --quiet --preserve-digests "$@"
-}
-
 @test "podman: three machines pull one tag, each its own digest, and its container says so" {
-    local profile
-    for profile in h100 mi300x laptop; do
-        through "$profile"
-        run -0 podman pull --quiet "$IMAGE"
-        [ "$(digest_stored "$IMAGE")" = "$(digest_of "$(wanted "$profile")")" ]
-        run -0 says "$IMAGE"
-        [ "$output" = "this is $(wanted "$profile")" ]
-    done
-    through none
-    run -0 podman pull --quiet "$IMAGE"
-    run -0 says "$IMAGE"
-    [ "$output" = "this is null" ]
+    each_machine_pulls "$IMAGE"
 }
 
-@test "buildah: three machines pull one tag, each its own digest" {
-    local profile
-    for profile in h100 mi300x laptop; do
-        through "$profile"
-        run -0 buildah pull --quiet --policy always --signature-policy "$STATE/policy.json" "$IMAGE"
-        run -0 buildah images --format '{{.Digest}}' "$IMAGE"
-        [ "$output" = "$(digest_of "$(wanted "$profile")")" ]
-    done
-    run -0 buildah from --quiet --pull=false "$IMAGE"
-    [ "$(buildah inspect --format '{{index .OCIv1.Config.Labels "build"}}' "$output")" = cpu.v3 ]
-    buildah rm "$output" >/dev/null
+@test "buildah: three machines pull one tag, each its own digest, and its container says so" {
+    CLIENT=buildah
+    each_machine_pulls "$IMAGE"
 }
 
-@test "skopeo: three machines copy one tag, each its own digest" {
+@test "skopeo: three machines copy one tag, each its own digest, and its container says so" {
     local profile
-    for profile in h100 mi300x laptop; do
+    CLIENT=skopeo
+    each_machine_pulls "$IMAGE"
+    for profile in $MACHINES; do # and into a folder
         through "$profile"
         run -0 skopeo_copy "docker://$IMAGE" "oci:$BATS_TEST_TMPDIR/$profile:1"
         [ "$(jq -r '.manifests[].digest' "$BATS_TEST_TMPDIR/$profile/index.json")" = "$(digest_of "$(wanted "$profile")")" ]
     done
 }
 
-@test "ordinary images and pulls by digest are as without us" {
-    local image without
-    podman rmi --all --force >/dev/null # names that an image had stay with it
-    for image in "$SERVER/demo/plain:1" "$SERVER/demo/app@$(digest_of rocm7.1)" \
-        "$SERVER/demo/app@$(index_digest)"; do
-        through none
-        podman pull --quiet "$image" >/dev/null
-        without=$(podman image inspect "$image")
-        podman rmi --force "$image" >/dev/null
-        through h100
-        podman pull --quiet "$image" >/dev/null
-        diff <(echo "$without") <(podman image inspect "$image")
-        podman rmi --force "$image" >/dev/null
+@test "without a mirror the same tag is the default entry" {
+    through none
+    for CLIENT in podman buildah skopeo; do
+        run -0 pull "$IMAGE"
+        run -0 says "$IMAGE"
+        [ "$output" = "this is null" ]
     done
 }
 
-@test "a private image needs its user's own password, as without us" {
-    local side
-    for side in none h100; do
-        through "$side"
-        run ! podman pull --quiet "$PRIVATE/demo/app:1"
-        run ! podman pull --quiet --creds user:wrong "$PRIVATE/demo/app:1"
-        run -0 podman pull --quiet --creds user:secret "$PRIVATE/demo/app:1"
-        run -0 says "$PRIVATE/demo/app:1"
-        [ "$output" = "this is null" ]
-        podman rmi --force "$PRIVATE/demo/app:1" >/dev/null
+@test "ordinary images and pulls by digest are as without us" {
+    for CLIENT in podman buildah; do
+        as_without_us "$SERVER/demo/plain:1" "$SERVER/demo/app@$(digest_of rocm7.1)" "$SERVER/demo/app@$(index_digest)"
     done
-    [ "$(outcome denied)" -ge 1 ]
+    CLIENT=skopeo
+    as_without_us "$SERVER/demo/plain:1"
+}
+
+@test "a private image needs its user's own password, as without us" {
+    local side before
+    for CLIENT in podman buildah skopeo; do
+        for side in none h100; do
+            through "$side"
+            run ! pull "$PRIVATE/demo/app:1"
+            run ! pull_as user:wrong "$PRIVATE/demo/app:1"
+            before=$([ "$side" = none ] || outcome denied)
+            run -0 pull_as user:secret "$PRIVATE/demo/app:1"
+            [ "$side" = none ] || [ "$(outcome denied)" -gt "$before" ]
+            run -0 says "$PRIVATE/demo/app:1"
+            [ "$output" = "this is null" ]
+        done
+    done
 }
 
 # The mirror sees a tag only: it gives this machine's image, whatever the client asked for.
@@ -144,8 +105,8 @@ skopeo_copy()
     arm=$(curl -sf -H "$ACCEPT_ALL" "http://$SERVER/v2/demo/wide/manifests/1" |
         jq -r '.manifests[] | select(.platform.architecture == "arm64") | .digest')
     through h100
-    podman pull --quiet --platform linux/arm64 "$WIDE" || true
-    run digest_stored "$WIDE"
+    pull --platform linux/arm64 "$WIDE" || true
+    run stored "$WIDE"
     [ "$output" != "$arm" ]
     run -0 skopeo_copy --all "docker://$WIDE" "oci:$BATS_TEST_TMPDIR/tag:1"
     [ "$(jq -r '.manifests[].digest' "$BATS_TEST_TMPDIR/tag/index.json")" = "$(digest_of cuda12.8)" ]

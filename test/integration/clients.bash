@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
+# Unmodified clients as one set of verbs (`load clients` after cri): $CLIENT is ctr, cri, podman, buildah
+# or skopeo. ctr and cri read $STATE/certs.d, the others $CONTAINERS_REGISTRIES_CONF; buildah and skopeo
+# put images into podman's store.
+#
+#   pull [OPTION...] IMAGE              a fresh pull: nothing of an earlier one helps
+#   pull_as USER:PASSWORD IMAGE
+#   stored IMAGE                        the digest that the store has for the name
+#   record IMAGE                        all that the store says of it
+#   says IMAGE                          what its container prints
+#   forget_images
+
+forget_images()
+{
+    case $CLIENT in
+    ctr) ctr images ls -q | xargs --no-run-if-empty ctr images rm --sync >/dev/null ;;
+    cri) ctr -a "$STATE/cri.sock" -n k8s.io images ls -q | grep -v pause |
+        xargs --no-run-if-empty ctr -a "$STATE/cri.sock" -n k8s.io images rm --sync >/dev/null ;;
+    *) podman rmi --all --force >/dev/null ;; # names that an image had stay with it
+    esac
+}
+
+pull()
+{
+    local image=${*: -1}
+    forget_images
+    case $CLIENT in
+    ctr) ctr images pull --hosts-dir "$STATE/certs.d" "$@" ;;
+    cri) cri pull "$@" ;;
+    podman) podman pull --quiet "$@" ;;
+    buildah)
+        echo '{"default": [{"type": "insecureAcceptAnything"}]}' >"$STATE/policy.json"
+        buildah pull --quiet --policy always --signature-policy "$STATE/policy.json" "$@"
+        ;;
+    skopeo) skopeo_copy "${@:1:$#-1}" "docker://$image" "containers-storage:$image" ;;
+    esac
+}
+
+skopeo_copy()
+{
+    skopeo --insecure-policy --registries-conf "$CONTAINERS_REGISTRIES_CONF" copy --quiet --preserve-digests "$@"
+}
+
+pull_as()
+{
+    case $CLIENT in
+    ctr) pull --user "$@" ;;
+    skopeo) pull --src-creds "$@" ;;
+    podman | buildah) pull --creds "$@" ;;
+    cri) # as a kubelet does with a pull secret
+        forget_images
+        cri PullImage "$(jq -n --arg image "$2" --arg user "${1%%:*}" --arg password "${1#*:}" \
+            --arg host "${SCHEME:-http}://${2%%/*}" '{image: {image: $image},
+                auth: {username: $user, password: $password, server_address: $host}}')"
+        ;;
+    esac
+}
+
+stored()
+{
+    case $CLIENT in
+    ctr) ctr_digest "$1" ;;
+    cri) cri_digest "$1" ;;
+    *) podman image inspect --format '{{.Digest}}' "$1" ;;
+    esac
+}
+
+record()
+{
+    case $CLIENT in
+    ctr) ctr images ls "name==$1" ;;
+    cri) cri status "$1" ;;
+    *) podman image inspect "$1" ;;
+    esac
+}
+
+# podman's options are for hosts with little
+says()
+{
+    local container
+    case $CLIENT in
+    ctr) ctr run --rm "$1" "test-$RANDOM$RANDOM" ;;
+    cri) cri run "$1" ;;
+    buildah)
+        container=$(buildah from --quiet --pull=false "$1") || return 1
+        buildah run --isolation chroot "$container" /say
+        buildah rm "$container" >/dev/null
+        ;;
+    *) podman run --rm --pull never --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "$1" ;;
+    esac
+}
