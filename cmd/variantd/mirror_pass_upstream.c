@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FEW 4u                   /* blobs at once that have all the room they can use */
+#define FEW_BUFFER (512L * 1024) /* each, received at once */
+
 /* Wake the request; false if it has left. */
 static bool arrive(struct pass *p)
 {
@@ -30,7 +33,7 @@ bool pass_streams(const struct pass *p)
 static size_t ring_size(const struct mirror *m)
 {
     size_t n = workers_running(m->workers, WORK_BLOB);
-    return n <= 4 ? STREAM_RING_MAX : n <= 16 ? STREAM_RING_MIN * 2 : STREAM_RING_MIN;
+    return n <= FEW ? STREAM_RING_MAX : n <= 16 ? STREAM_RING_MIN * 2 : STREAM_RING_MIN;
 }
 
 static int on_head(void *data, const struct ocv_stream_head *head)
@@ -41,7 +44,8 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     p->list_link = head->link ? strdup(head->link) : NULL;
     if (!pass_streams(p))
         return 0;
-    if (stream_new(head->status == 200, ring_size(p->mirror), &p->stream, NULL) < 0)
+    if (stream_new(head->status == 200, ring_size(p->mirror), STREAM_PATIENCE_MS, &p->stream,
+                   NULL) < 0)
         return -1;
     return !arrive(p);
 }
@@ -62,6 +66,7 @@ static int ask(struct pass *p, struct client *client, struct ocv_error *err)
                                                  [ROUTE_TAGS] = OCV_STREAM_TAGS,
                                                  [ROUTE_REFERRERS] = OCV_STREAM_REFERRERS};
     int64_t left = p->until_ms - clock_ms();
+    bool few = workers_running(p->mirror->workers, WORK_BLOB) <= FEW;
     struct ocv_stream question = {
         .kind = kinds[p->kind],
         .reference = p->reference,
@@ -72,6 +77,7 @@ static int ask(struct pass *p, struct client *client, struct ocv_error *err)
         .range = p->range[0] ? p->range : NULL,
         .most =
             p->kind == ROUTE_BLOB ? sizes_find(p->mirror, p->reference, p->reference->digest) : 0,
+        .buffer = few ? FEW_BUFFER : 0,
         .head = on_head,
         .body = on_body,
         .data = p,

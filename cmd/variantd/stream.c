@@ -8,23 +8,26 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BLOCK (64u * 1024)    /* libmicrohttpd sends so much at once, */
 #define BLOCK_MAX (4 * BLOCK) /* and with few streams */
 #define WAKE_US 2000          /* a trickle is passed on, too */
 
+/* Positions count all bytes from the first and only grow: what lies between them belongs to one
+ * side, which copies it without the lock. */
 struct stream {
     struct item item;
     pthread_mutex_t lock;
     pthread_cond_t room;
     struct MHD_Connection *connection;
-    size_t first, used; /* in the ring */
+    uint64_t written, sent;
     bool hold;
     bool ended, failed, gone;
     bool asleep; /* the connection is suspended */
     bool writer_waits;
     int64_t slept_us;
-    int64_t sent;
+    unsigned patience_ms;
     size_t size;
     char ring[];
 };
@@ -37,15 +40,21 @@ static void free_stream(struct item *item)
     free(s);
 }
 
-int stream_new(bool hold, size_t ring, struct stream **out, struct ocv_error *err)
+int stream_new(bool hold, size_t ring, unsigned patience_ms, struct stream **out,
+               struct ocv_error *err)
 {
+    pthread_condattr_t monotonic;
     struct stream *s = malloc(sizeof(*s) + ring); /* the ring need not be zero, nor resident yet */
     if (!s)
         return ocv_error_nomem(err);
     memset(s, 0, sizeof(*s));
     item_init(&s->item, free_stream);
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->room, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->room, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    s->patience_ms = patience_ms;
     s->hold = hold;
     s->size = ring;
     *out = s;
@@ -68,33 +77,54 @@ static void wake_reader(struct stream *s)
 
 static size_t readable(const struct stream *s)
 {
-    size_t held = s->hold && !s->ended ? STREAM_HELD : 0;
-    return s->used > held ? s->used - held : 0;
+    uint64_t held = s->hold && !s->ended ? STREAM_HELD : 0, there = s->written - s->sent;
+    return there > held ? (size_t)(there - held) : 0;
 }
 
-static void copy_in(struct stream *s, const char *bytes, size_t len)
+static size_t room_in(const struct stream *s)
 {
-    size_t at = (s->first + s->used) % s->size;
+    return s->size - (size_t)(s->written - s->sent);
+}
+
+static void copy_in(struct stream *s, uint64_t position, const char *bytes, size_t len)
+{
+    size_t at = (size_t)(position % s->size);
     size_t before_end = len < s->size - at ? len : s->size - at;
     memcpy(s->ring + at, bytes, before_end);
     memcpy(s->ring, bytes + before_end, len - before_end);
-    s->used += len;
+}
+
+/* A client that takes next to nothing for so long is as good as dead, and holds a worker. */
+static void wait_for_room(struct stream *s)
+{
+    int64_t until_ms = clock_ms() + s->patience_ms;
+    struct timespec until = {.tv_sec = until_ms / 1000, .tv_nsec = until_ms % 1000 * 1000000};
+    int rc = 0;
+    wake_reader(s);
+    s->writer_waits = true;
+    while (!room_in(s) && !s->gone && !rc)
+        rc = pthread_cond_timedwait(&s->room, &s->lock, &until);
+    s->writer_waits = false;
+    if (rc && !room_in(s)) {
+        s->gone = s->failed = true;
+        wake_reader(s);
+    }
 }
 
 int stream_push(struct stream *s, const char *bytes, size_t len)
 {
     pthread_mutex_lock(&s->lock);
     while (len && !s->gone) {
-        size_t room = s->size - s->used;
+        size_t room = room_in(s), n = len < room ? len : room;
         if (!room) {
-            wake_reader(s);
-            s->writer_waits = true;
-            pthread_cond_wait(&s->room, &s->lock);
-            s->writer_waits = false;
+            wait_for_room(s);
             continue;
         }
-        size_t n = len < room ? len : room;
-        copy_in(s, bytes, n);
+        uint64_t position = s->written;
+        pthread_mutex_unlock(&s->lock);
+        copy_in(s, position, bytes, n);
+        pthread_mutex_lock(&s->lock);
+        s->written += n;
         bytes += n;
         len -= n;
     }
@@ -127,7 +157,7 @@ void stream_cut(struct stream *s)
 int64_t stream_sent(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
-    int64_t sent = s->sent;
+    int64_t sent = (int64_t)s->sent;
     pthread_mutex_unlock(&s->lock);
     return sent;
 }
@@ -136,19 +166,21 @@ int64_t stream_sent(struct stream *s)
  * ------------------------------------------------------------------------
  */
 
+/* With the lock held, but not while copying. */
 static ssize_t take(struct stream *s, char *out, size_t max)
 {
     size_t n = readable(s);
     n = n < max ? n : max;
     if (n > 0 && !s->failed) {
-        size_t before_end = n < s->size - s->first ? n : s->size - s->first;
-        memcpy(out, s->ring + s->first, before_end);
+        size_t at = (size_t)(s->sent % s->size);
+        size_t before_end = n < s->size - at ? n : s->size - at;
+        pthread_mutex_unlock(&s->lock);
+        memcpy(out, s->ring + at, before_end);
         memcpy(out + before_end, s->ring, n - before_end);
-        s->first = (s->first + n) % s->size;
-        s->used -= n;
-        s->sent += (int64_t)n;
+        pthread_mutex_lock(&s->lock);
+        s->sent += n;
         /* a wake costs more than copying: not one for each block */
-        if (s->writer_waits && s->used <= s->size / 4)
+        if (s->writer_waits && room_in(s) >= s->size - s->size / 4)
             pthread_cond_signal(&s->room);
         return (ssize_t)n;
     }

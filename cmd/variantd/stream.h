@@ -11,12 +11,16 @@
 
 #define STREAM_RING_MIN (128u * 1024) /**< bytes on the way: with many streams, */
 #define STREAM_RING_MAX \
-    (1024u * 1024)        /**< and with few, where every pause between threads counts */
+    (1024u * 1024) /**< and with few, where every pause between threads counts */
+#define STREAM_PATIENCE_MS \
+    120000u               /**< a reader below 1 to 6 KB/s, by the ring's size, is dropped */
 #define STREAM_HELD 1024u /**< bytes of a whole object that wait for its digest */
 
 struct stream;
-/** One reference. `hold`: keep the last bytes back until stream_end. `ring`: bytes of room. */
-int stream_new(bool hold, size_t ring, struct stream **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** One reference. `hold`: keep the last bytes back until stream_end. `ring`: bytes of room.
+ *  `patience_ms`: a reader that makes no room for so long is cut. */
+int stream_new(bool hold, size_t ring, unsigned patience_ms, struct stream **out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
 void stream_put(struct stream *stream);
 /** Writer: blocks while there is no room. Non-zero: nobody reads any more. */
 int stream_push(struct stream *stream, const char *bytes, size_t len);

@@ -130,6 +130,7 @@ struct ocv_stream {
     int64_t most; /**< bytes that a blob has, where a manifest says so: one that is announced with
                        more is refused, one of no announced length cut there. 0: not known, and
                        OCV_STREAM_BLOB_MAX is for those without length */
+    long buffer;  /**< bytes of a blob that are received at once; 0: 128 KiB */
     /** Called once, before any body. Non-zero stops with OCV_ERR_INTERRUPTED. */
     int (*head)(void *data, const struct ocv_stream_head *head);
     /** Body bytes as they come; may block, which holds the server back. Non-zero as above. */

@@ -2,7 +2,7 @@
 /* Blobs that are passed on, whole or in part. A whole one is hashed on the way. A broken transfer
  * goes on where it broke off, as long as what the server sends then is the rest of what it promised
  * first: a part by its Content-Range, byte for byte. */
-#include "stream.h"
+#include "stream_internal.h"
 
 #include <string.h>
 
@@ -159,7 +159,7 @@ int ocv_stream_blob(struct ocv_streaming *s, struct ocv_error *err)
     x->data = s;
     if (get) {
         x->sink = sink;
-        x->buffer_size = 128L * 1024;
+        x->buffer_size = s->request->buffer > 0 ? s->request->buffer : 128L * 1024;
     }
     for (;;) {
         int status = ocv_exchange_run(x, err);

@@ -22,9 +22,10 @@ static struct {
     size_t chunk;
     useconds_t pause;
     bool hold, good, sized;
+    unsigned patience_ms;
     size_t ring, bytes;
 } plan;
-static atomic_int pushed_all, writers;
+static atomic_int pushed_all, writers, started;
 
 static char byte_at(size_t i)
 {
@@ -66,13 +67,14 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
         *context = &seen;
         return MHD_YES;
     }
-    if (stream_new(plan.hold, plan.ring, &stream, NULL) < 0)
+    if (stream_new(plan.hold, plan.ring, plan.patience_ms, &stream, NULL) < 0)
         return MHD_NO;
     struct MHD_Response *response =
         stream_response(stream, connection, plan.sized ? (int64_t)plan.bytes : -1);
     enum MHD_Result result = MHD_queue_response(connection, 200, response);
     MHD_destroy_response(response);
     atomic_fetch_add(&writers, 1);
+    atomic_fetch_add(&started, 1);
     if (pthread_create(&thread, NULL, write_all, stream))
         abort();
     pthread_detach(thread);
@@ -85,6 +87,7 @@ static void set_up(void)
     plan.pause = 0;
     plan.hold = plan.good = plan.sized = true;
     plan.ring = STREAM_RING_MIN;
+    plan.patience_ms = STREAM_PATIENCE_MS;
     plan.bytes = BYTES;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     server = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
@@ -189,6 +192,28 @@ START_TEST(slow_reader_holds_the_writer_back)
 }
 END_TEST
 
+/* A reader that takes nothing is let go, and its writer with it. */
+START_TEST(dead_reader_is_cut)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096;
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    plan.bytes = 256u * 1024 * 1024;
+    plan.patience_ms = 200;
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    const char *request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    ck_assert_int_eq(send(fd, request, strlen(request), 0), (ssize_t)strlen(request));
+    while (!atomic_load(&started)) /* the connection is open all the time */
+        usleep(1000);
+    while (atomic_load(&writers))
+        usleep(1000);
+    ck_assert_int_eq(atomic_load(&pushed_all), 0);
+    close(fd);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("variantd stream");
@@ -199,6 +224,7 @@ int main(void)
     tcase_add_loop_test(tcase, wrong_whole_never_ends, 0, 2);
     tcase_add_test(tcase, writer_notices_that_nobody_reads);
     tcase_add_test(tcase, slow_reader_holds_the_writer_back);
+    tcase_add_test(tcase, dead_reader_is_cut);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a request that is passed on remembers while it runs. */
-#ifndef OCV_REGISTRY_STREAM_H
-#define OCV_REGISTRY_STREAM_H
+#ifndef OCV_REGISTRY_STREAM_INTERNAL_H
+#define OCV_REGISTRY_STREAM_INTERNAL_H
 
 #include "internal.h"
 
