@@ -29,6 +29,17 @@ static bool uses(const struct ocv_lint *lint, const char *ns)
     return false;
 }
 
+/* An entry that no reader takes: what it was to use is not known. */
+static bool has_broken_variant(const struct ocv_lint *lint)
+{
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++)
+        if ((ocv_lint_annotation(lint, i, OCV_ANNOTATION_LABEL) ||
+             ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES)) &&
+            !ocv_lint_usable(ocv_index_entry(lint->index, i)))
+            return true;
+    return false;
+}
+
 /* Items as readers split them: the library says which are malformed or double, by warnings. */
 static void check_namespaces(struct ocv_lint *lint)
 {
@@ -50,12 +61,11 @@ static void check_namespaces(struct ocv_lint *lint)
     for (size_t i = 0; i < n_warnings; i++)
         if (!strncmp(warnings[i], OCV_ANNOTATION_NAMESPACES, strlen(OCV_ANNOTATION_NAMESPACES)))
             ocv_lint_index_at(lint, OCV_LINT_NAMESPACES_MALFORMED, at, "%s", warnings[i]);
-    for (size_t i = 0; i < n; i++) {
-        if (uses(lint, names[i]))
-            continue;
-        ocv_lint_index_at(lint, OCV_LINT_NAMESPACE_UNUSED, at, "no variant uses the namespace %s",
-                          names[i]);
-    }
+    bool broken = has_broken_variant(lint);
+    for (size_t i = 0; i < n && !broken; i++)
+        if (!uses(lint, names[i]))
+            ocv_lint_index_at(lint, OCV_LINT_NAMESPACE_UNUSED, at,
+                              "no variant uses the namespace %s", names[i]);
 }
 
 static bool listed(const struct ocv_lint *lint, const char *ns)
@@ -86,7 +96,18 @@ static void check_listed(struct ocv_lint *lint)
     }
 }
 
-static void check_static(struct ocv_lint *lint, const char *key, const json_t *value)
+static bool static_malformed(const struct ocv_lint *lint, const char *ns, const char *key)
+{
+    /* a property that cannot be there finds its place only if the list is well-formed */
+    bool bad = !ocv_property_name_valid(ns, strlen(ns)) || !ocv_lint_index_annotation(lint, key);
+    const char *const *warnings;
+    size_t n = ocv_index_warnings(lint->index, &warnings);
+    for (size_t i = 0; i < n; i++)
+        bad = bad || (!strncmp(warnings[i], key, strlen(key)) && warnings[i][strlen(key)] == ':');
+    return bad;
+}
+
+static void check_static(struct ocv_lint *lint, const char *key)
 {
     const char *ns = key + strlen(OCV_ANNOTATION_STATIC);
     char at[300];
@@ -97,14 +118,7 @@ static void check_static(struct ocv_lint *lint, const char *key, const json_t *v
         ocv_lint_hint(lint, "use a name of your own, such as priority");
         return;
     }
-    /* a property that cannot be there finds its place only if the list is well-formed */
-    const char *text = json_string_value(value);
-    bool bad = !ocv_property_name_valid(ns, strlen(ns)) || !text;
-    const char *const *warnings;
-    size_t n = ocv_index_warnings(lint->index, &warnings);
-    for (size_t i = 0; i < n; i++)
-        bad = bad || (!strncmp(warnings[i], key, strlen(key)) && warnings[i][strlen(key)] == ':');
-    if (bad) {
+    if (static_malformed(lint, ns, key)) {
         ocv_lint_index_at(lint, OCV_LINT_STATIC_MALFORMED, at,
                           "%.200s is not a list 'feature :: value, ...'", key);
     } else if (!uses(lint, ns)) {
@@ -119,7 +133,8 @@ static void check_static_values(struct ocv_lint *lint)
         for (size_t k = 0; k < entry->n_properties; k++) {
             const struct ocv_lint_static *known = &lint->statics[entry->properties[k]];
             struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
-            if (!known->is_static || known->value >= 0)
+            /* of a list that is malformed as a whole, one finding is enough */
+            if (!known->is_static || known->malformed || known->value >= 0)
                 continue;
             ocv_lint_entry_at(lint, OCV_LINT_STATIC_VALUE_MISSING, i,
                               "/annotations/" OCV_ANNOTATION_PROPERTIES,
@@ -162,7 +177,7 @@ void ocv_lint_check_annotations(struct ocv_lint *lint)
     json_object_foreach((json_t *)annotations, key, value)
     {
         if (!strncmp(key, OCV_ANNOTATION_STATIC, strlen(OCV_ANNOTATION_STATIC)))
-            check_static(lint, key, value);
+            check_static(lint, key);
     }
     check_static_values(lint);
 }

@@ -17,6 +17,7 @@ struct ocv_lint_place {
 /** What an index itself says of a property. Order is place in the annotation. */
 struct ocv_lint_static {
     bool is_static; /**< the index defines its namespace */
+    bool malformed; /**< by a list that counts as empty */
     int value;      /**< place of the value in that list, -1: not there */
     int feature;    /**< place of the feature, -1: not there */
 };

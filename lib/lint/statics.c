@@ -55,6 +55,7 @@ static void find(const char *list, struct ocv_property p, struct ocv_lint_static
         size_t n = strcspn(list, ",");
         if (place == (int)ITEMS_MAX || !split_item(list, n, parts, lens)) {
             out->value = out->feature = -1;
+            out->malformed = true;
             return;
         }
         if (is_text(parts[0], lens[0], p.feature)) {
