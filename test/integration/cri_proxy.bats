@@ -192,6 +192,62 @@ private_pull()
     echo '{}' >"$DOCKER_CONFIG/config.json"
 }
 
+# asked NAME: how often the proxy has asked that registry
+asked()
+{
+    grep -c 'useragent="\?ocivariant-cri-proxy' "$STATE/log/$1" || true
+}
+
+@test "a pinned index that is known is pulled again without a request of ours" {
+    local id before
+    id=$(proxied pull "$PINNED")
+    before=$(asked registry)
+    [ "$before" -gt 0 ]
+    proxied rmi "$PINNED"
+    [ "$(proxied pull "$PINNED")" = "$id" ]
+    [ "$(proxied pull "$PLAIN_REGISTRY/demo/app:tag@$(index_digest)")" = "$id" ]
+    [ "$(asked registry)" = "$before" ]
+    grep -q "$PINNED -> $(digest_of cuda12.8), as before" "$STATE/log/proxy"
+    [ "$(proxied status "$PINNED" | jq -r .id)" = "$id" ]
+    # nor what has no variants, of which a digest stays what it is
+    proxied pull "$PLAIN_REGISTRY/demo/plain@$(digest_of cpu.v3)"
+    before=$(asked registry)
+    proxied pull "$PLAIN_REGISTRY/demo/plain@$(digest_of cpu.v3)"
+    [ "$(asked registry)" = "$before" ]
+    # another repository is another question
+    push_layout "$STATE/layout:app" "$PLAIN_REGISTRY/demo/other:1"
+    proxied pull "$PLAIN_REGISTRY/demo/other@$(index_digest)"
+    [ "$(asked registry)" -gt "$before" ]
+}
+
+@test "a pull that failed is looked at again, and credentials are the engine's to check" {
+    local before
+    run -0 private_pull "$STATE/proxy.sock" secret
+    before=$(asked private)
+    run ! private_pull "$STATE/proxy.sock" wrong # no word of ours: containerd is refused
+    [ "$(asked private)" = "$before" ]
+    run -0 private_pull "$STATE/proxy.sock" secret
+    [ "$(asked private)" -gt "$before" ]
+    before=$(asked private)
+    run -0 private_pull "$STATE/proxy.sock" secret
+    [ "$(asked private)" = "$before" ]
+}
+
+@test "a node that has changed is asked at the very next pull" {
+    local cuda
+    cp "$PROFILES/h100.json" "$STATE/changing.json"
+    start_variantd changing --profile "$STATE/changing.json"
+    restart_proxy changing
+    cuda=$(proxied pull "$PINNED")
+    cp "$PROFILES/mi300x.json" "$STATE/changing.json"
+    kill -HUP "$(cat "$STATE/pids/changing")"
+    await changing grep -q 'profile changed' "$STATE/log/changing"
+    [ "$(proxied pull "$PINNED")" != "$cuda" ]
+    [ "$(repo_digest "$PLAIN_REGISTRY/demo/app@$(digest_of rocm7.1)")" = "$PLAIN_REGISTRY/demo/app@$(digest_of rocm7.1)" ]
+    stop_daemon proxy
+    stop_daemon changing
+}
+
 @test "credentials for another server are not sent" {
     local ref
     ref=$PRIVATE/demo/app@$(index_digest)

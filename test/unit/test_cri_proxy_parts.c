@@ -405,6 +405,36 @@ START_TEST(map_keeps_indexes)
 }
 END_TEST
 
+START_TEST(map_knows_what_was_checked)
+{
+    char key[PINNED_TEXT_MAX];
+    put("r.example/app@" A_DIGEST, B_DIGEST);
+    ck_assert(!map_checked(map, "r.example/app@" A_DIGEST, B_DIGEST));
+    map_set_checked(map, "r.example/app@" A_DIGEST, true);
+    ck_assert(map_checked(map, "r.example/app@" A_DIGEST, B_DIGEST));
+    ck_assert(!map_checked(map, "r.example/app@" A_DIGEST, C_DIGEST));
+    ck_assert(!map_checked(map, "r.example/other@" A_DIGEST, B_DIGEST));
+    put("r.example/app@" A_DIGEST, B_DIGEST); /* the same again */
+    ck_assert(map_checked(map, "r.example/app@" A_DIGEST, B_DIGEST));
+    put("r.example/app@" A_DIGEST, C_DIGEST); /* another, which nobody has seen */
+    ck_assert(!map_checked(map, "r.example/app@" A_DIGEST, C_DIGEST));
+    map_set_checked(map, "r.example/app@" A_DIGEST, true);
+    map_set_checked(map, "r.example/none@" A_DIGEST, true);
+    map_free(map);
+    open_map(); /* after a restart nothing was */
+    ck_assert(!map_checked(map, "r.example/app@" A_DIGEST, C_DIGEST));
+    ck_assert(!map_is_plain(map, "r.example/plain0@" A_DIGEST));
+    for (unsigned i = 0; i <= MAP_ENTRIES_MAX; i++) {
+        snprintf(key, sizeof(key), "r.example/plain%u@" A_DIGEST, i);
+        map_add_plain(map, key);
+        map_add_plain(map, key);
+        ck_assert(map_is_plain(map, key));
+    }
+    ck_assert(!map_is_plain(map, "r.example/plain0@" A_DIGEST)); /* the oldest went */
+    ck_assert(map_is_plain(map, "r.example/plain1@" A_DIGEST));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cri-proxy-parts");
@@ -423,6 +453,7 @@ int main(void)
     tcase_add_test(disk, map_passes_damage_over);
     tcase_add_test(disk, map_is_bounded);
     tcase_add_test(disk, map_keeps_indexes);
+    tcase_add_test(disk, map_knows_what_was_checked);
     suite_add_tcase(suite, disk);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -213,16 +213,45 @@ static int keep(const struct question *q, struct ocv_error *err)
     return status;
 }
 
-bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
-                 const volatile int *interrupted, char out[PINNED_TEXT_MAX])
+/* The child of before, by the kept index and the profile of now. False: a registry must be asked.
+ */
+static bool choose_kept(const struct decide *decide, const char *key, char child[OCV_DIGEST_MAX])
 {
     struct question q = {.decide = decide};
     struct ocv_error err = {0};
+    ocv_buffer_init(&q.body, MAP_INDEX_MAX);
+    bool same = map_find(decide->map, key, child) && map_checked(decide->map, key, child) &&
+                map_index(decide->map, key, &q.body, &err) == OCV_OK &&
+                choose(&q, NULL, &err) == OCV_OK && q.entry && strcmp(q.entry->digest, child) == 0;
+    question_free(&q);
+    return same;
+}
+
+void decide_doubt(const struct decide *decide, const char *text)
+{
+    char key[PINNED_TEXT_MAX];
+    ocv_auto(ocv_reference) reference = pinned_parse(text, strlen(text));
+    if (reference && pinned_key(reference, key))
+        map_set_checked(decide->map, key, false);
+}
+
+bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
+                 const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known)
+{
+    struct question q = {.decide = decide};
+    struct ocv_error err = {0};
+    char child[OCV_DIGEST_MAX];
     ocv_buffer_init(&q.body, OCV_MANIFEST_MAX);
     q.reference = pinned_parse(text, strlen(text));
-    if (!q.reference || !pinned_key(q.reference, q.key)) {
+    *known = false;
+    if (!q.reference || !pinned_key(q.reference, q.key) || map_is_plain(decide->map, q.key)) {
         question_free(&q);
         return false;
+    }
+    if (choose_kept(decide, q.key, child) && pinned_rewrite(text, strlen(text), child, out)) {
+        log_line("%s -> %s, as before", text, child);
+        question_free(&q);
+        return *known = true;
     }
     int status = pinned_credentials(auth, q.reference->host, &err);
     q.secret = auth->username || auth->identity_token || auth->registry_token;
@@ -232,6 +261,10 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
     if (found) /* what cannot be kept would not be found again by ImageStatus */
         status = keep(&q, &err);
+    if (found && status == OCV_OK)
+        map_set_checked(decide->map, q.key, true);
+    if (status == OCV_OK && !q.entry)
+        map_add_plain(decide->map, q.key);
     if (status < 0)
         log_line("%s goes on as it is: %s", text, err.message);
     else if (found)

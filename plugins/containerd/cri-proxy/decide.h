@@ -19,9 +19,16 @@ struct decide {
 };
 
 /** A pull of `text` (a pinned reference, NUL at its end) with these credentials, which are changed.
- *  True, with the name to pull instead, when there is one. Blocks; `*interrupted` ends it. */
+ *  True, with the name to pull instead, when there is one. Blocks; `*interrupted` ends it.
+ *
+ *  An index that was read before, by us and of this repository, is not read again: its digest is
+ * its content, and it is resolved anew with the profile of now. Is that the child of before, which
+ * was seen in the registry, no registry is asked at all (`*known`): the engine shows this request's
+ *  credentials for the child, so that who may not read it does not get it. */
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
-                 const volatile int *interrupted, char out[PINNED_TEXT_MAX]);
+                 const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known);
+/** The engine could not pull what was decided without a registry: the next pull asks one. */
+void decide_doubt(const struct decide *decide, const char *text);
 /** Choose again in every index of the map if the profile is not the one of `last`, which is
  *  updated: what was made for a driver of yesterday is not what fits now. */
 void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX]);

@@ -132,9 +132,22 @@ static void bury(struct proxy *p)
     }
 }
 
+/* Let clients in, or leave them in the backlog: the socket would wake us for ever. */
+static void let_in(const struct proxy *p, bool yes)
+{
+    struct epoll_event event = {.events = yes ? EPOLLIN : 0u,
+                                .data.ptr = (void *)(uintptr_t)&p->listen};
+    epoll_ctl(p->epoll, EPOLL_CTL_MOD, p->listen.fd, &event);
+}
+
 static void accept_one(struct proxy *p)
 {
     int fd = accept4(p->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+        log_line("a connection must wait: %s", strerror(errno));
+        p->full_until = now_ms() + TICK_MS;
+        let_in(p, false);
+    }
     if (fd < 0)
         return;
     struct client *c = p->n_clients < CLIENTS_MAX ? calloc(1, sizeof(*c)) : NULL;
@@ -167,6 +180,8 @@ static void take_decisions(struct proxy *p)
     for (struct job *job; (job = workers_take(p->workers));) {
         struct stream *stream = job->stream;
         if (stream) {
+            if (job->known)
+                stream->asked = strdup(job->text);
             stream_decided(stream, job->decided ? job->image : NULL);
             pump(stream->client);
         }
@@ -228,6 +243,10 @@ static void sweep(struct proxy *p)
     for (struct client *c = p->clients; c; c = c->next)
         if (!c->spoke && now - c->since > IDLE_MS)
             c->source.dead = true;
+    if (p->full_until && now >= p->full_until && !p->draining) {
+        p->full_until = 0;
+        let_in(p, true);
+    }
     if (__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE) && !p->draining)
         drain(p);
     bury(p);

@@ -20,6 +20,7 @@ struct entry {
     char *key;
     char child[OCV_DIGEST_MAX];
     int64_t time;
+    bool checked; /* never from disk */
 };
 
 struct map {
@@ -29,6 +30,8 @@ struct map {
     pthread_mutex_t writing; /* of the files */
     struct entry *entries;
     size_t n;
+    char **plain; /* keys, the oldest at `next_plain` */
+    size_t next_plain;
 };
 
 /* ---- names -------------------------------------------------------------------------------------
@@ -91,6 +94,46 @@ bool map_get(struct map *map, size_t i, char key[PINNED_TEXT_MAX], char child[OC
     return there;
 }
 
+bool map_checked(struct map *map, const char *key, const char *child)
+{
+    pthread_mutex_lock(&map->lock);
+    const struct entry *entry = find(map, key);
+    bool checked = entry && entry->checked && strcmp(entry->child, child) == 0;
+    pthread_mutex_unlock(&map->lock);
+    return checked;
+}
+
+void map_set_checked(struct map *map, const char *key, bool checked)
+{
+    pthread_mutex_lock(&map->lock);
+    struct entry *entry = find(map, key);
+    if (entry)
+        entry->checked = checked;
+    pthread_mutex_unlock(&map->lock);
+}
+
+bool map_is_plain(struct map *map, const char *key)
+{
+    bool plain = false;
+    pthread_mutex_lock(&map->lock);
+    for (size_t i = 0; i < MAP_ENTRIES_MAX && !plain; i++)
+        plain = map->plain[i] && strcmp(map->plain[i], key) == 0;
+    pthread_mutex_unlock(&map->lock);
+    return plain;
+}
+
+void map_add_plain(struct map *map, const char *key)
+{
+    char *copy = map_is_plain(map, key) ? NULL : strdup(key);
+    if (!copy)
+        return;
+    pthread_mutex_lock(&map->lock);
+    free(map->plain[map->next_plain]);
+    map->plain[map->next_plain] = copy;
+    map->next_plain = (map->next_plain + 1) % MAP_ENTRIES_MAX;
+    pthread_mutex_unlock(&map->lock);
+}
+
 bool map_rewrite(struct map *map, const void *text, size_t len, char out[PINNED_TEXT_MAX])
 {
     char key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX];
@@ -119,8 +162,9 @@ static int keep(struct map *map, const char *key, const char *child, int64_t whe
             map->n++;
         }
         entry = &map->entries[at];
-        entry->key = copy;
+        *entry = (struct entry){.key = copy};
     }
+    entry->checked = entry->checked && strcmp(entry->child, child) == 0;
     snprintf(entry->child, sizeof(entry->child), "%s", child);
     entry->time = when;
     return OCV_OK;
@@ -278,8 +322,9 @@ int map_open(const char *dir, struct map **out, struct ocv_error *err)
     pthread_mutex_init(&map->writing, NULL);
     map->dir = strdup(dir);
     map->entries = calloc(MAP_ENTRIES_MAX, sizeof(*map->entries));
+    map->plain = calloc(MAP_ENTRIES_MAX, sizeof(*map->plain));
     map->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!map->dir || !map->entries)
+    if (!map->dir || !map->entries || !map->plain)
         status = ocv_error_nomem(err);
     else if (map->fd < 0)
         status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", dir, strerror(errno));
@@ -301,6 +346,9 @@ void map_free(struct map *map)
         return;
     for (size_t i = 0; i < map->n; i++)
         free(map->entries[i].key);
+    for (size_t i = 0; map->plain && i < MAP_ENTRIES_MAX; i++)
+        free(map->plain[i]);
+    free(map->plain);
     free(map->entries);
     if (map->fd >= 0)
         close(map->fd);

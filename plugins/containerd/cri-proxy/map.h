@@ -20,6 +20,14 @@ int map_open(const char *dir, struct map **out, struct ocv_error *err) OCV_WARN_
 void map_free(struct map *map);
 /** The child of a key; false where nothing is known. */
 bool map_find(struct map *map, const char *key, char child[OCV_DIGEST_MAX]);
+/** Is the entry this child, seen in the registry since we started, and has no pull of it failed
+ *  since? Then another look at the registry would tell nothing new: the digest is the content's. */
+bool map_checked(struct map *map, const char *key, const char *child);
+void map_set_checked(struct map *map, const char *key, bool checked);
+/** The key is an image or an index without variants, which never changes. The last
+ *  MAP_ENTRIES_MAX are remembered, in memory. */
+bool map_is_plain(struct map *map, const char *key);
+void map_add_plain(struct map *map, const char *key);
 /** A request's text with the child in place of the index; false: it is to stay as it is. */
 bool map_rewrite(struct map *map, const void *text, size_t len, char out[PINNED_TEXT_MAX]);
 /** Keep a decision, on disk first. `index`: the bytes that it was made of, or NULL. */

@@ -89,6 +89,7 @@ struct stream {
     struct headers answer;
     struct pipe up, down;
     struct job *job; /* a worker's, or NULL */
+    char *asked;     /* the reference of a pull that was decided without a registry, else NULL */
 };
 
 enum source_kind { SOURCE_LISTEN, SOURCE_WAKE, SOURCE_CLIENT, SOURCE_ENGINE };
@@ -132,6 +133,7 @@ struct proxy {
     struct workers *workers;
     struct map *map;
     bool draining;
+    int64_t full_until; /* no descriptor was left: nobody is let in until then; 0: all are */
     int64_t drain_until;
     int stop; /* atomic */
 };
@@ -148,6 +150,8 @@ void stream_body(struct stream *stream, const uint8_t *bytes, size_t len);
 void stream_end(struct stream *stream);
 /** The worker has decided: `image` is the new name, or NULL for none. */
 void stream_decided(struct stream *stream, const char *image);
+/** The block that ends the answer: how did the call end? */
+void stream_answered(const struct stream *stream, const struct headers *last);
 /** The client's side is closed. */
 void stream_down_closed(struct stream *stream, uint32_t error);
 /** Answer with a status of our own: the engine cannot. */

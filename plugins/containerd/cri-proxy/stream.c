@@ -40,6 +40,7 @@ void stream_free(struct stream *s)
     headers_free(&s->answer);
     pipe_free(&s->up);
     pipe_free(&s->down);
+    free(s->asked);
     free(s);
 }
 
@@ -171,6 +172,12 @@ static void decide(struct stream *s)
 void stream_end(struct stream *s)
 {
     s->up.ended = true;
+    if (s->up.trailers.bad) { /* half of them would be another message */
+        s->up.trailers.bad = false;
+        up_cancel(s, NGHTTP2_CANCEL);
+        stream_fail(s, GRPC_RESOURCE_EXHAUSTED, "the request's trailers are too large");
+        return;
+    }
     if (!s->held)
         return up_resume(s);
     s->held = false;
@@ -187,6 +194,14 @@ void stream_decided(struct stream *s, const char *image)
 
 /* ---- its end -----------------------------------------------------------------------------------
  */
+
+void stream_answered(const struct stream *s, const struct headers *last)
+{
+    size_t len = 0;
+    const char *status = headers_find(last, "grpc-status", &len);
+    if (s->asked && status && !(len == 1 && status[0] == '0'))
+        decide_doubt(s->client->proxy->options->decide, s->asked);
+}
 
 void stream_down_closed(struct stream *s, uint32_t error)
 {

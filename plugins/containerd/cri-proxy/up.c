@@ -38,6 +38,7 @@ static void on_block(struct stream *stream, bool end)
         stream->down.trailers.bad = false;
         stream_fail(stream, GRPC_RESOURCE_EXHAUSTED, "the engine's headers are too large");
     } else if (stream->answered) {
+        stream_answered(stream, &stream->down.trailers);
         stream->down.ended = true;
         stream->down.has_trailers = true;
         down_resume(stream);
@@ -45,6 +46,8 @@ static void on_block(struct stream *stream, bool end)
         headers_free(&stream->answer);
         headers_init(&stream->answer);
     } else {
+        if (end)
+            stream_answered(stream, &stream->answer);
         stream->down.ended = end;
         down_answer(stream, &stream->answer, end);
         headers_free(&stream->answer);

@@ -93,8 +93,8 @@ static void *work(void *data)
         w->running[place] = job;
         pthread_mutex_unlock(&w->lock);
         if (!__atomic_load_n(&job->abandoned, __ATOMIC_ACQUIRE))
-            job->decided =
-                decide_pull(w->decide, job->text, &job->auth, &job->abandoned, job->image);
+            job->decided = decide_pull(w->decide, job->text, &job->auth, &job->abandoned,
+                                       job->image, &job->known);
         wire_auth_free(&job->auth);
         pthread_mutex_lock(&w->lock);
         w->running[place] = NULL;

@@ -19,6 +19,7 @@ struct job {
     char text[PINNED_TEXT_MAX]; /* as the request names it */
     struct wire_auth auth;      /* the request's own */
     volatile int abandoned;     /* atomic: nobody waits any more */
+    bool known;                 /* decided without a registry */
     bool decided;               /* there is another name to pull: */
     char image[PINNED_TEXT_MAX];
 };
