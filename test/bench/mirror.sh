@@ -59,12 +59,17 @@ http {
     proxy_cache_path $STATE/nginx-cache keys_zone=all:10m;
     server {
         listen 127.0.0.1:$nginx_port;
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
         location / {
             proxy_pass http://$REGISTRY;
-            proxy_http_version 1.1;
-            proxy_set_header Connection "";
             proxy_cache all;
             proxy_cache_valid 200 1h;
+        }
+        location /pass/ {
+            proxy_pass http://$REGISTRY/;
+            proxy_max_temp_file_size 0;
+            proxy_buffers 16 64k;
         }
     }
 }
@@ -239,6 +244,9 @@ streaming()
                 load "blob-$c-$rate-registry" -X GET -c $c -r $rate -t "$cell" $(pids registry) "http://$REGISTRY/$path"
                 # shellcheck disable=SC2046
                 load "blob-$c-$rate-variantd" -X GET -c $c -r $rate -t "$cell" $(pids asking) "http://$asking_at/$path"
+                # shellcheck disable=SC2046
+                load "blob-$c-$rate-nginx" -X GET -c $c -r $rate -t "$cell" $(pids nginx) \
+                    "http://127.0.0.1:$nginx_port/pass/$path"
             done
         done
     done
@@ -247,6 +255,7 @@ streaming()
     echo "Asked: 90 % of direct, and under 48 MiB with 64 streams. The registry hands files to the kernel unread;"
     echo "variantd reads and checks every byte: SHA-256 alone takes $(sha256_cost) s/GB of one processor here, and"
     echo "client, daemon and registry share $(nproc). Loopback is therefore no link to be measured against alone."
+    echo "nginx passes the same bytes without looking at them: what any proxy between two sockets costs here."
     echo
     echo "| streams | link | server | MB/s | to direct | its CPU s/GB | its peak RSS MiB |"
     echo "|---|---|---|---|---|---|---|"
@@ -254,7 +263,7 @@ streaming()
         for rate in 125000000 1250000000 0; do
             name="$((rate / 125000000)) Gbit/s"
             [ $rate != 0 ] || name=loopback
-            for server in registry variantd; do
+            for server in registry variantd nginx; do
                 awk -v c=$c -v name="$name" -v server=$server -v rate="$(of_runs "blob-$c-$rate-$server" '$7 / $3 / 1e6')" \
                     -v direct="$(of_runs "blob-$c-$rate-registry" '$7 / $3 / 1e6')" \
                     -v cpu="$(of_runs "blob-$c-$rate-$server" '$6 / $7 * 1e3')" \
@@ -333,5 +342,6 @@ mirror()
     remembered
     revalidating
     streaming
+    real_clients
     in_all
 }

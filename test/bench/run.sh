@@ -17,6 +17,8 @@ cd "$(dirname "$0")/../.."
 . test/integration/harness.bash
 # shellcheck source=test/bench/mirror.sh
 . test/bench/mirror.sh
+# shellcheck source=test/bench/mirror_clients.sh
+. test/bench/mirror_clients.sh
 # shellcheck source=test/bench/cri.sh
 . test/bench/cri.sh
 # shellcheck source=test/bench/snapshotter.sh
