@@ -65,6 +65,15 @@ $(BUILD)/test/fuzz/fuzz_cri_request: $(BUILD)/test/fuzz/fuzz_cri_request.o $(CRI
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
 $(BUILD)/test/unit/test_cri_prox%.o $(BUILD)/test/fuzz/fuzz_cri%.o: CFLAGS_ALL += -Iplugins/containerd/cri-proxy
 
+# the runtime hook without its main
+HOOK_A := $(BUILD)/liboci-hook.a
+$(HOOK_A): $(call obj,$(filter-out %/main.c,$(sort $(wildcard plugins/oci-hook/*.c))))
+$(BUILD)/test/unit/test_oci_hook: $(BUILD)/test/unit/test_oci_hook.o $(HOOK_A) $(VERDICT_A) $(ALL_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
+$(BUILD)/test/fuzz/fuzz_hook_state: $(BUILD)/test/fuzz/fuzz_hook_state.o $(HOOK_A) $(VERDICT_A) $(ALL_A)
+	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
+$(BUILD)/test/unit/test_oci_hook.o $(BUILD)/test/fuzz/fuzz_hook_state.o: CFLAGS_ALL += -Iplugins/oci-hook -Iplugins/common
+
 # the snapshotter without its main
 SNAP_TEST_LIBS := -lsqlite3 -lpcre2-8 -lnghttp2 -lprotobuf-c
 $(BUILD)/test/unit/test_snapshotter_%: $(BUILD)/test/unit/test_snapshotter_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)

@@ -98,12 +98,9 @@ static const char *image_of(const char *root, const char *driver, const char *id
     return NULL;
 }
 
-bool storage_find(const char *bundle, struct storage_image *out)
+static bool find_in(const char *root, const char *driver, const char *id, struct storage_image *out)
 {
-    char root[4096], path[4300], driver[64], id[128];
-    *out = (struct storage_image){0};
-    if (!split(bundle, root, sizeof(root), driver, id))
-        return false;
+    char path[4300];
     json_t *containers = NULL;
     const char *image = image_of(root, driver, id, &containers);
     snprintf(path, sizeof(path), "%s/%s-images/images.json", root, driver);
@@ -117,4 +114,12 @@ bool storage_find(const char *bundle, struct storage_image *out)
     json_decref(containers);
     json_decref(images);
     return out->digest[0] != '\0';
+}
+
+bool storage_find(const char *bundle, const char *root, struct storage_image *out)
+{
+    char own[4096], driver[64], id[128];
+    *out = (struct storage_image){0};
+    return split(bundle, own, sizeof(own), driver, id) &&
+           (find_in(own, driver, id, out) || (root && find_in(root, driver, id, out)));
 }

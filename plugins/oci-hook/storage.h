@@ -11,8 +11,8 @@ struct storage_image {
     char name[512];              /**< its first name, or empty */
 };
 
-/** `bundle`: "ROOT/overlay-containers/ID/userdata", or another driver's folder. False where it is
- * no such folder or the files do not say. */
-bool storage_find(const char *bundle, struct storage_image *out);
+/** `bundle`: "ROOT/overlay-containers/ID/userdata", or another driver's folder. `root`: where
+ * images are if not there, or NULL. False where it is no such folder or the files do not say. */
+bool storage_find(const char *bundle, const char *root, struct storage_image *out);
 
 #endif

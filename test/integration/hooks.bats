@@ -159,6 +159,29 @@ hook()
     [[ $output == *warning* ]]
     run -1 hook enforce <<<'nonsense'
     run -1 hook enforce <<<''
+    run -0 hook warn <<<'nonsense'
+    [[ $output == *"warning: "*"not JSON"* ]]
+    run -0 hook off <<<'nonsense'
+    [ -z "$output" ]
+    echo 'policy: [' >"$STATE/broken.yaml"
+    run -1 hook broken <<<'{"id":"c"}'
+}
+
+@test "the runtime hook: an annotation goes before the record, and without a daemon the fail policy decides" {
+    # recorded as one that does not fit: the annotation of this very container is nearer
+    printf '{"child":"%s","label":"rocm7.1","properties":"amd :: gfx_arch :: gfx942"}' "$ROCM" >"$STATE/node/resolved/${ROCM/:/-}.json"
+    run -1 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\"}}"
+    [[ $output == *"(rocm7.1) does not fit this node"* ]]
+    run -0 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\",\"dev.ocivariant.properties\":\"nvidia :: cuda_version_lower_bound :: 12.8\"}}"
+    run -1 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$CUDA\",\"dev.ocivariant.properties\":\"amd :: gfx_arch :: gfx942\"}}"
+    rm "$STATE/node/resolved/${ROCM/:/-}.json"
+    # what an image says of its base is another image
+    run -0 hook enforce <<<"{\"annotations\":{\"org.opencontainers.image.base.digest\":\"$ROCM\"}}"
+    run -0 hook open <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\"}}"
+    run -1 hook closed <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\"}}"
+    [[ $output == *"cannot be judged: variantd cannot be asked"* ]]
+    run -0 hook closed <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\",\"io.kubernetes.cri-o.ImageName\":\"registry.k8s.io/pause:3.9\"}}"
+    run -0 hook closed <<<'{"id":"c"}' # no image is named: not ours
 }
 
 @test "podman refuses to start a container that the hook refuses" {
@@ -183,6 +206,29 @@ SH
     echo "$output"
     [ "$status" -ne 0 ]
     [[ $output == *"does not fit this node"* ]]
+}
+
+@test "podman without a daemon: open starts the container, closed refuses it" {
+    require podman runc
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    start_podman
+    for policy in open closed; do
+        mkdir -p "$STATE/$policy.d"
+        printf '#!/bin/sh\nOCIVARIANT_CONFIG=%s exec %s\n' "$STATE/$policy.yaml" "$HOOK" >"$STATE/$policy.sh"
+        chmod 755 "$STATE/$policy.sh"
+        sed "s|@LIBEXECDIR@/ocivariant-oci-hook|$STATE/$policy.sh|" "$OCV_TOP/plugins/oci-hook/50-ocivariant.json.in" >"$STATE/$policy.d/50-ocivariant.json"
+    done
+    # with a digest in the engine's storage, by which it is judged
+    podman pull --quiet --tls-verify=false "$REGISTRY/plain:1" >/dev/null 3>&-
+    run_plain()
+    {
+        podman --hooks-dir "$STATE/$1.d" --runtime /usr/sbin/runc run --rm --network none --ulimit nofile=1024:1024 \
+            --ulimit nproc=1000:1000 --volume "$STATE/rootfs/bin:/bin:ro" "$REGISTRY/plain:1" /bin/true 3>&-
+    }
+    run -0 run_plain open
+    run ! run_plain closed
+    echo "$output"
+    [[ $output == *"cannot be judged: variantd cannot be asked"* ]]
 }
 
 @test "podman refuses by the digest of an image that was pulled past the mirror" {

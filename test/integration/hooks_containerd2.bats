@@ -57,6 +57,17 @@ setup()
     run ! grep -q "$rocm" <(cri_images)
 }
 
+@test "a sibling that nobody chose here is known by the index that was resolved" {
+    # what the mirror resolved for the first test; no machine of this node ever chose this one
+    run -0 pulled_digest "$IMAGE"
+    rm -f "$STATE/node/resolved/$(digest_of rocm7.1 | tr : -).json"
+    run ! cri_pull "$REGISTRY/demo/app@$(digest_of rocm7.1)"
+    echo "$output"
+    [[ $output == *"(rocm7.1) does not fit this node"*"what would fit: $(wanted h100)"* ]]
+    # and one that would do, though it is not the best
+    run -0 cri_pull "$REGISTRY/demo/app@$(digest_of cuda12.6)"
+}
+
 @test "without the mirror the index itself arrives, in which nobody has chosen: blocked" {
     rm -rf "$STATE/certs.d"
     hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY" "http://127.0.0.1:1"
