@@ -98,6 +98,21 @@ teardown_file()
     stop_daemon named
 }
 
+@test "a damaged blob never ends: the connection is cut before the last bytes" {
+    local blob path
+    cp -r "$STATE/layout" "$STATE/damaged"
+    blob=$(jq -r '.layers[1].digest' "$STATE/layout/blobs/sha256/${CUDA#sha256:}")
+    path=$STATE/damaged/blobs/sha256/${blob#sha256:}
+    printf X | dd of="$path" bs=1 seek=1000 conv=notrunc status=none
+    start_variantd damaged --layout "$STATE/damaged" --registry localhost:5000 --profile "$PROFILES/h100.json"
+    ask GET "/v2/x/blobs/$blob"
+    [ "$code" = 200 ]
+    [ "$(header content-length)" = "$(stat -c %s "$path")" ]
+    [ "$(stat -c %s "$body")" -lt "$(header content-length)" ]
+    grep -q "the bytes have digest" "$STATE/log/damaged"
+    stop_daemon damaged
+}
+
 @test "a wrong blob is not a manifest" {
     local index
     cp -r "$STATE/layout" "$STATE/bad"
