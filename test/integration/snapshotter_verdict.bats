@@ -209,10 +209,9 @@ variants()
     echo 'policy: off' >"$STATE/behind.yaml"
     start_behind()
     {
-        rm -f "$STATE/behind.sock" # of the one before
         start_daemon behind "$SNAPSHOTTER" --root "$STATE/behind" --socket "$STATE/behind.sock" \
             --config "$STATE/behind.yaml"
-        await behind test -S "$STATE/behind.sock"
+        await behind listening "$STATE/behind.sock"
     }
     start_behind
     with_policy enforce true --backend "$STATE/behind.sock" --backend-name behind
@@ -246,4 +245,49 @@ variants()
         sleep 0.1
     done
     [ -z "$(ls -A "$STATE/behind/snapshots")" ]
+}
+
+# Its overlayfs keeps the layers, its own collector is at work, and no namespace or lease is common.
+@test "passing through to another containerd: it keeps everything, and collects nothing that is in use" {
+    local images behind=(ctr -a "$STATE/behind/sock" -n ours) name
+    mkdir -p "$STATE/behind"
+    cat >"$STATE/behind.toml" <<TOML
+version = 2
+root = "$STATE/behind/root"
+state = "$STATE/behind/run"
+disabled_plugins = ["io.containerd.grpc.v1.cri"]
+[grpc]
+address = "$STATE/behind/sock"
+[plugins."io.containerd.internal.v1.opt"]
+path = "$STATE/behind/opt"
+TOML
+    start_daemon behind containerd --config "$STATE/behind.toml"
+    await behind "${behind[@]}" version
+    with_policy enforce true --backend "$STATE/behind/sock" --backend-name overlayfs --backend-namespace ours
+    cri pull "$REGISTRY/app@$CUDA"
+    [ ! -e "$STATE/snapshotter/snapshots" ]
+    images=$("${behind[@]}" snapshots ls | grep -c Committed)
+    [ "$images" -ge 2 ]
+    "${behind[@]}" snapshots prepare garbage >/dev/null
+    "${behind[@]}" snapshots label garbage containerd.io/gc.root= # which ctr gives it
+    "${behind[@]}" content prune references # all that nobody holds
+    run -1 "${behind[@]}" snapshots info garbage
+    [ "$("${behind[@]}" snapshots ls | grep -c Committed)" = "$images" ]
+    run -0 cri run "$REGISTRY/app@$CUDA" /bin/tool cat /etc/build
+    [[ $output == *cuda12.8* ]]
+    run -1 cri pull "$REGISTRY/app@$ROCM"
+    [[ $output == *"does not fit this node"* ]]
+    # labels that are set on it do not make it garbage either
+    name=$(ctr -a "$STATE/cri.sock" -n k8s.io snapshots --snapshotter ocivariant ls | awk '/Committed/ { print $1 }' | tail -n 1)
+    ctr -a "$STATE/cri.sock" -n k8s.io snapshots --snapshotter ocivariant label "$name" containerd.io/snapshot/x=y
+    "${behind[@]}" content prune references
+    run -0 cri run "$REGISTRY/app@$CUDA" /bin/tool cat /etc/build
+    for name in $(ctr -a "$STATE/cri.sock" -n k8s.io images ls -q); do
+        ctr -a "$STATE/cri.sock" -n k8s.io images rm "$name" >/dev/null
+    done
+    ctr -a "$STATE/cri.sock" -n k8s.io content prune references # collected here, removed there
+    [ -z "$("${behind[@]}" snapshots ls | tail -n +2)" ]
+    "${behind[@]}" content prune references
+    [ -z "$(ls -A "$STATE/behind/root/io.containerd.snapshotter.v1.overlayfs/snapshots")" ]
+    stop_daemon behind
 }

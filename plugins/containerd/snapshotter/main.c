@@ -25,7 +25,7 @@
 #define BACKLOG 1024
 
 struct program {
-    const char *root, *socket, *backend, *backend_name, *config, *records, *metrics;
+    const char *root, *socket, *backend, *backend_name, *backend_ns, *config, *records, *metrics;
     bool remap_ids, bound;
     int lock_fd;
     struct snap_service service;
@@ -59,6 +59,8 @@ static void print_help(void)
           "  --socket PATH         listen here (default " DEFAULT_SOCKET ")\n"
           "  --backend PATH        keep nothing: pass every call on to the snapshotter there\n"
           "  --backend-name NAME   what that one calls itself\n"
+          "  --backend-namespace NAME   that one is another containerd: keep everything in this\n"
+          "                        namespace of it, which must be nobody else's\n"
           "  --config FILE         policy (default /etc/ocivariant/config.yaml)\n"
           "  --records DIR         what was resolved on this node\n"
           "                        (default " DEFAULT_RECORDS ")\n"
@@ -77,6 +79,7 @@ static int read_options(int argc, char **argv)
         SOCKET,
         BACKEND,
         BACKEND_NAME,
+        BACKEND_NAMESPACE,
         CONFIG,
         RECORDS,
         METRICS,
@@ -84,22 +87,27 @@ static int read_options(int argc, char **argv)
         HELP,
         VERSION
     };
-    static const struct option options[] = {{"root", required_argument, NULL, ROOT},
-                                            {"socket", required_argument, NULL, SOCKET},
-                                            {"backend", required_argument, NULL, BACKEND},
-                                            {"backend-name", required_argument, NULL, BACKEND_NAME},
-                                            {"config", required_argument, NULL, CONFIG},
-                                            {"records", required_argument, NULL, RECORDS},
-                                            {"metrics", required_argument, NULL, METRICS},
-                                            {"remap-ids", no_argument, NULL, REMAP},
-                                            {"help", no_argument, NULL, HELP},
-                                            {"version", no_argument, NULL, VERSION},
-                                            {NULL, 0, NULL, 0}};
-    const char **const texts[] = {
-        [ROOT] = &program.root,       [SOCKET] = &program.socket,
-        [BACKEND] = &program.backend, [BACKEND_NAME] = &program.backend_name,
-        [CONFIG] = &program.config,   [RECORDS] = &program.records,
-        [METRICS] = &program.metrics};
+    static const struct option options[] = {
+        {"root", required_argument, NULL, ROOT},
+        {"socket", required_argument, NULL, SOCKET},
+        {"backend", required_argument, NULL, BACKEND},
+        {"backend-name", required_argument, NULL, BACKEND_NAME},
+        {"backend-namespace", required_argument, NULL, BACKEND_NAMESPACE},
+        {"config", required_argument, NULL, CONFIG},
+        {"records", required_argument, NULL, RECORDS},
+        {"metrics", required_argument, NULL, METRICS},
+        {"remap-ids", no_argument, NULL, REMAP},
+        {"help", no_argument, NULL, HELP},
+        {"version", no_argument, NULL, VERSION},
+        {NULL, 0, NULL, 0}};
+    const char **const texts[] = {[ROOT] = &program.root,
+                                  [SOCKET] = &program.socket,
+                                  [BACKEND] = &program.backend,
+                                  [BACKEND_NAME] = &program.backend_name,
+                                  [BACKEND_NAMESPACE] = &program.backend_ns,
+                                  [CONFIG] = &program.config,
+                                  [RECORDS] = &program.records,
+                                  [METRICS] = &program.metrics};
     int value;
     while ((value = getopt_long(argc, argv, "", options, NULL)) >= 0) {
         if (value == HELP) {
@@ -123,6 +131,10 @@ static int read_options(int argc, char **argv)
     }
     if (program.backend_name && (!program.backend || strlen(program.backend_name) > 76)) {
         say("--backend-name: a short name, together with --backend");
+        return 3;
+    }
+    if (program.backend_ns && (!program.backend_name || strlen(program.backend_ns) > 76)) {
+        say("--backend-namespace: a namespace, together with --backend-name");
         return 3;
     }
     return 0;
@@ -208,12 +220,14 @@ static int open_back_end(struct ocv_error *err)
 {
     struct snap_service *s = &program.service;
     char path[4096];
+    const struct snap_relay_options relay = {
+        .socket = program.backend, .name = program.backend_name, .ns = program.backend_ns};
     snprintf(path, sizeof(path), "%s/metadata.db", program.root);
     int status = lock_root(err);
     if (status == OCV_OK)
         status = snap_meta_open(path, &s->meta, err);
     if (status == OCV_OK && program.backend)
-        status = snap_relay_new(program.backend, program.backend_name, &s->relay, err);
+        status = snap_relay_new(&relay, &s->relay, err);
     else if (status == OCV_OK)
         status = snap_overlay_open(program.root, program.remap_ids, s->meta, say, &s->overlay, err);
     const struct snap_judge_options options = {.config_file = program.config,

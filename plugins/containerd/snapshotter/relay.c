@@ -10,20 +10,25 @@
 
 #define HEADERS_MAX 4u
 
+/* Keeps what is ours from the collector of a containerd behind us, which knows no user of it. */
+#define ROOT_LABEL "containerd.io/gc.root"
+#define ROOT_VALUE "ocivariant-snapshotter"
+
 struct snap_relay {
     struct grpc_client *client;
-    char *name;
+    char *name, *ns;
 };
 
-int snap_relay_new(const char *socket_path, const char *name, struct snap_relay **out,
+int snap_relay_new(const struct snap_relay_options *options, struct snap_relay **out,
                    struct ocv_error *err)
 {
     struct snap_relay *relay = calloc(1, sizeof(*relay));
-    if (!relay || (name && !(relay->name = strdup(name)))) {
-        free(relay);
+    if (!relay || (options->name && !(relay->name = strdup(options->name))) ||
+        (options->ns && !(relay->ns = strdup(options->ns)))) {
+        snap_relay_free(relay);
         return ocv_error_nomem(err);
     }
-    int status = grpc_client_new(socket_path, &relay->client, err);
+    int status = grpc_client_new(options->socket, &relay->client, err);
     if (status < 0) {
         snap_relay_free(relay);
         return status;
@@ -38,15 +43,20 @@ void snap_relay_free(struct snap_relay *relay)
         return;
     grpc_client_free(relay->client);
     free(relay->name);
+    free(relay->ns);
     free(relay);
 }
 
-static size_t headers_of(const struct grpc_call *call, struct grpc_header out[HEADERS_MAX])
+/* A containerd behind us has other namespaces and leases than the one that asks. */
+static size_t headers_of(const struct snap_relay *relay, const struct grpc_call *call,
+                         struct grpc_header out[HEADERS_MAX])
 {
     static const char *const names[HEADERS_MAX] = {"containerd-namespace", "containerd-lease",
                                                    "traceparent", "tracestate"};
     size_t n = 0;
-    for (size_t i = 0; i < HEADERS_MAX; i++) {
+    if (relay->ns)
+        out[n++] = (struct grpc_header){names[0], relay->ns};
+    for (size_t i = relay->ns ? 2 : 0; i < HEADERS_MAX; i++) {
         const char *value = grpc_call_metadata(call, names[i]);
         if (value)
             out[n++] = (struct grpc_header){names[i], value};
@@ -70,9 +80,9 @@ static void pass(struct snap_relay *relay, struct grpc_call *call, const void *r
     struct grpc_header headers[HEADERS_MAX];
     struct grpc_result result;
     struct ocv_error err = {0};
-    int status =
-        grpc_client_call(relay->client, grpc_call_path(call), headers, headers_of(call, headers),
-                         request, len, timeout_of(call), pass_message, call, &result, &err);
+    int status = grpc_client_call(relay->client, grpc_call_path(call), headers,
+                                  headers_of(relay, call, headers), request, len, timeout_of(call),
+                                  pass_message, call, &result, &err);
     if (status < 0)
         grpc_call_finish(call,
                          grpc_call_left(call) == 0 ? GRPC_DEADLINE_EXCEEDED : GRPC_UNAVAILABLE,
@@ -103,6 +113,53 @@ static Snapshots__Label **make_labels(const struct ocv_buffer *labels, size_t *n
     return list;
 }
 
+/* A message's field of bytes; shorter than 128. */
+static size_t put_field(uint8_t *out, unsigned number, const void *bytes, size_t len)
+{
+    out[0] = (uint8_t)(number << 3 | 2);
+    out[1] = (uint8_t)len;
+    memcpy(out + 2, bytes, len);
+    return len + 2;
+}
+
+/* What is put behind a request: of a field that is there already the later one wins, and labels are
+ * added to those before. Field 1 is the snapshotter's name in every request. */
+static size_t make_tail(const struct snap_relay *relay, const char *method, uint8_t tail[256])
+{
+    uint8_t label[80], entry[96];
+    size_t n = 0, len = 0;
+    bool labelled = strcmp(method, "Prepare") == 0 || strcmp(method, "View") == 0 ||
+                    strcmp(method, "Commit") == 0;
+    if (relay->name)
+        n = put_field(tail, 1, relay->name, strlen(relay->name));
+    if (!relay->ns)
+        return n;
+    len = put_field(label, 1, ROOT_LABEL, sizeof(ROOT_LABEL) - 1);
+    len += put_field(label + len, 2, ROOT_VALUE, sizeof(ROOT_VALUE) - 1);
+    if (labelled)
+        return n + put_field(tail + n, 4, label, len);
+    if (strcmp(method, "Update") != 0)
+        return n;
+    len = put_field(entry, 6, label, len); /* of the info */
+    return n + put_field(tail + n, 2, entry, len);
+}
+
+static void pass_with_tail(struct snap_relay *relay, struct grpc_call *call, const void *request,
+                           size_t len)
+{
+    uint8_t tail[256];
+    ocv_auto_buffer bytes;
+    size_t tail_len = make_tail(relay, grpc_call_path(call) + sizeof(SNAP_SERVICE) - 1, tail);
+    ocv_buffer_init(&bytes, GRPC_MESSAGE_MAX);
+    if (!tail_len)
+        pass(relay, call, request, len);
+    else if ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
+             ocv_buffer_append(&bytes, tail, tail_len, NULL) < 0)
+        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "request too large");
+    else
+        pass(relay, call, bytes.data, bytes.len);
+}
+
 static void pass_packed(struct snap_relay *relay, struct grpc_call *call, const void *message)
 {
     size_t len = protobuf_c_message_get_packed_size(message);
@@ -112,27 +169,8 @@ static void pass_packed(struct snap_relay *relay, struct grpc_call *call, const 
         return;
     }
     protobuf_c_message_pack(message, bytes);
-    pass(relay, call, bytes, len);
+    pass_with_tail(relay, call, bytes, len);
     free(bytes);
-}
-
-/* Field 1 is the snapshotter's name in every request: a second one, later, wins. */
-static void pass_named(struct snap_relay *relay, struct grpc_call *call, const void *request,
-                       size_t len)
-{
-    ocv_auto_buffer bytes;
-    size_t name_len = relay->name ? strlen(relay->name) : 0;
-    const uint8_t head[2] = {0x0a, (uint8_t)name_len};
-    ocv_buffer_init(&bytes, GRPC_MESSAGE_MAX);
-    if (!relay->name) {
-        pass(relay, call, request, len);
-    } else if ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
-               ocv_buffer_append(&bytes, head, 2, NULL) < 0 ||
-               ocv_buffer_append(&bytes, relay->name, name_len, NULL) < 0) {
-        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "request too large");
-    } else {
-        pass(relay, call, bytes.data, bytes.len);
-    }
 }
 
 static void pass_prepare(struct snap_relay *relay, struct grpc_call *call,
@@ -146,7 +184,6 @@ static void pass_prepare(struct snap_relay *relay, struct grpc_call *call,
         Snapshots__PrepareRequest changed = *request; /* with the fields that are not known here */
         changed.labels = list;
         changed.n_labels = n;
-        changed.snapshotter = relay->name ? relay->name : request->snapshotter;
         pass_packed(relay, call, &changed);
     } else {
         grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
@@ -185,9 +222,9 @@ static Snapshots__StatResponse *stat_of(struct snap_relay *relay, const struct g
     if (!bytes)
         return NULL;
     snapshots__key_request__pack(&request, bytes);
-    int status =
-        grpc_client_call(relay->client, SNAP_SERVICE "Stat", headers, headers_of(call, headers),
-                         bytes, len, timeout_of(call), take_stat, &found, &result, NULL);
+    int status = grpc_client_call(relay->client, SNAP_SERVICE "Stat", headers,
+                                  headers_of(relay, call, headers), bytes, len, timeout_of(call),
+                                  take_stat, &found, &result, NULL);
     free(bytes);
     (void)status; /* without it the label is lost, the commit is not */
     return found.stat;
@@ -221,10 +258,9 @@ static void pass_commit(struct snap_relay *relay, struct grpc_call *call, const 
     if (request)
         changed = *request;
     if (stat && stat->info && add_ours(&changed, stat->info, &memory)) {
-        changed.snapshotter = relay->name ? relay->name : request->snapshotter;
         pass_packed(relay, call, &changed);
     } else {
-        pass_named(relay, call, bytes, len);
+        pass_with_tail(relay, call, bytes, len);
     }
     free(memory);
     if (stat)
@@ -243,5 +279,5 @@ void snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
     else if (keep && len <= SNAP_REQUEST_MAX)
         pass_commit(relay, call, bytes, len);
     else
-        pass_named(relay, call, bytes, len);
+        pass_with_tail(relay, call, bytes, len);
 }

@@ -24,8 +24,13 @@ void snap_service_handle(void *service, struct grpc_call *call);
 /* ---- relay.c: another snapshotter behind a socket ----------------------------------------------
  */
 
-/** `name`: what that one calls itself in requests (NULL: as containerd calls us). */
-int snap_relay_new(const char *socket_path, const char *name, struct snap_relay **out,
+struct snap_relay_options {
+    const char *socket;
+    const char *name; /**< what that one calls itself in requests; NULL: as containerd calls us */
+    const char
+        *ns; /**< that one is a containerd: the namespace of it that is ours alone; or NULL */
+};
+int snap_relay_new(const struct snap_relay_options *options, struct snap_relay **out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 void snap_relay_free(struct snap_relay *relay);
 /** Pass a request on and its answer back. Prepare gets `labels` in place of its own (NULL: keep);
