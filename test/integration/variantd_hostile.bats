@@ -73,6 +73,19 @@ raw()
     daemon_alive variantd
 }
 
+@test "idle connections are closed when connections run out" {
+    [ "$(ulimit -Hn)" -ge 13000 ] || skip "this shell may not open 13,000 files"
+    start_crowd idle 11500
+    [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 11500" ]
+    for _ in {1..300}; do # its clients have not gone: the daemon has closed them
+        [ "$(descriptors)" -gt 1000 ] || break
+        sleep 0.1
+    done
+    [ "$(descriptors)" -le 1000 ]
+    kill -0 "$CROWD_PID"
+    still_serves
+}
+
 @test "clients that drip a byte at a time leave it serving" {
     start_crowd drip 500
     [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 500" ]

@@ -274,6 +274,58 @@ sha256_of()
     grep -q '"HEAD /v2/demo/app/manifests/1 HTTP/1.1" 304' "$STATE/log/$REGISTRY_NAME"
 }
 
+@test "a child that was seen upstream is not asked for again" {
+    local asked
+    ask HEAD "/v2/demo/app/manifests/1?$NS"
+    expect_child
+    asked=$(upstream_count "/v2/demo/app/manifests/$CUDA ")
+    [ "$asked" -ge 1 ]
+    for _ in 1 2 3; do
+        ask HEAD "/v2/demo/app/manifests/1?$NS"
+        expect_child
+    done
+    [ "$(upstream_count "/v2/demo/app/manifests/$CUDA ")" = "$asked" ]
+}
+
+@test "a mode is what bare /v2/ means: a prefix still decides before it" {
+    start_variantd always --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/h100.json" --mode resolver
+    ask HEAD "/v2/$SEGMENT/demo/plain/manifests/1"
+    [ "$code" = 404 ]
+    ask HEAD "/v2/$SEGMENT/demo/app/manifests/1"
+    expect_child
+    ask GET "/v2/$SEGMENT/demo/app/manifests/$CUDA"
+    [ "$code" = 404 ]
+    ask HEAD "/proxy/v2/$SEGMENT/demo/plain/manifests/1"
+    [ "$code" = 200 ]
+    stop_daemon always
+    start_variantd never --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/h100.json" --mode proxy
+    ask HEAD "/v2/demo/plain/manifests/1?$NS"
+    [ "$code" = 200 ]
+    ask HEAD "/v2/demo/app/manifests/1?$NS"
+    expect_child
+    [ "$(header oci-namespace)" = "$REGISTRY" ]
+    ask HEAD "/resolver/v2/demo/plain/manifests/1?$NS"
+    [ "$code" = 404 ]
+    stop_daemon never
+}
+
+@test "every error that is ours has the distribution format's body" {
+    local path
+    for path in "v2/demo/app/manifests/1?ns=evil.example" "v2/demo/none/manifests/1?$NS" "v2/UPPER/manifests/1?$NS" \
+        "v2/demo/app/nothing/1?$NS" "elsewhere" "v2/demo/app/manifests/sha256:12?$NS" \
+        "v2/$SEGMENT/demo/app/blobs/$CUDA" "v2/$SEGMENT/demo/none/tags/list" "v2/demo/plain/manifests/1?$NS"; do
+        ask GET "/$path"
+        [ "$code" = 404 ]
+        [ "$(header content-type)" = application/json ]
+        jq -e '.errors | length == 1 and (.[0].code | test("^[A-Z_]+$")) and (.[0].message | length > 0)' "$body"
+    done
+    ask PUT "/v2/demo/app/manifests/1?$NS"
+    [ "$(jq -r '.errors[0].code' "$body")" = UNSUPPORTED ]
+    ask GET "/v2/?$NS" --data x
+    [ "$code" = 400 ]
+    [ "$(jq -r '.errors[0].code' "$body")" = UNSUPPORTED ]
+}
+
 @test "a tag that is moved is seen at the next pull" {
     push_layout "$STATE/layout:app" "$REGISTRY/demo/moving:1"
     ask HEAD "/v2/demo/moving/manifests/1?$NS"

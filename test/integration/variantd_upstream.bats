@@ -99,6 +99,21 @@ right_blob()
     [ "$(grep -c '^GET /v2/late/' "$BATS_TEST_TMPDIR/log")" -le 1 ]
 }
 
+@test "a registry is asked over connections that stay open" {
+    local before i
+    tag resolver good HEAD
+    tag proxy good GET
+    before=$(curl -s "http://$BAD/connections")
+    for ((i = 0; i < 20; i++)); do
+        tag resolver good HEAD
+        tag proxy good GET
+        blob good
+        right_blob
+    done
+    # one for these questions, and few for 80 requests of documents and blobs
+    [ $(($(curl -s "http://$BAD/connections") - before)) -le 6 ]
+}
+
 @test "a tag that is moved between HEAD and GET: the bytes that came are one chain" {
     # a daemon that does not know yet what the index of the HEAD means
     start_variantd new --registry "$BAD=http://$BAD" --profile "$PROFILES/h100.json"

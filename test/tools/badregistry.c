@@ -3,7 +3,8 @@
  * "PORT PORT2" and serves until it is killed or its parent ends. The first component of the
  * repository's name selects what goes wrong; `--file PATH` is what repository "file" serves as an
  * index. Repository "MODE/image" holds a sound image, and only with its layer goes wrong what MODE
- * says. GET /log tells the requests so far, one a line: METHOD PATH AUTHORIZATION RANGE PORT. */
+ * says. GET /log tells the requests so far, one a line: METHOD PATH AUTHORIZATION RANGE PORT, and
+ * GET /connections how many connections there were. */
 #include "ocivariant.h"
 
 #include <arpa/inet.h>
@@ -52,7 +53,7 @@ static struct {
     char mode[64];
     unsigned count;
 } counters[64];
-static unsigned tokens;
+static unsigned tokens, connections;
 
 /* How often the mode was asked before. */
 static unsigned count(const char *mode)
@@ -615,6 +616,15 @@ static bool tell_log(const struct request *r)
     return kept;
 }
 
+static bool tell_connections(const struct request *r)
+{
+    char text[16];
+    pthread_mutex_lock(&lock);
+    int n = snprintf(text, sizeof(text), "%u", connections);
+    pthread_mutex_unlock(&lock);
+    return say(r->fd, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", n, text);
+}
+
 /* Everything of a sound image but its layer. */
 static const struct bytes *image_part(const struct request *r)
 {
@@ -630,6 +640,8 @@ static bool answer(struct request *r)
 {
     if (!strcmp(r->path, "/log"))
         return tell_log(r);
+    if (!strcmp(r->path, "/connections"))
+        return tell_connections(r);
     note(r);
     if (!strncmp(r->path, "/token?", 7))
         return token_get(r);
@@ -711,6 +723,9 @@ static bool read_request(struct request *r)
 static void *serve(void *data)
 {
     struct request *r = data;
+    pthread_mutex_lock(&lock);
+    connections++;
+    pthread_mutex_unlock(&lock);
     while (read_request(r) && answer(r))
         ;
     close(r->fd);
