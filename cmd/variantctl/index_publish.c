@@ -169,7 +169,7 @@ static int print_text(const struct publication *p, const struct copier *copier,
 {
     const struct place *to = p->to;
     char summary[200], what[48];
-    printf("%s:%s  %s  (%s%s)\n", to->dir ? to->dir : to->name, to->tag, p->descriptor.digest,
+    printf("%s:%s  %s  (%s%s)\n", to->name, to->tag, p->descriptor.digest,
            describe(p, what, sizeof(what)),
            p->options->dry_run ? "; nothing was written"
            : p->unchanged      ? "; unchanged"

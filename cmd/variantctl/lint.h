@@ -48,6 +48,30 @@ int lint_source_tag(struct lint_source *source, struct ocv_reference *reference,
 int lint_source_tags(struct cli *cli, const struct lint_options *options,
                      struct lint_source *source, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** What the command line asked for, and what came of it. */
+struct lint_request {
+    struct cli *cli;
+    const char *settings, *output;
+    struct lint_options lint;
+    enum ocv_lint_format format;
+    enum ocv_lint_level fail_on; /**< OFF: never */
+    bool fix, dry_run;
+    const char **files;
+    size_t n_files;
+    struct ocv_lint_config *config;
+    struct ocv_tag_rules *rules;
+    struct ocv_lint_report report;
+    struct ocv_lint_failure *failures;
+    size_t n_failures;
+    int exit_code; /**< of the first input that could not be read */
+};
+/** Read the settings, judge `arguments` after the files named by options, and write the report. An
+ *  input that cannot be read is remembered in the request; the others are judged all the same. */
+int lint_run(struct lint_request *request, char **arguments, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Print all rules, or one with its examples; give the exit code. */
+int lint_list_rules(void);
+int lint_explain_rule(const struct cli *cli, const char *name);
+
 /** Correct what is mechanical, and write it where the input came from, or to `output` (a file or
  *  "-"). `dry_run`: only say what would be written. Prints one line. */
 int lint_fix(struct cli *cli, const struct lint_source *source, const char *output, bool dry_run,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,10 +25,12 @@ static int write_all(int fd, const struct ocv_buffer *bytes, const char *path,
     return OCV_OK;
 }
 
-/* Beside the file, then over it: a full disk or a broken run leaves the old one. */
-static int write_file(const char *path, const struct ocv_buffer *bytes, struct ocv_error *err)
+/* Beside the file, then over it: a full disk or a broken run leaves the old one. A link stays a
+ * link. */
+static int write_file(const char *name, const struct ocv_buffer *bytes, struct ocv_error *err)
 {
-    char part[4200];
+    char real[PATH_MAX], part[PATH_MAX + 32];
+    const char *path = realpath(name, real) ? real : name;
     struct stat st;
     mode_t mode = stat(path, &st) == 0 ? st.st_mode & 07777 : 0666;
     int n = snprintf(part, sizeof(part), "%s.%ld.part", path, (long)getpid());

@@ -107,11 +107,8 @@ int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *
     ocv_buffer_init(&s->text, OCV_LINT_INDEX_MAX);
     s->name = strdup(!strcmp(path, "-") ? "<stdin>" : path);
     int status = s->name ? cli_read_file(path, &s->text, err) : ocv_error_nomem(err);
-    if (status < 0) {
-        return status == OCV_ERR_NOMEM
-                   ? status
-                   : ocv_error_set(err, OCV_ERR_DATA, "%s", err ? err->message : path);
-    }
+    if (status < 0)
+        return status;
     s->input = (struct ocv_lint_input){.name = s->name, .file = true};
     if (s->text.len && memchr(s->text.data, '\0', s->text.len))
         return ocv_error_set(err, OCV_ERR_DATA, "%s: not a text", s->name);

@@ -40,8 +40,8 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
-static int format_text(const struct ocv_lint_report *report, struct ocv_buffer *out,
-                       struct ocv_error *err)
+static int format_text(const struct ocv_lint_report *report, size_t n_failures,
+                       struct ocv_buffer *out, struct ocv_error *err)
 {
     int status = OCV_OK;
     for (size_t i = 0; i < report->n && status == OCV_OK; i++)
@@ -57,6 +57,9 @@ static int format_text(const struct ocv_lint_report *report, struct ocv_buffer *
         status = ocv_buffer_printf(out, err, ", %zu allowed", report->allowed);
     if (status == OCV_OK && report->dropped)
         status = ocv_buffer_printf(out, err, "; %zu more are not shown", report->dropped);
+    if (status == OCV_OK && n_failures) /* silence would pass for a clean bill */
+        status = ocv_buffer_printf(out, err, "; %zu input%s could not be read", n_failures,
+                                   plural(n_failures));
     return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
 }
 
@@ -174,6 +177,6 @@ int ocv_lint_format(const struct ocv_lint_report *report, enum ocv_lint_format f
     case OCV_LINT_FORMAT_GITHUB:
         return format_github(report, failures, n_failures, out, err);
     default:
-        return format_text(report, out, err);
+        return format_text(report, n_failures, out, err);
     }
 }

@@ -103,7 +103,10 @@ static int set_path(struct ocv_streaming *s, struct ocv_error *err)
     if (asprintf(&s->path, "/v2/%s/%s/%s%s%s", q->reference->repository, kinds[q->kind], object,
                  q->query && *q->query ? "?" : "", q->query ? q->query : "") < 0)
         s->path = NULL;
-    if (asprintf(&s->what, "%s%s%s", q->reference->name, by_digest ? "@" : ":", object) < 0)
+    const char *sign = by_digest ? "@" : ":";
+    bool list = q->kind == OCV_STREAM_TAGS;
+    if (asprintf(&s->what, "%s%s%s", q->reference->name, list ? "" : sign,
+                 list ? ": list of tags" : object) < 0)
         s->what = NULL;
     return s->path && s->what ? OCV_OK : ocv_error_nomem(err);
 }
