@@ -44,6 +44,10 @@ static int read_image(const char *path, const json_t *entry, struct lock_image *
     out->top = text_of(entry, "index");
     if (!out->reference || !*out->reference)
         return complain(err, path, NULL, "an image without 'reference'");
+    ocv_auto(ocv_reference) parsed = NULL;
+    if (strncmp(out->reference, "oci:", 4) != 0 &&
+        ocv_reference_parse(out->reference, &parsed, NULL) < 0)
+        return complain(err, path, out->reference, "'reference' names no image");
     if (!out->top || !ocv_digest_known(out->top))
         return complain(err, path, out->reference, "'index' must be a digest");
     return read_choices(path, entry, out, err);
@@ -97,13 +101,24 @@ void lock_free(struct lock *lock)
     *lock = (struct lock){0};
 }
 
+void lock_name(const struct ocv_reference *reference, char *out, size_t size)
+{
+    const char *digest = reference->digest, *tag = digest ? NULL : reference->tag;
+    snprintf(out, size, "%s%s%s", reference->name,
+             digest ? "@"
+             : tag  ? ":"
+                    : "",
+             digest ? digest
+             : tag  ? tag
+                    : "");
+}
+
 const struct lock_image *lock_find(const struct lock *lock, const char *text)
 {
     char full[2048] = "";
     ocv_auto(ocv_reference) reference = NULL;
     if (ocv_reference_parse(text, &reference, NULL) == OCV_OK)
-        snprintf(full, sizeof(full), "%s%s%s", reference->name, reference->tag ? ":" : "",
-                 reference->tag ? reference->tag : "");
+        lock_name(reference, full, sizeof(full));
     for (size_t i = 0; i < lock->n_images; i++)
         if (!strcmp(lock->images[i].reference, text) || !strcmp(lock->images[i].reference, full))
             return &lock->images[i];

@@ -17,7 +17,7 @@ struct lock_choice {
     const char *label;   /**< NULL for a non-variant */
 };
 struct lock_image {
-    const char *reference; /**< "docker.io/team/app:1" */
+    const char *reference; /**< as lock_name makes it, or "oci:DIR:TAG" */
     const char *top;       /**< digest of the index (or manifest) at the reference */
     struct lock_choice *choices;
     size_t n_choices;
@@ -31,6 +31,9 @@ struct lock {
 /** Read and check a lock. Malformed: OCV_ERR_DATA, which names the file and the image. */
 int lock_read(const char *path, struct lock *out, struct ocv_error *err) OCV_WARN_UNUSED;
 void lock_free(struct lock *lock);
+/** What a lock calls an image: "docker.io/team/app:1", or "docker.io/team/app@sha256:..." for one
+ * that was named by its digest. */
+void lock_name(const struct ocv_reference *reference, char *out, size_t size);
 /** The image of that reference ("app" is "docker.io/library/app:latest"), or NULL. */
 const struct lock_image *lock_find(const struct lock *lock, const char *reference);
 /** The choice of that profile name, or NULL. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl lock: fix what each machine gets of each image, by digests. */
 #include "image.h"
-#include "lockfile.h"
+#include "lock_profiles.h"
 #include "verbs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -14,6 +13,11 @@
 #include <unistd.h>
 
 #define THIS_MACHINE "this"
+
+struct request {
+    const char *output;
+    struct named_profiles machines;
+};
 
 enum { OPTION_OUTPUT = 'o', OPTION_PROFILE_NAMED = 1, OPTION_PROFILES };
 
@@ -41,99 +45,6 @@ static void print_help(void)
           "  --namespace-priority, --disable, --device-policy, --override   as for resolve\n",
           stdout);
     fputs(CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
-}
-
-struct named_profile {
-    char *name;
-    struct ocv_profile *profile;
-};
-
-struct request {
-    const char *output;
-    struct named_profile *profiles;
-    size_t n_profiles;
-};
-
-/* ---- profiles ----------------------------------------------------------------------------------
- */
-
-/* `name` is copied, `profile` taken over. */
-static int add_profile(struct request *r, const char *name, size_t len, struct ocv_profile *profile,
-                       struct ocv_error *err)
-{
-    struct named_profile *list = r->n_profiles == LOCK_PROFILES_MAX
-                                     ? NULL
-                                     : realloc(r->profiles, (r->n_profiles + 1) * sizeof(*list));
-    char *copy = list ? strndup(name, len) : NULL;
-    if (list)
-        r->profiles = list;
-    if (!copy) {
-        ocv_profile_free(profile);
-        return list ? ocv_error_nomem(err)
-                    : ocv_error_set(err, OCV_ERR_INVALID, "more than %u profiles",
-                                    LOCK_PROFILES_MAX);
-    }
-    for (size_t i = 0; i < r->n_profiles; i++)
-        if (!strcmp(list[i].name, copy)) {
-            ocv_profile_free(profile);
-            ocv_error_set(err, OCV_ERR_INVALID, "profile '%s' is named twice", copy);
-            free(copy);
-            return OCV_ERR_INVALID;
-        }
-    list[r->n_profiles++] = (struct named_profile){copy, profile};
-    return OCV_OK;
-}
-
-static int read_profile(const char *path, struct ocv_profile **out, struct ocv_error *err)
-{
-    ocv_auto_buffer json;
-    ocv_buffer_init(&json, OCV_PROFILE_MAX);
-    int status = cli_read_file(path, &json, err);
-    if (status < 0)
-        return status;
-    status = ocv_profile_parse(json.data ? json.data : "", json.len, out, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
-}
-
-/* NAME=FILE, or FILE named by itself. */
-static int take_profile(struct request *r, const char *text, struct ocv_error *err)
-{
-    struct ocv_profile *profile = NULL;
-    const char *cut = strchr(text, '='), *path = cut ? cut + 1 : text;
-    const char *slash = strrchr(text, '/'), *name = cut || !slash ? text : slash + 1;
-    size_t len = cut ? (size_t)(cut - text) : strcspn(name, ".");
-    if (len == 0)
-        return ocv_error_set(err, OCV_ERR_INVALID, "--profile '%.100s' is not NAME=FILE", text);
-    int status = read_profile(path, &profile, err);
-    return status < 0 ? status : add_profile(r, name, len, profile, err);
-}
-
-static int is_json(const struct dirent *entry)
-{
-    size_t len = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
-}
-
-static int take_folder(struct request *r, const char *dir, struct ocv_error *err)
-{
-    struct dirent **names = NULL;
-    char path[4096];
-    int n = scandir(dir, &names, is_json, alphasort), status = OCV_OK;
-    if (n < 0)
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", dir, strerror(errno));
-    if (n == 0)
-        status = ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no *.json in it", dir);
-    for (int i = 0; i < n; i++) {
-        snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
-        struct ocv_profile *profile = NULL;
-        if (status == OCV_OK)
-            status = read_profile(path, &profile, err);
-        if (status == OCV_OK)
-            status = add_profile(r, names[i]->d_name, strlen(names[i]->d_name) - 5, profile, err);
-        free(names[i]);
-    }
-    free(names);
-    return status;
 }
 
 /* ---- choosing ----------------------------------------------------------------------------------
@@ -178,14 +89,40 @@ static int lock_for(struct cli *cli, const struct image *image, const struct nam
                : OCV_OK;
 }
 
-/* "docker.io/team/app:1"; a layout stays as it was named. */
+/* A layout stays as it was named. */
 static void full_name(const struct image *image, char *out, size_t size)
 {
-    const struct ocv_reference *r = image->reference;
-    if (r)
-        snprintf(out, size, "%s%s%s", r->name, r->tag ? ":" : "", r->tag ? r->tag : "");
+    if (image->reference)
+        lock_name(image->reference, out, size);
     else
         snprintf(out, size, "%s", image->text);
+}
+
+static bool is_there(const json_t *images, const char *name)
+{
+    size_t i;
+    json_t *image;
+    json_array_foreach(images, i, image)
+    {
+        if (strcmp(json_string_value(json_object_get(image, "reference")), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A lock holds one index; tags that stand for a group have none, and move one by one. */
+static int open_image(struct cli *cli, const char *text, struct image *image, struct ocv_error *err)
+{
+    int status = image_open_by_rule(cli, text, image, err);
+    if (status < 0 || !image->choice)
+        return status;
+    ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                  "%s: its variants are tags, not the entries of an index, and cannot be locked",
+                  text);
+    ocv_error_hint(err,
+                   "lock the full tag that \"vpull --dry-run\" shows for each machine, or make "
+                   "an index: variantctl index create --from-tags");
+    return OCV_ERR_UNSUPPORTED;
 }
 
 static int lock_image(struct cli *cli, const struct request *r, const char *text, json_t *images,
@@ -193,12 +130,14 @@ static int lock_image(struct cli *cli, const struct request *r, const char *text
 {
     struct image image = {0};
     char name[2048];
-    int status = image_open(cli, text, &image, err);
+    int status = open_image(cli, text, &image, err);
     json_t *profiles = json_object();
-    for (size_t i = 0; status == OCV_OK && i < r->n_profiles; i++)
-        status = lock_for(cli, &image, &r->profiles[i], profiles, err);
-    if (status == OCV_OK) {
+    if (status == OCV_OK)
         full_name(&image, name, sizeof(name));
+    bool twice = status == OCV_OK && is_there(images, name);
+    for (size_t i = 0; status == OCV_OK && !twice && i < r->machines.n; i++)
+        status = lock_for(cli, &image, &r->machines.list[i], profiles, err);
+    if (status == OCV_OK && !twice) {
         json_t *entry =
             json_pack("{s:s, s:s, s:s, s:O}", "reference", name, "index", image.top.digest,
                       "mediaType", image.top.media_type, "profiles", profiles);
@@ -256,12 +195,12 @@ static int write_lock(const struct request *r, json_t *images, struct ocv_error 
 static int run(struct cli *cli, struct request *r, char **texts, struct ocv_error *err)
 {
     int status = cli_load(cli, err);
-    if (status == OCV_OK && r->n_profiles == 0) {
+    if (status == OCV_OK && r->machines.n == 0) {
         status = cli_profile(cli, err);
         struct ocv_profile *own = cli->profile;
         cli->profile = NULL;
         if (status == OCV_OK)
-            status = add_profile(r, THIS_MACHINE, strlen(THIS_MACHINE), own, err);
+            status = named_profiles_add(&r->machines, THIS_MACHINE, strlen(THIS_MACHINE), own, err);
     }
     json_t *images = json_array();
     if (status == OCV_OK && !images)
@@ -282,9 +221,9 @@ static int own_option(struct cli *cli, struct request *r, int value, bool *done,
         r->output = optarg;
         return OCV_OK;
     case OPTION_PROFILE_NAMED:
-        return take_profile(r, optarg, err);
+        return named_profiles_take(&r->machines, optarg, err);
     case OPTION_PROFILES:
-        return take_folder(r, optarg, err);
+        return named_profiles_take_folder(&r->machines, optarg, err);
     case CLI_OPTION_HELP:
         print_help();
         *done = true;
@@ -317,10 +256,6 @@ int cmd_lock(struct cli *cli, int argc, char **argv)
                                : ocv_error_set(&err, OCV_ERR_INVALID, "lock: no image named");
         code = status < 0 ? cli_fail(cli, &err) : 0;
     }
-    for (size_t i = 0; i < r.n_profiles; i++) {
-        free(r.profiles[i].name);
-        ocv_profile_free(r.profiles[i].profile);
-    }
-    free(r.profiles);
+    named_profiles_free(&r.machines);
     return code;
 }

@@ -57,6 +57,26 @@ lock()
     run ! ls "$STATE"/none.lock.*
 }
 
+@test "a digest stays a digest in a lock, and an image that is named twice is locked once" {
+    run -0 lock --profiles "$STATE/machines" -o "$STATE/pinned.lock" "$REGISTRY/app:ignored@$INDEX" "$REGISTRY/app@$INDEX"
+    [ "$(jq -c '[.images[].reference]' "$STATE/pinned.lock")" = "[\"$REGISTRY/app@$INDEX\"]" ]
+    run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/pinned" --quiet --locked "$STATE/pinned.lock"
+    [ "$output" = "$CUDA" ]
+    run ! grep -q latest "$STATE/pinned/index.json"
+    run -0 "$VPULL" --profile "$PROFILES/mi300x.json" --print-ref --locked "$STATE/pinned.lock" "$REGISTRY/app@$INDEX"
+    [ "$output" = "$REGISTRY/app@$ROCM" ]
+    run -1 "$VPULL" --profile "$PROFILES/mi300x.json" --print-ref --locked "$STATE/pinned.lock" "$REGISTRY/app:1"
+}
+
+@test "an image of a layout is locked by its digest, too" {
+    run -0 lock --profiles "$STATE/machines" -o "$STATE/layout.lock" "oci:$STATE/images:app"
+    run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/from-layout" --quiet --locked "$STATE/layout.lock"
+    [ "$output" = "$CUDA" ]
+    sed "s/$INDEX/sha256:$(printf 'a%.0s' {1..64})/" "$STATE/layout.lock" >"$STATE/other.lock"
+    run -4 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/never" --locked "$STATE/other.lock"
+    [[ $output == *"is $INDEX, and sha256:aaa"*"is locked"* ]]
+}
+
 @test "vpull --locked pulls what is locked, under the name that was locked" {
     lock --profiles "$STATE/machines" -o "$STATE/b.lock" "$REGISTRY/app:1"
     run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/pulled" --quiet --locked "$STATE/b.lock"
@@ -92,7 +112,8 @@ lock()
     for text in '' '{' '[]' '{"schema":"dev.ocivariant.lock/v1","images":[]}' \
         '{"schema":"dev.ocivariant.lock/v1","images":[{"reference":"a"}]}' \
         '{"schema":"dev.ocivariant.lock/v1","images":[{"reference":"a","index":"sha256:x","profiles":{}}]}' \
-        "{\"schema\":\"dev.ocivariant.lock/v1\",\"images\":[{\"reference\":\"a\",\"index\":\"$INDEX\",\"profiles\":{\"x\":{\"digest\":\"../x\"}}}]}"; do
+        "{\"schema\":\"dev.ocivariant.lock/v1\",\"images\":[{\"reference\":\"a\",\"index\":\"$INDEX\",\"profiles\":{\"x\":{\"digest\":\"../x\"}}}]}" \
+        "{\"schema\":\"dev.ocivariant.lock/v1\",\"images\":[{\"reference\":\"../../x y\",\"index\":\"$INDEX\",\"profiles\":{\"x\":{\"digest\":\"$INDEX\"}}}]}"; do
         printf '%s' "$text" >"$STATE/broken.lock"
         run -4 "$VPULL" --to "oci:$STATE/never" --locked "$STATE/broken.lock"
     done

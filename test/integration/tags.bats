@@ -204,6 +204,14 @@ chooses()
     [ "$(jq -r 'select(.event == "decision") | .tag, .rule' <<<"$stderr" | tr '\n' ' ')" = "turing-1.9 huggingface-tei " ]
 }
 
+@test "tags that stand for a group cannot be locked, a full tag can" {
+    run -1 "$VARIANTCTL" lock --config "$CONFIG" --profile "t4=$STATE/t4.json" -o "$STATE/rule.lock" "ghcr.io/$TEI:1.9"
+    [[ $output == *"its variants are tags"*"hint: "* ]]
+    [ ! -e "$STATE/rule.lock" ]
+    run -0 "$VARIANTCTL" lock --config "$CONFIG" --profile "t4=$STATE/t4.json" -o "$STATE/rule.lock" "ghcr.io/$TEI:turing-1.9"
+    [ "$(jq -r '.images[0].profiles.t4.digest' "$STATE/rule.lock")" = "$(digest_of "$TEI:turing-1.9")" ]
+}
+
 @test "an image for another machine than its tag says loses once its config is read" {
     put "$VLLM:v0.15.0"
     put "$VLLM:v0.15.0-cu130" arm64
