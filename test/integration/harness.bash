@@ -17,9 +17,10 @@
 #       proxy=URL   a pull-through cache of another registry
 #   start_namespace                     own network and mounts, where names of registries can be this
 #                                       machine; daemons started afterwards live in it, "within
-#                                       COMMAND..." runs there, too
+#                                       COMMAND..." runs there, too, and push_within DIR[:TAG] REPO:TAG
 #   stop_daemon NAME                    ends it (the registry's name is "registry" unless given)
 #   start_dockerd [OPTION...]           sets DOCKER_HOST
+#   docker_digest IMAGE, docker_forget, docker_mirrors [URL/]
 #   start_containerd                    sets CONTAINERD_ADDRESS and CONTAINERD_NAMESPACE
 #   start_podman                        no daemon: `podman` then uses storage inside $STATE
 #   start_podman_service                the libpod API; sets CONTAINER_HOST
@@ -27,6 +28,7 @@
 #   push_layout DIR[:TAG] HOST/REPO:TAG [OPTION...]  an index with all its entries, or one image
 #   start_private DIR TAG [OPTION...]   a registry "private" that wants a password, with that index as
 #                                       demo/app:1; sets PRIVATE
+#   archive_is_whole FILE DIGEST        what docker and podman save
 #   require COMMAND...                  skips the test without it; OCV_STRICT=1 or CI=true: fails
 
 [ -z "${BATS_VERSION:-}" ] || bats_require_minimum_version 1.5.0
@@ -147,6 +149,49 @@ start_namespace()
 within()
 {
     nsenter --net --mount -t "$NAMESPACE" -- "$@"
+}
+
+# push_within DIR[:TAG] REPO:TAG: to $REGISTRY there
+push_within()
+{
+    within skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false \
+        "oci:$1" "docker://$REGISTRY/$2"
+}
+
+# what dockerd's classic store has for the name: it answers for images, and for no blob
+docker_digest()
+{
+    docker image inspect --format '{{index .RepoDigests 0}}' "$1" | sed 's/.*@//' | grep .
+}
+
+docker_forget()
+{
+    docker images --quiet | sort -u | xargs --no-run-if-empty docker rmi --force >/dev/null
+}
+
+# docker_mirrors [URL]: daemon.json names that mirror, or none; dockerd reads it on SIGHUP
+docker_mirrors()
+{
+    jq -n --arg mirror "${1:-}" '{"registry-mirrors": (if $mirror == "" then [] else [$mirror] end)}' >"$STATE/daemon.json"
+    kill -HUP "$(<"$STATE/pids/dockerd")"
+    await dockerd docker_has_mirror "${1:-}"
+}
+
+docker_has_mirror()
+{
+    [ "$(docker info --format '{{with .RegistryConfig.Mirrors}}{{index . 0}}{{end}}')" = "$1" ]
+}
+
+# archive_is_whole FILE IMAGE-CONFIG-DIGEST: of `docker save`, `podman save`: configuration and layers
+# are what their digests say
+archive_is_whole()
+{
+    local dir=$BATS_TEST_TMPDIR/archive config layer
+    rm -rf "$dir" && mkdir "$dir" && tar -C "$dir" -xf "$1" || return 1
+    config=$dir/$(jq -r '.[0].Config' "$dir/manifest.json")
+    [ "sha256:$(sha256sum <"$config" | cut -d' ' -f1)" = "$2" ] || return 1
+    diff <(jq -r '.rootfs.diff_ids[]' "$config") <(jq -r '.[0].Layers[]' "$dir/manifest.json" |
+        while read -r layer; do sha256sum <"$dir/$layer" | sed 's/^\([0-9a-f]*\).*/sha256:\1/'; done)
 }
 
 # await NAME COMMAND...: until the command succeeds; fails at once when daemon NAME has ended

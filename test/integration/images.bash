@@ -61,6 +61,14 @@ stored_for()
     if [ "$1" = null ]; then index_digest; else digest_of "$1"; fi
 }
 
+# config_of LABEL: the digest of that variant's configuration
+config_of()
+{
+    local digest
+    digest=$(digest_of "$1")
+    jq -r .config.digest "$VARIANTS/blobs/sha256/${digest#sha256:}"
+}
+
 # make_wide LAYOUT: after make_programs: an index `wide` of null for two architectures and cuda12.8, so
 # that --platform has something to ask for
 make_wide()

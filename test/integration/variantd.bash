@@ -101,7 +101,7 @@ each_machine_pulls()
         run -0 pull "$1"
         run -0 stored "$1"
         [ "$output" = "$(digest_of "$(wanted "$machine")")" ]
-        run -0 says "$1"
+        run -0 --separate-stderr says "$1"
         [ "$output" = "this is $(wanted "$machine")" ]
     done
 }

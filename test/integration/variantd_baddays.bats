@@ -7,6 +7,7 @@ load harness
 load images
 load variantd
 load cri
+load clients
 
 setup_file()
 {
@@ -37,16 +38,7 @@ setup()
 {
     release
     hosts_toml "$STATE/certs.d" "$SERVER" "http://$SERVER" "http://127.0.0.1:$PORT"
-    export CONTAINERS_REGISTRIES_CONF=$STATE/mirror.conf
-    cat >"$CONTAINERS_REGISTRIES_CONF" <<TOML
-unqualified-search-registries = ["docker.io"]
-[[registry]]
-location = "$SERVER"
-insecure = true
-[[registry.mirror]]
-location = "127.0.0.1:$PORT/${SERVER/:/--}"
-insecure = true
-TOML
+    registries_conf "127.0.0.1:$PORT" "$SERVER"
     empty_stores
 }
 
@@ -58,34 +50,15 @@ teardown()
 
 empty_stores()
 {
-    ctr images ls -q | xargs --no-run-if-empty ctr images rm --sync >/dev/null
-    ctr -n k8s.io images ls -q | grep -v pause | xargs --no-run-if-empty ctr -n k8s.io images rm --sync >/dev/null
-    podman rmi --all --force >/dev/null
+    local CLIENT
+    for CLIENT in ctr cri podman; do
+        forget_images
+    done
 }
 
 node()
 {
     start_supervised node "$PORT" --registry "$SERVER=${1:-http://$SERVER}" --profile "$PROFILES/h100.json"
-}
-
-ctr_pull()
-{
-    ctr images pull --hosts-dir "$STATE/certs.d" "$1"
-}
-
-ctr_stored()
-{
-    ctr images ls "name==$1" | awk 'NR == 2 { print $3 }'
-}
-
-podman_pull()
-{
-    podman pull --quiet "$1"
-}
-
-podman_says()
-{
-    podman run --rm --pull never --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "$1"
 }
 
 # everyone_gets LABEL [IMAGE]: each pulls, and what is stored runs and is whole
@@ -99,26 +72,49 @@ everyone_gets()
     else
         digest=$(digest_of "$1")
     fi
-    run -0 ctr_pull "$image"
-    cri rmi "$image"
-    run -0 cri_pull "$image"
-    run -0 podman_pull "$image"
+    for CLIENT in skopeo buildah; do # then podman: their store is one
+        run -0 pull "$image"
+        has "$1" "$digest" "$image"
+    done
+    for CLIENT in ctr cri podman; do
+        run -0 pull "$image"
+    done
     everyone_has "$1" "$digest" "$image"
+}
+
+# has LABEL DIGEST IMAGE: by $CLIENT; exactly that, complete, and it runs
+has()
+{
+    case $CLIENT in
+    ctr | cri) [ "$(stored "$3")" = "$2" ] ;;
+    *) # of an index, podman keeps the child's configuration
+        [ "$1" = null ] || [ "$(stored "$3")" = "$2" ]
+        podman save --quiet --format docker-archive --output "$BATS_TEST_TMPDIR/saved" "$3"
+        archive_is_whole "$BATS_TEST_TMPDIR/saved" "$(config_of "$1")"
+        rm "$BATS_TEST_TMPDIR/saved"
+        ;;
+    esac
+    run -0 --separate-stderr says "$3"
+    echo "$CLIENT: $output, wanted $1"
+    [ "$output" = "this is $1" ]
 }
 
 # everyone_has LABEL DIGEST IMAGE
 everyone_has()
 {
-    [ "$(ctr_stored "$3")" = "$2" ]
-    run -0 ctr run --rm "$3" "test-$RANDOM"
-    [ "$output" = "this is $1" ]
-    [ "$(cri status "$3" | jq -r '.repo_digests[0] | sub(".*@"; "")')" = "$2" ]
-    run -0 cri run "$3"
-    [ "$output" = "this is $1" ]
-    run -0 podman_says "$3"
-    [ "$output" = "this is $1" ]
+    for CLIENT in ctr cri podman; do
+        has "$@"
+    done
     store_is_whole
     cri_store_is_whole
+}
+
+# pulling CLIENT: in the background, what it says to $said; pulled waits for it
+pulling()
+{
+    said=$BATS_TEST_TMPDIR/said.$1
+    CLIENT=$1 pull "$IMAGE" >"$said" 2>&1 3>&- &
+    waiting=$!
 }
 
 @test "the daemon runs: the variant; it is stopped: the default entry" {
@@ -130,101 +126,86 @@ everyone_has()
 }
 
 @test "the daemon's upstream hangs: 504, counted, and the default entry" {
-    local pulling=()
+    local all=() client
     start_registry stuck
     kill -STOP "$(<"$STATE/pids/stuck")"
     node "http://$REGISTRY"
     ask HEAD "/v2/demo/app/manifests/1?ns=$SERVER"
     [ "$code" = 504 ]
     # each waits out the three seconds, so all at once
-    ctr_pull "$IMAGE" >/dev/null 3>&- &
-    pulling=($!)
-    cri_pull "$IMAGE" >/dev/null 3>&- &
-    pulling+=($!)
-    podman_pull "$IMAGE"
-    wait "${pulling[0]}"
-    wait "${pulling[1]}"
+    for client in ctr cri podman; do
+        pulling "$client"
+        all+=("$waiting")
+    done
+    for waiting in "${all[@]}"; do wait "$waiting"; done
     [ "$(outcome timeout)" -ge 4 ] # ours, and one of each
     everyone_has null "$INDEX" "$IMAGE"
     kill -CONT "$(<"$STATE/pids/stuck")"
 }
 
+# connected N: so many clients are, to the daemon's port
+connected()
+{
+    [ "$(awk -v port="$(printf ':%04X' "$PORT")" '$4 == "01" && substr($3, 9) == port' /proc/net/tcp | wc -l)" -ge "$1" ]
+}
+
 @test "the daemon hangs: the watchdog starts it again, who waited gets the default, the next the variant" {
-    local pid waiting
+    local pid manager client all=()
     node
     pid=$(daemon_pid node)
-    kill -STOP "$pid"
-    ctr_pull "$IMAGE" >"$BATS_TEST_TMPDIR/ctr" 2>&1 3>&- &
-    waiting=$!
-    for _ in {1..600}; do
-        [ "$(grep -c '^ready' "$STATE/log/node")" = 1 ] || break
-        sleep 0.05
+    manager=$(<"$STATE/pids/node")
+    kill -STOP "$manager" "$pid" # the manager sleeps until all stand before the hung daemon
+    for client in ctr cri podman; do
+        pulling "$client"
+        all+=("$waiting")
     done
-    grep -q "^watchdog $pid\$" "$STATE/log/node"
-    [ "$(daemon_pid node)" != "$pid" ]
-    wait "$waiting"
-    [ "$(ctr_stored "$IMAGE")" = "$INDEX" ]
-    empty_stores
+    await node connected 3
+    kill -CONT "$manager"
+    watchdog_fires node "$pid"
+    for waiting in "${all[@]}"; do wait "$waiting"; done
+    everyone_has null "$INDEX" "$IMAGE"
     everyone_gets cuda12.8
 }
 
-@test "kill -9 in mid-pull: containerd finishes the chosen child" {
-    local pulling
-    node
-    hold bytes 100000
-    ctr_pull "$IMAGE" >"$BATS_TEST_TMPDIR/ctr" 2>&1 3>&- &
-    pulling=$!
-    held
-    stop_now
-    release
-    wait "$pulling"
-    [ "$(ctr_stored "$IMAGE")" = "$CUDA" ]
-    run -0 ctr run --rm "$IMAGE" "test-$RANDOM"
-    [ "$output" = "this is cuda12.8" ]
-    store_is_whole
-
+# in_mid_pull CLIENT: the daemon and its manager are killed when a layer is half through; $status is the
+# client's
+in_mid_pull()
+{
     node
     empty_stores # the content is one for all namespaces
     hold bytes 100000
-    cri_pull "$IMAGE" >"$BATS_TEST_TMPDIR/cri" 2>&1 3>&- &
-    pulling=$!
+    pulling "$1"
     held
-    stop_now
+    kill_supervised node
     release
-    wait "$pulling"
-    [ "$(cri status "$IMAGE" | jq -r '.repo_digests[0] | sub(".*@"; "")')" = "$CUDA" ]
-    run -0 cri run "$IMAGE"
-    [ "$output" = "this is cuda12.8" ]
-    cri_store_is_whole
+    status=0
+    wait "$waiting" || status=$?
 }
 
-# The service manager goes first: nobody starts it again.
-stop_now()
-{
-    local pid
-    pid=$(daemon_pid node)
-    kill -KILL "$(<"$STATE/pids/node")" "$pid"
-    wait "$(<"$STATE/pids/node")" || true
-    rm "$STATE/pids/node"
+@test "kill -9 in mid-pull: containerd finishes the chosen child" {
+    for CLIENT in ctr cri; do
+        in_mid_pull "$CLIENT"
+        [ "$status" = 0 ]
+        has cuda12.8 "$CUDA" "$IMAGE"
+        if [ "$CLIENT" = ctr ]; then store_is_whole; else cri_store_is_whole; fi
+        node
+        run -0 pull "$IMAGE"
+        has cuda12.8 "$CUDA" "$IMAGE"
+        stop_daemon node
+    done
 }
 
-@test "kill -9 in mid-pull: podman says that it failed, and the retry works" {
-    local pulling status=0
-    node
-    hold bytes 100000
-    podman_pull "$IMAGE" >"$BATS_TEST_TMPDIR/podman" 2>&1 3>&- &
-    pulling=$!
-    held
-    stop_now
-    release
-    wait "$pulling" || status=$?
-    [ "$status" -ne 0 ]
-    grep -E 'Error: .*(unexpected EOF|connection reset|refused)' "$BATS_TEST_TMPDIR/podman"
-    run ! podman image exists "$IMAGE"
-    node
-    run -0 podman_pull "$IMAGE"
-    run -0 podman_says "$IMAGE"
-    [ "$output" = "this is cuda12.8" ]
+@test "kill -9 in mid-pull: podman, buildah and skopeo say that they failed, and the retry works" {
+    for CLIENT in podman buildah skopeo; do
+        in_mid_pull "$CLIENT"
+        [ "$status" -ne 0 ]
+        grep -E '(Error|level=fatal|level=error).*(EOF|connection reset|refused)' "$said"
+        run ! podman image exists "$IMAGE"
+        node
+        run -0 pull "$IMAGE"
+        has cuda12.8 "$CUDA" "$IMAGE"
+        stop_daemon node
+    done
 }
 
 @test "a child is gone or of another size upstream: 404, counted, and the default entry" {
@@ -235,7 +216,7 @@ stop_now()
     ask HEAD "/v2/demo/gone/manifests/1?ns=$SERVER"
     [ "$code" = 404 ]
     everyone_gets null "$SERVER/demo/gone:1"
-    [ "$(outcome missing)" = 3 ] # curl, ctr, CRI; podman got the index itself, which is "passed"
+    [ "$(outcome missing)" = 6 ] # curl, skopeo, buildah, ctr, CRI, podman
     index=$(curl -sf -H "$ACCEPT_ALL" "http://$DIRECT/v2/demo/app/manifests/1" |
         jq -c --arg d "$CUDA" '(.manifests[] | select(.digest == $d) | .size) += 1')
     curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary "$index" \
@@ -243,7 +224,7 @@ stop_now()
     ask HEAD "/v2/demo/app/manifests/lies?ns=$SERVER"
     [ "$code" = 404 ]
     everyone_gets null "$SERVER/demo/app:lies"
-    [ "$(outcome missing)" = 6 ]
-    [ "$(grep -c 'is not there' "$STATE/log/node")" = 4 ]
-    [ "$(grep -c 'has another size' "$STATE/log/node")" = 4 ]
+    [ "$(outcome missing)" = 12 ]
+    [ "$(grep -c 'is not there' "$STATE/log/node")" = 6 ]
+    [ "$(grep -c 'has another size' "$STATE/log/node")" = 6 ]
 }

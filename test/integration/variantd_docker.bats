@@ -9,24 +9,24 @@ load variantd
 
 setup_file()
 {
-    local profile
     state_start
     require docker-registry skopeo dockerd docker runc jq openssl htpasswd nsenter unshare ip
     make_programs "$STATE/layout"
-    mkimage "$STATE/layout" arm --arch arm64 --file etc/build=arm >/dev/null
-    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:wide" \
-        "null=oci:$STATE/layout:null" "null=oci:$STATE/layout:arm" \
-        "cuda12.8=oci:$STATE/layout:cuda12.8,nvidia :: sm_arch :: 90_real" >/dev/null 3>&-
+    make_wide "$STATE/layout"
     start_namespace
     start_registry tls port=443
-    push app demo/app:1
-    push wide demo/wide:1
-    push cpu.v3 demo/plain:1
-    push app library/app:1
+    push_within "$STATE/layout:app" demo/app:1
+    push_within "$STATE/layout:wide" demo/wide:1
+    push_within "$STATE/layout:cpu.v3" demo/plain:1
+    push_within "$STATE/layout:app" library/app:1
     printf 'registries:\n  docker.io: {ca: %s}\n' "$STATE/ca.pem" >"$STATE/variantd.yaml"
-    for profile in h100 mi300x laptop; do
-        start_variantd "$profile" --config "$STATE/variantd.yaml" --profile "$PROFILES/$profile.json"
-        echo "$VARIANTD" >"$STATE/$profile.address"
+    start_machines --config "$STATE/variantd.yaml"
+    printf '{"auths": {"https://index.docker.io/v1/": {"auth": "%s"}}}' "$(printf user:secret | base64)" >"$STATE/auth.json"
+    chmod 600 "$STATE/auth.json"
+    for machine in trusted sharing; do
+        start_variantd "$machine" --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json" \
+            --credentials "$STATE/auth.json" --serve-private "$([ "$machine" = sharing ] && echo true || echo false)"
+        echo "$VARIANTD" >"$STATE/$machine.address"
     done
     SSL_CERT_FILE=$STATE/ca.pem start_dockerd
 }
@@ -36,25 +36,11 @@ teardown_file()
     state_stop
 }
 
-push()
-{
-    within skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false \
-        "oci:$STATE/layout:$1" "docker://$REGISTRY/$2"
-}
-
-# through PROFILE: dockerd reads its mirrors again on SIGHUP; "none": as without us
+# through MACHINE: "none": as without us
 through()
 {
-    local mirror=
-    [ "$1" = none ] || mirror=http://$(<"$STATE/$1.address")/
-    jq -n --arg mirror "$mirror" '{"registry-mirrors": (if $mirror == "" then [] else [$mirror] end)}' >"$STATE/daemon.json"
-    kill -HUP "$(<"$STATE/pids/dockerd")"
     export VARIANTD_SOCKET=$STATE/$1.sock
-    for _ in {1..200}; do
-        [ "$(docker info --format '{{with .RegistryConfig.Mirrors}}{{index . 0}}{{end}}')" != "$mirror" ] || return 0
-        sleep 0.05
-    done
-    return 1
+    if [ "$1" = none ]; then docker_mirrors; else docker_mirrors "http://$(machine "$1")/"; fi
 }
 
 says()
@@ -62,49 +48,39 @@ says()
     docker run --rm --network none "$1"
 }
 
-digest_stored()
+stored()
 {
-    docker image inspect --format '{{index .RepoDigests 0}}' "$1" | sed 's/.*@//'
+    docker_digest "$1"
+}
+
+record()
+{
+    docker image inspect "$1" | jq 'map(del(.Metadata, .GraphDriver))'
 }
 
 # a fresh pull: nothing of an earlier one helps
 pull()
 {
-    docker images --quiet | sort -u | xargs --no-run-if-empty docker rmi --force >/dev/null
+    docker_forget
     docker pull --quiet "$@"
 }
 
 @test "three machines pull one tag: each its own digest, and its container says so" {
-    local profile
-    for profile in h100 mi300x laptop; do
-        through "$profile"
-        run -0 pull demo/app:1
-        [ "$(digest_stored demo/app:1)" = "$(digest_of "$(wanted "$profile")")" ]
-        run -0 says demo/app:1
-        [ "$output" = "this is $(wanted "$profile")" ]
-    done
+    each_machine_pulls demo/app:1
     run -0 pull app:1 # library/app
-    [ "$(digest_stored app:1)" = "$(digest_of cpu.v3)" ]
+    [ "$(stored app:1)" = "$(digest_of cpu.v3)" ]
 }
 
 @test "without a mirror the same tag is the default entry" {
     through none
     run -0 pull demo/app:1
-    [ "$(digest_stored demo/app:1)" = "$(index_digest)" ]
+    [ "$(stored demo/app:1)" = "$(index_digest)" ]
     run -0 says demo/app:1
     [ "$output" = "this is null" ]
 }
 
 @test "ordinary images and pulls by digest are as without us" {
-    local image without
-    for image in demo/plain:1 "demo/app@$(digest_of rocm7.1)" "demo/app@$(index_digest)"; do
-        through none
-        pull "$image" >/dev/null
-        without=$(docker image inspect "$image" | jq 'map(del(.Metadata, .GraphDriver))')
-        through h100
-        pull "$image" >/dev/null
-        diff <(echo "$without") <(docker image inspect "$image" | jq 'map(del(.Metadata, .GraphDriver))')
-    done
+    as_without_us demo/plain:1 "demo/app@$(digest_of rocm7.1)" "demo/app@$(index_digest)"
 }
 
 # The mirror sees a tag only: it gives this machine's image, whatever the client asked for. (dockerd
@@ -115,7 +91,7 @@ pull()
         sha256sum | cut -d' ' -f1)
     through h100
     pull --platform linux/arm64 demo/wide:1
-    [ "$(digest_stored demo/wide:1)" = "$(digest_of cuda12.8)" ]
+    [ "$(stored demo/wide:1)" = "$(digest_of cuda12.8)" ]
     pull --platform linux/arm64 "demo/wide@sha256:$index"
     [ "$(docker image inspect --format '{{.Architecture}}' "demo/wide@sha256:$index")" = arm64 ]
     pull --platform linux/amd64/x-rocm7-1 "demo/app@$(index_digest)"
@@ -123,19 +99,47 @@ pull()
     [ "$output" = "this is rocm7.1" ]
 }
 
-# From here on docker.io wants a password.
-@test "a private image needs its user's own password, as without us" {
-    local side
+# docker.io wants a password, as long as the test runs
+locked()
+{
     stop_daemon registry
     start_registry tls htpasswd port=443
+}
+
+@test "a private image needs its user's own password, as without us" {
+    local side
+    locked
     for side in none h100; do
         through "$side"
         echo '{}' >"$DOCKER_CONFIG/config.json"
         run ! pull demo/app:1
-        printf '{"auths": {"https://index.docker.io/v1/": {"auth": "%s"}}}' "$(printf user:secret | base64)" \
-            >"$DOCKER_CONFIG/config.json"
+        cp "$STATE/auth.json" "$DOCKER_CONFIG/config.json"
         run -0 pull demo/app:1
-        [ "$(digest_stored demo/app:1)" = "$(index_digest)" ]
+        [ "$(stored demo/app:1)" = "$(index_digest)" ]
     done
     [ "$(outcome denied)" -ge 1 ]
+}
+
+# dockerd takes all from one endpoint: the daemon's own password answers the tag, and no content
+@test "a private image, and the daemon has the password: the default entry with the user's own, else nothing" {
+    locked
+    through trusted
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    run ! pull demo/app:1
+    run ! docker image inspect demo/app:1
+    cp "$STATE/auth.json" "$DOCKER_CONFIG/config.json"
+    run -0 pull demo/app:1
+    [ "$(stored demo/app:1)" = "$(index_digest)" ]
+    run -0 says demo/app:1
+    [ "$output" = "this is null" ]
+}
+
+@test "serve_private: the variant of a private image, which is what it says" {
+    locked
+    through sharing
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    run -0 pull demo/app:1
+    [ "$(stored demo/app:1)" = "$(digest_of cuda12.8)" ]
+    run -0 says demo/app:1
+    [ "$output" = "this is cuda12.8" ]
 }

@@ -13,24 +13,19 @@ setup_file()
     make_programs "$STATE/layout"
     start_namespace
     start_registry tls
-    push app demo/app:1
-    push app demo/gone:1
+    push_within "$STATE/layout:app" demo/app:1
+    push_within "$STATE/layout:app" demo/gone:1
+    for mode in m429 m500 slow badgzip wrongdigest; do
+        push_within "$STATE/layout:app" "$mode/app:1"
+    done
     start_gate "${REGISTRY#*:}" 443
     PORT=$(free_port)
     CUDA=$(digest_of cuda12.8)
-    INDEX=$(index_digest)
-    export PORT CUDA INDEX
+    export PORT CUDA
     printf 'registries:\n  docker.io: {ca: %s}\n' "$STATE/ca.pem" >"$STATE/variantd.yaml"
     # one retry, after 5 seconds; by itself dockerd has five, which take 75
     SSL_CERT_FILE=$STATE/ca.pem start_dockerd --max-download-attempts 1
-    echo "{\"registry-mirrors\": [\"http://127.0.0.1:$PORT/\"]}" >"$STATE/daemon.json"
-    kill -HUP "$(<"$STATE/pids/dockerd")"
-    await dockerd mirror_is_set
-}
-
-mirror_is_set()
-{
-    docker info | grep -q "http://127.0.0.1:$PORT/"
+    docker_mirrors "http://127.0.0.1:$PORT/"
 }
 
 teardown_file()
@@ -38,16 +33,10 @@ teardown_file()
     state_stop
 }
 
-push()
-{
-    within skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false \
-        "oci:$STATE/layout:$1" "docker://$REGISTRY/$2"
-}
-
 setup()
 {
     release
-    docker images --quiet | sort -u | xargs --no-run-if-empty docker rmi --force >/dev/null
+    docker_forget
 }
 
 teardown()
@@ -61,20 +50,21 @@ node()
     start_supervised node "$PORT" --profile "$PROFILES/h100.json" --config "$STATE/variantd.yaml" "$@"
 }
 
-digest_stored()
-{
-    docker image inspect --format '{{index .RepoDigests 0}}' "$1" | sed 's/.*@//'
-}
-
-# pull_gives LABEL [IMAGE]
-pull_gives()
+# has LABEL [IMAGE]: exactly that, complete, and it runs
+has()
 {
     local image=${2:-demo/app:1}
-    run -0 docker pull --quiet "$image"
-    run -0 docker run --rm --network none "$image"
+    [ "$(docker_digest "$image")" = "$(stored_for "$1")" ]
+    docker save --output "$BATS_TEST_TMPDIR/saved" "$image"
+    archive_is_whole "$BATS_TEST_TMPDIR/saved" "$(config_of "$1")"
+    run -0 --separate-stderr docker run --rm --network none "$image"
     [ "$output" = "this is $1" ]
-    [ "$1" = null ] || [ "$(digest_stored "$image")" = "$(digest_of "$1")" ]
-    [ "$1" != null ] || [ "$(digest_stored "$image")" = "$INDEX" ]
+}
+
+pull_gives()
+{
+    run -0 docker pull --quiet "${2:-demo/app:1}"
+    has "$@"
 }
 
 @test "the daemon runs: the variant; it is stopped: the default entry" {
@@ -100,12 +90,13 @@ pull_gives()
     kill -STOP "$pid"
     docker pull --quiet demo/app:1 >"$BATS_TEST_TMPDIR/docker" 2>&1 3>&- &
     waiting=$!
-    for _ in {1..600}; do
-        [ "$(grep -c '^ready' "$STATE/log/node")" = 1 ] || break
-        sleep 0.05
-    done
-    grep -q "^watchdog $pid\$" "$STATE/log/node"
+    watchdog_fires node "$pid"
     wait "$waiting"
+    case $(docker_digest demo/app:1) in # whether the daemon was back before docker had gone on
+    "$CUDA") has cuda12.8 ;;
+    *) has null ;;
+    esac
+    docker_forget
     pull_gives cuda12.8
 }
 
@@ -125,32 +116,24 @@ in_mid_pull()
     wait "$pulling" || status=$?
 }
 
-kill_for_good()
-{
-    kill -KILL "$(<"$STATE/pids/node")" "$(daemon_pid node)"
-    wait "$(<"$STATE/pids/node")" || true
-    rm "$STATE/pids/node"
-}
-
 @test "kill -9 in mid-pull: the service manager starts it again, and docker's own retry gets the variant" {
     node
     in_mid_pull kill -KILL "$(daemon_pid node)"
     grep -q "^ended [0-9]* 137" "$STATE/log/node"
     grep -q 'Retrying in' "$pulled"
     [ "$status" = 0 ]
-    [ "$(digest_stored demo/app:1)" = "$CUDA" ]
-    run -0 docker run --rm --network none demo/app:1
-    [ "$output" = "this is cuda12.8" ]
+    has cuda12.8
+    docker_forget
+    pull_gives cuda12.8
 }
 
 @test "kill -9 in mid-pull for good: dockerd says so, takes the default entry, and the next pull gets the variant" {
     node
-    in_mid_pull kill_for_good
+    in_mid_pull kill_supervised node
+    grep -q 'Retrying in' "$pulled"
     grep -q 'Attempting next endpoint for pull after error' "$STATE/log/dockerd"
     [ "$status" = 0 ]
-    [ "$(digest_stored demo/app:1)" = "$INDEX" ]
-    run -0 docker run --rm --network none demo/app:1
-    [ "$output" = "this is null" ]
+    has null
     node
     pull_gives cuda12.8
 }
@@ -164,7 +147,40 @@ kill_for_good()
         jq -c --arg d "$CUDA" '(.manifests[] | select(.digest == $d) | .size) += 1')
     within curl -sf --cacert "$STATE/ca.pem" -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
         --data-binary "$index" https://registry-1.docker.io/v2/demo/app/manifests/lies
-    INDEX=sha256:$(printf %s "$index" | sha256sum | cut -d' ' -f1) pull_gives null demo/app:lies
+    run -0 docker pull --quiet demo/app:lies
+    [ "$(docker_digest demo/app:lies)" = "sha256:$(printf %s "$index" | sha256sum | cut -d' ' -f1)" ]
+    run -0 docker run --rm --network none demo/app:lies
+    [ "$output" = "this is null" ]
     grep 'is not there' "$STATE/log/node"
     grep 'has another size' "$STATE/log/node"
+}
+
+@test "an upstream of 429, 500, silence or rubbish: the default entry" {
+    local mode
+    start_badregistry
+    node --registry "docker.io=http://$BAD"
+    for mode in m429 m500 slow badgzip wrongdigest; do
+        docker_forget
+        pull_gives null "$mode/app:1"
+    done
+    [ "$(outcome upstream_error)" -ge 3 ]
+    [ "$(outcome timeout)" -ge 1 ]
+}
+
+# The last test: it takes the registry's door away.
+@test "kill -9 in mid-pull, and docker.io is away, too: docker says that it failed, and the retry works" {
+    node
+    in_mid_pull both_gone
+    [ "$status" -ne 0 ]
+    [[ $(tail -n 1 "$pulled") == 'Get "https://registry-1.docker.io/v2/": '*'connection refused' ]]
+    run ! docker image inspect demo/app:1
+    start_gate "${REGISTRY#*:}" 443
+    node
+    pull_gives cuda12.8
+}
+
+both_gone()
+{
+    kill_supervised node
+    stop_daemon gate
 }

@@ -14,6 +14,8 @@
 #include "cri.pb-c.h"
 #include "grpc/grpc.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,11 +347,28 @@ static int wait_for_end(const char *container)
     return 1;
 }
 
+/* containerd tells that a container has ended before its last line is in the log: a read lease is
+ * to be had when nobody has the file open for writing any more. */
+static void wait_for_log(int fd)
+{
+    for (int i = 0; i < RUN_POLLS; i++) {
+        if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
+            fcntl(fd, F_SETLEASE, F_UNLCK);
+            return;
+        }
+        if (errno != EAGAIN)
+            return;
+        usleep(5000);
+    }
+}
+
 /* The log's lines are "TIME stdout F text". */
 static void print_log(const char *path)
 {
     char line[16384];
     FILE *file = fopen(path, "re");
+    if (file)
+        wait_for_log(fileno(file));
     while (file && fgets(line, sizeof(line), file)) {
         char *text = line;
         for (int i = 0; i < 3 && text; i++)
