@@ -7,6 +7,7 @@ load harness
 load images
 load variantd
 load cri
+load clients
 
 setup_file()
 {
@@ -23,7 +24,9 @@ setup_file()
     push_layout "$STATE/layout:next" "$DIRECT/demo/app:next"
     start_variantd node --registry "$SERVER=http://$SERVER" --profile "$PROFILES/h100.json"
     export NODE=$VARIANTD SEGMENT=${SERVER/:/--}
-    start_containerd
+    push_layout "$STATE/layout:pause" "$DIRECT/pause:1"
+    PAUSE_IMAGE=$SERVER/pause:1 start_cri "$STATE/certs.d"
+    export CONTAINERD_ADDRESS=$STATE/cri.sock CONTAINERD_NAMESPACE=default
     start_podman
     CUDA=$(digest_of cuda12.8)
     OLDER=$(digest_of cuda12.6)
@@ -68,21 +71,7 @@ fetch_all() # with curl's configuration on stdin, everything at once
 through()
 {
     hosts_toml "$STATE/certs.d" "$SERVER" "http://$SERVER" "http://$1"
-    export CONTAINERS_REGISTRIES_CONF=$STATE/mirror.conf
-    cat >"$CONTAINERS_REGISTRIES_CONF" <<TOML
-unqualified-search-registries = ["docker.io"]
-[[registry]]
-location = "$SERVER"
-insecure = true
-[[registry.mirror]]
-location = "$1/$SEGMENT"
-insecure = true
-TOML
-}
-
-target_of()
-{
-    ctr images ls "name==$1" | awk 'NR == 2 { print $3 }'
+    registries_conf "$1" "$SERVER"
 }
 
 @test "200 clients pull 50 tags at once, and real ones among them" {
@@ -95,7 +84,7 @@ target_of()
     through "$NODE"
     {
         ctr images pull --hosts-dir "$STATE/certs.d" "$SERVER/demo/app:t7" &&
-            podman pull --quiet "$SERVER/demo/app:t8"
+            cri pull "$SERVER/demo/app:t9" && podman pull --quiet "$SERVER/demo/app:t8"
     } >"$work/real" 2>&1 3>&- &
     real=$!
     run -0 fetch_all < <(for i in $(seq 200); do
@@ -111,7 +100,8 @@ target_of()
     [ "$(tr -s ' ' <<<"$output")" = " 600 200" ]
     sha256sum "$work"/b.* | awk '{ split($2, name, "."); if (name[length(name)] != $1) exit 1 }'
     wait "$real"
-    [ "$(target_of "$SERVER/demo/app:t7")" = "$CUDA" ]
+    [ "$(ctr_digest "$SERVER/demo/app:t7")" = "$CUDA" ]
+    [ "$(cri_digest "$SERVER/demo/app:t9")" = "$CUDA" ]
     [ "$(podman image inspect --format '{{.Digest}}' "$SERVER/demo/app:t8")" = "$CUDA" ]
     # clients at once share what is fetched: 50 indexes, and few things more
     [ "$(upstream_count '"GET /v2/demo/app/manifests/[^"]*" 200 .*variantd')" -lt 100 ]
@@ -120,61 +110,66 @@ target_of()
 
 @test "an upstream of 429, 500, silence or rubbish: containerd and podman get the default entry" {
     local mode index
-    start_daemon bad "$OCV_BUILD/test/tools/badregistry"
-    await bad awk 'NR == 3 { found = 1 } END { exit !found }' "$STATE/log/bad"
-    start_variantd worse --registry "$SERVER=http://127.0.0.1:$(awk 'NR == 1 { print $1 }' "$STATE/log/bad")" \
-        --profile "$PROFILES/h100.json"
+    start_badregistry
+    start_variantd worse --registry "$SERVER=http://$BAD" --profile "$PROFILES/h100.json"
     through "$VARIANTD"
     get_index demo/app:1 "$BATS_TEST_TMPDIR/index"
     index=sha256:$(sha256sum <"$BATS_TEST_TMPDIR/index" | cut -d' ' -f1)
     for mode in m429 m500 m403 slow badgzip wrongdigest; do
         push_layout "$STATE/layout:app" "$DIRECT/$mode/app:1"
-        run -0 ctr images pull --hosts-dir "$STATE/certs.d" "$SERVER/$mode/app:1"
-        [ "$(target_of "$SERVER/$mode/app:1")" = "$index" ]
-        run -0 podman pull --quiet "$SERVER/$mode/app:1"
-        [ "$(podman image inspect --format '{{.Labels.build}}' "$SERVER/$mode/app:1")" = null ]
+        for CLIENT in ctr cri podman; do
+            run -0 pull "$SERVER/$mode/app:1"
+            [ "$CLIENT" = podman ] || [ "$(stored "$SERVER/$mode/app:1")" = "$index" ]
+            run -0 --separate-stderr says "$SERVER/$mode/app:1"
+            [ "$output" = "this is null" ]
+        done
     done
-    [ "$(outcome upstream_error)" -ge 8 ]
-    [ "$(outcome timeout)" -ge 2 ]
-    [ "$(outcome denied)" -ge 2 ]
+    [ "$(outcome upstream_error)" -ge 12 ]
+    [ "$(outcome timeout)" -ge 3 ]
+    [ "$(outcome denied)" -ge 3 ]
     stop_daemon worse
-    store_is_whole
+    cri_store_is_whole
 }
 
-# moved_meanwhile COMMAND...: what ctr has after a pull during which COMMAND moved the tag, which
+# moved_meanwhile COMMAND...: what $CLIENT has after a pull during which COMMAND moved the tag, which
 # was after the daemon had asked where it points and before it had the index
 moved_meanwhile()
 {
     local pulling
     through "$NODE"
-    ctr images rm --sync "$SERVER/demo/moving:1" >/dev/null 2>&1 || true
     hold request GET /v2/demo/moving/manifests/
-    ctr images pull --hosts-dir "$STATE/certs.d" "$SERVER/demo/moving:1" >"$BATS_TEST_TMPDIR/pull" 2>&1 3>&- &
+    pull "$SERVER/demo/moving:1" >"$BATS_TEST_TMPDIR/pull" 2>&1 3>&- &
     pulling=$!
     held
     "$@"
     release
     wait "$pulling"
-    target_of "$SERVER/demo/moving:1"
 }
 
-pull_moving()
+# one_of LABEL...: the image is one of these, and runs as such
+one_of()
 {
-    through "$NODE"
-    ctr images pull --hosts-dir "$STATE/certs.d" "$SERVER/demo/moving:1" >/dev/null
-    target_of "$SERVER/demo/moving:1"
+    local label
+    run -0 --separate-stderr says "$SERVER/demo/moving:1"
+    [[ " $* " == *" ${output#this is } "* ]]
+    label=${output#this is }
+    [ "$label" = null ] || [ "$(stored "$SERVER/demo/moving:1")" = "$(digest_of "$label")" ]
 }
 
 @test "a tag that moves between HEAD and GET: one index's variant, never a mixture" {
-    get_index demo/app:1 - | jq '.annotations.number = "first"' >"$BATS_TEST_TMPDIR/first"
-    get_index demo/app:next - | jq '.annotations.number = "next"' >"$BATS_TEST_TMPDIR/next"
     push_layout "$STATE/layout:app" "$DIRECT/demo/moving:1" # its children
-    put_index demo/moving:1 "$BATS_TEST_TMPDIR/first"
-    run -0 moved_meanwhile put_index demo/moving:1 "$BATS_TEST_TMPDIR/next"
-    [ "$output" = "$CUDA" ] || [ "$output" = "$OLDER" ]
-    run -0 pull_moving
-    [ "$output" = "$OLDER" ]
-    store_is_whole
+    for CLIENT in ctr cri podman; do
+        get_index demo/app:1 - | jq --arg c "$CLIENT" '.annotations.number = "first" + $c' >"$BATS_TEST_TMPDIR/first"
+        get_index demo/app:next - | jq --arg c "$CLIENT" '.annotations.number = "next" + $c' >"$BATS_TEST_TMPDIR/next"
+        put_index demo/moving:1 "$BATS_TEST_TMPDIR/first"
+        moved_meanwhile put_index demo/moving:1 "$BATS_TEST_TMPDIR/next"
+        one_of cuda12.8 cuda12.6
+        run -0 pull "$SERVER/demo/moving:1"
+        one_of cuda12.6
+    done
+    CLIENT=cri
+    run -0 pull "$SERVER/demo/moving:1"
+    cri_store_is_whole
 }
 
 # and_delete FILE: the tag goes to the index in FILE, and the one it had is deleted
@@ -188,13 +183,14 @@ and_delete()
 }
 
 @test "a tag that moves, and its old index is deleted: the new one's variant or its default entry" {
-    get_index demo/app:1 - | jq '.annotations.number = "second"' >"$BATS_TEST_TMPDIR/second"
-    get_index demo/app:next - | jq '.annotations.number = "last"' >"$BATS_TEST_TMPDIR/last"
     push_layout "$STATE/layout:app" "$DIRECT/demo/moving:1"
-    put_index demo/moving:1 "$BATS_TEST_TMPDIR/second"
-    run -0 moved_meanwhile and_delete "$BATS_TEST_TMPDIR/last"
-    [ "$output" = "$OLDER" ] || [ "$output" = "sha256:$(sha256sum <"$BATS_TEST_TMPDIR/last" | cut -d' ' -f1)" ]
-    run -0 pull_moving
-    [ "$output" = "$OLDER" ]
-    store_is_whole
+    for CLIENT in ctr cri podman; do
+        get_index demo/app:1 - | jq --arg c "$CLIENT" '.annotations.number = "second" + $c' >"$BATS_TEST_TMPDIR/second"
+        get_index demo/app:next - | jq --arg c "$CLIENT" '.annotations.number = "last" + $c' >"$BATS_TEST_TMPDIR/last"
+        put_index demo/moving:1 "$BATS_TEST_TMPDIR/second"
+        moved_meanwhile and_delete "$BATS_TEST_TMPDIR/last"
+        one_of cuda12.6 null
+        run -0 pull "$SERVER/demo/moving:1"
+        one_of cuda12.6
+    done
 }
