@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The templates of contrib/ci: what they run is good shell, and does what it says for an index that is
+# clean and for one that is not.
+
+load harness
+load images
+load schema
+
+setup_file()
+{
+    require docker-registry skopeo jq shellcheck
+    require_validator
+    state_start
+    start_registry
+    export OCV_DATADIR=$OCV_TOP/plugins CI_TEMPLATES=$OCV_TOP/contrib/ci
+    make_variants "$STATE/layout"
+    push_layout "$VARIANTS:app" "$REGISTRY/group/app:latest"
+    push_layout "$VARIANTS:app" "$REGISTRY/group/bad:latest"
+    # one that is worth a warning and an error: no schema, and a feature that does not exist
+    skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/group/bad:latest" |
+        jq -c 'del(.annotations["dev.ocivariant.schema"]) | (.manifests[] |
+            select(.annotations["dev.ocivariant.label"] == "cpu.v3").annotations["dev.ocivariant.properties"])
+            = "x86_64 :: levle :: v3"' >"$STATE/bad.json"
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
+        --data-binary @"$STATE/bad.json" "http://$REGISTRY/v2/group/bad/manifests/latest"
+    mkdir "$STATE/bin"
+    # shellcheck disable=SC2016 # expanded by the script
+    printf '#!/bin/sh\ncat >"$STATE/password"; echo "$*" >"$STATE/docker-arguments"\n' >"$STATE/bin/docker"
+    chmod +x "$STATE/bin/docker"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+setup()
+{
+    cd "$BATS_TEST_TMPDIR" || return 1
+    : >.git # settings are looked for up to here
+}
+
+# scripts EXPRESSION: shell commands of the template on standard input, a NUL after each
+scripts()
+{
+    "$(validator)" -c 'import sys, yaml
+document = yaml.safe_load(sys.stdin)
+for text in eval(sys.argv[1]):
+    print("#!/bin/bash -e", text, sep="\n", end="\0")' "$1"
+}
+
+# steps EXPRESSION TEMPLATE: writes step.0, step.1, ... as a runner does, with this registry in them
+steps()
+{
+    local text n=0
+    while IFS= read -r -d '' text; do
+        printf '%s\n' "$text" >"step.$n"
+        shellcheck -s bash "step.$n"
+        sed -i "s|ghcr\.io|$REGISTRY|g" "step.$n"
+        chmod +x "step.$n"
+        n=$((n + 1))
+    done < <(scripts "$1" <"$CI_TEMPLATES/$2")
+    [ "$n" -gt 1 ]
+}
+
+@test "GitHub Actions: annotations, then SARIF and a failing step" {
+    steps '[s["run"] for s in document["jobs"]["lint"]["steps"] if "run" in s]' github-actions.yml
+    export GITHUB_ENV=$PWD/github.env GITHUB_ACTOR=me TOKEN=s3cret
+    export PATH=$STATE/bin:$PATH
+    GITHUB_REPOSITORY=Group/App run -0 ./step.0
+    [ "$(<"$STATE/password")" = s3cret ]
+    [[ $(<"$STATE/docker-arguments") != *s3cret* ]]
+    [ "$(<github.env)" = "IMAGE=$REGISTRY/group/app:latest" ]
+    IMAGE=$REGISTRY/group/app:latest run -0 ./step.2
+    [ "$(jq '.runs[0].results | length' variants.sarif)" = 0 ]
+    # shellcheck disable=SC2030,SC2031 # each test has its own
+    export IMAGE=$REGISTRY/group/bad:latest
+    run -0 ./step.1
+    [[ $output == *"::error title=OCV204 feature-unknown::"* ]]
+    [[ $output == *"::warning title=OCV101 schema-missing::"* ]]
+    run -5 ./step.2
+    valid "$OCV_TOP/test/data/sarif/sarif-schema-2.1.0.json" variants.sarif
+    [ "$(jq -r '[.runs[0].results[].ruleId] | join(" ")' variants.sarif)" = "OCV101 OCV204" ]
+}
+
+@test "GitLab CI: the job's token, SARIF as an artifact, and the job fails on errors" {
+    local step
+    steps 'document["variants"]["before_script"] + document["variants"]["script"]' gitlab-ci.yml
+    export HOME=$BATS_TEST_TMPDIR/home CI_REGISTRY=registry.example CI_REGISTRY_USER=job CI_REGISTRY_PASSWORD=s3cret
+    unset DOCKER_CONFIG
+    for step in step.[0-9]; do
+        echo "$step"
+        IMAGE=$REGISTRY/group/app:latest run -0 "./$step"
+    done
+    [ "$(jq -r '.auths["registry.example"].auth | @base64d' "$HOME/.docker/config.json")" = job:s3cret ]
+    [ "$(jq '.runs[0].results | length' variants.sarif)" = 0 ]
+    # shellcheck disable=SC2030,SC2031 # each test has its own
+    export IMAGE=$REGISTRY/group/bad:latest
+    grep -l 'sarif' step.* >sarif-step
+    run -0 "./$(<sarif-step)"
+    [ "$(jq '.runs[0].results | length' variants.sarif)" = 2 ]
+    run -5 "./$step" # the last one
+    [[ $output == *"1 error, 1 warning, 0 notes"* ]]
+}
+
+@test "pre-commit: the hooks take files of their patterns, check them and correct them" {
+    local files file
+    files=$("$(validator)" -c 'import sys, yaml; print(yaml.safe_load(sys.stdin)[0]["files"])' <"$CI_TEMPLATES/pre-commit-hooks.yaml")
+    for file in index.json deploy/app.index.json tags.txt; do grep -qP "$files" <<<"$file"; done
+    for file in package.json myindex.json.bak tags.txt.old; do run ! grep -P "$files" <<<"$file"; done
+    jq . "$STATE/bad.json" >app.index.json
+    echo 'registry.example/app:1' >tags.txt
+    "$(validator)" -c 'import sys, yaml
+for hook in yaml.safe_load(sys.stdin):
+    print(hook["entry"])' <"$CI_TEMPLATES/pre-commit-hooks.yaml" >entries
+    [ "$(wc -l <entries)" = 2 ]
+    # shellcheck disable=SC2046
+    run -5 $(sed -n 1p entries) app.index.json tags.txt
+    # shellcheck disable=SC2046
+    run -5 $(sed -n 2p entries) app.index.json
+    [ "$(jq -r '.annotations["dev.ocivariant.schema"]' app.index.json)" = 1 ]
+}
