@@ -3,20 +3,17 @@
  * daemon's credentials can read is told to root and the group `ocivariant` only. */
 #include "api.h"
 
+#include "api_peer.h"
 #include "clock.h"
 #include "judge.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#define GROUP "ocivariant"
-#define GROUPS_MAX 1024
 #define RESOLVE_STACK (512u * 1024)
 #define STALL_S 30u
 
@@ -78,38 +75,6 @@ static enum MHD_Result answer_error(struct MHD_Connection *connection, unsigned 
     ocv_buffer_init(&body, 16384);
     error_json(message, NULL, &body);
     return answer_copy(connection, status, "application/json", body.data, body.len);
-}
-
-/* ---- who asks ----------------------------------------------------------------------------------
- */
-
-static bool in_group(int fd, gid_t primary)
-{
-    gid_t groups[GROUPS_MAX];
-    socklen_t len = sizeof(groups);
-    struct group entry, *found = NULL;
-    char text[16384];
-    if (getgrnam_r(GROUP, &entry, text, sizeof(text), &found) != 0 || !found)
-        return false;
-    if (primary == entry.gr_gid)
-        return true;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
-        return false;
-    for (size_t i = 0; i < len / sizeof(*groups); i++)
-        if (groups[i] == entry.gr_gid)
-            return true;
-    return false;
-}
-
-static bool trusted(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct ucred peer;
-    socklen_t len = sizeof(peer);
-    if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-        return false;
-    return peer.uid == 0 || peer.uid == geteuid() || in_group(info->connect_fd, peer.gid);
 }
 
 /* ---- /v1/resolve -------------------------------------------------------------------------------
@@ -227,7 +192,7 @@ static enum MHD_Result handle_question(struct server *server, struct MHD_Connect
     call->server = server;
     call->connection = connection;
     call->verdict = verdict;
-    call->trusted = trusted(connection);
+    call->trusted = api_trusted(connection);
     *out = call;
     return start_resolve(call);
 }

@@ -55,8 +55,8 @@ int ocv_store_replace_file(int tmpfd, int dirfd, const char *dir, const char *na
                            const void *data, size_t len, mode_t mode, struct ocv_error *err);
 /** Remove what killed writers of ocv_store_replace_file left there more than an hour ago. */
 void ocv_store_sweep(int tmpfd);
-/** Remove files "sha..." of the folder: those not touched for `age` seconds (0: whatever their age),
- *  and while there are more than `max`, the oldest. */
+/** Remove files "sha..." of the folder: those not touched for `age` seconds (0: whatever their
+ * age), and while there are more than `max`, the oldest. */
 void ocv_store_keep_newest(int dirfd, size_t max, int64_t age);
 
 /* ---- blob.c ---- */

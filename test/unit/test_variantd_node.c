@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/variantd/node_diff.c, uevent.c, metrics.c, cmd/common/notify.c: what a log and a manager are told. */
+/* cmd/variantd/node_diff.c, uevent.c, metrics.c, cmd/common/notify.c: what a log and a manager are
+ * told. */
 #include "metrics.h"
 #include "node_diff.h"
 #include "notify.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "decide.h"
+#include "decide_internal.h"
 
 #include "log.h"
-#include "ocivariant-registry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,22 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define CONNECT_MS 5000u
-#define RETRIES 1u
-
-/* What is in work for one request. */
-struct question {
-    const struct decide *decide;
-    struct ocv_reference *reference;
-    char key[PINNED_TEXT_MAX];
-    struct ocv_buffer body; /* of the index */
-    struct ocv_index *index;
-    struct ocv_profile *profile;
-    struct ocv_decision *decision;
-    const struct ocv_entry *entry; /* what fits, or NULL */
-    bool secret;                   /* read with the request's credentials */
-};
 
 static void question_free(struct question *q)
 {
@@ -73,7 +56,7 @@ static int get_profile(const struct decide *d, struct ocv_profile **out,
 }
 
 /* Choose among the entries of q->body. An ordinary image leaves q->entry NULL. */
-static int choose(struct question *q, const char *media_type, struct ocv_error *err)
+int decide_choose(struct question *q, const char *media_type, struct ocv_error *err)
 {
     enum ocv_document_kind kind;
     char digest[OCV_DIGEST_MAX];
@@ -92,75 +75,6 @@ static int choose(struct question *q, const char *media_type, struct ocv_error *
         return status;
     q->entry = ocv_decision_selected(q->decision);
     return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "nothing in it fits this node");
-}
-
-/* ---- the registry ------------------------------------------------------------------------------
- */
-
-static void registry_log(void *data, const char *line)
-{
-    (void)data;
-    log_debug("%s", line);
-}
-
-static int open_registry(const struct question *q, const struct wire_auth *auth,
-                         const volatile int *interrupted, struct ocv_registry **out,
-                         struct ocv_error *err)
-{
-    char agent[64];
-    const struct ocv_registry_options options = {
-        .config = q->decide->config,
-        .user_agent = agent,
-        .username = auth->username,
-        .password = auth->password,
-        .identity_token = auth->username ? NULL : auth->identity_token,
-        .registry_token = auth->username || auth->identity_token ? NULL : auth->registry_token,
-        .given_only = true,
-        .retries = RETRIES,
-        .connect_timeout_ms = CONNECT_MS,
-        .interrupted = interrupted,
-        .log = registry_log,
-    };
-    snprintf(agent, sizeof(agent), "ocivariant-cri-proxy/%s", ocv_version());
-    int status = ocv_registry_new(&options, out, err);
-    if (status == OCV_OK)
-        ocv_registry_deadline(*out, DECIDE_MS);
-    return status;
-}
-
-/* Engines do not come back from a child that is not there. */
-static int check_child(const struct question *q, struct ocv_registry *registry,
-                       struct ocv_error *err)
-{
-    char text[PINNED_TEXT_MAX];
-    struct ocv_descriptor found;
-    ocv_auto(ocv_reference) child = NULL;
-    snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
-    int status = ocv_reference_parse(text, &child, err);
-    if (status == OCV_OK)
-        status = ocv_registry_head(registry, child, &found, err);
-    if (status == OCV_OK &&
-        (strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
-         strcmp(found.media_type, q->entry->media_type) != 0))
-        status = ocv_error_set(err, OCV_ERR_MISMATCH,
-                               "the registry's %s is not what the index says it is", text);
-    return status;
-}
-
-static int ask_registry(struct question *q, const struct wire_auth *auth,
-                        const volatile int *interrupted, struct ocv_error *err)
-{
-    ocv_auto(ocv_registry) registry = NULL;
-    struct ocv_descriptor found;
-    int status = open_registry(q, auth, interrupted, &registry, err);
-    if (status == OCV_OK)
-        status =
-            ocv_registry_get(registry, q->reference, q->reference->digest, &q->body, &found, err);
-    if (status == OCV_OK)
-        status = choose(q, found.media_type, err);
-    if (status == OCV_OK && q->entry)
-        status = check_child(q, registry, err);
-    return status;
 }
 
 /* ---- keeping it --------------------------------------------------------------------------------
@@ -222,7 +136,8 @@ static bool choose_kept(const struct decide *decide, const char *key, char child
     ocv_buffer_init(&q.body, MAP_INDEX_MAX);
     bool same = map_find(decide->map, key, child) && map_checked(decide->map, key, child) &&
                 map_index(decide->map, key, &q.body, &err) == OCV_OK &&
-                choose(&q, NULL, &err) == OCV_OK && q.entry && strcmp(q.entry->digest, child) == 0;
+                decide_choose(&q, NULL, &err) == OCV_OK && q.entry &&
+                strcmp(q.entry->digest, child) == 0;
     question_free(&q);
     return same;
 }
@@ -256,7 +171,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     int status = pinned_credentials(auth, q.reference->host, &err);
     q.secret = auth->username || auth->identity_token || auth->registry_token;
     if (status == OCV_OK)
-        status = ask_registry(&q, auth, interrupted, &err);
+        status = decide_ask(&q, auth, interrupted, &err);
     bool found =
         status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
     if (found) /* what cannot be kept would not be found again by ImageStatus */
@@ -267,7 +182,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         map_add_plain(decide->map, q.key);
     if (status < 0)
         log_line("%s goes on as it is: %s", text, err.message);
-    else if (found)
+    else if (found && q.entry)
         log_line("%s -> %s (%s)", text, q.entry->digest,
                  q.entry->label ? q.entry->label : "default");
     else
@@ -288,7 +203,7 @@ static void choose_again(const struct decide *decide, struct ocv_profile *profil
     snprintf(q.key, sizeof(q.key), "%s", key);
     int status = map_index(decide->map, key, &q.body, &err);
     if (status == OCV_OK)
-        status = choose(&q, NULL, &err);
+        status = decide_choose(&q, NULL, &err);
     if (status == OCV_OK && q.entry && strcmp(q.entry->digest, child) != 0) {
         status = keep(&q, &err);
         if (status == OCV_OK)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef VARIANTD_API_PEER_H
+#define VARIANTD_API_PEER_H
+
+#include <microhttpd.h>
+#include <stdbool.h>
+
+/** May the peer on the unix socket know what the daemon's credentials can read? Root, the daemon's
+ *  own user and the group `ocivariant` may. */
+bool api_trusted(struct MHD_Connection *connection);
+
+#endif
