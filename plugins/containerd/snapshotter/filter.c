@@ -8,9 +8,8 @@
  *   value     := quoted | anything printable up to a comma or space
  *   quoted    := a Go string in ", for ~= also in / or |
  */
-#include "snapshotter.h"
+#include "filter.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,164 +36,37 @@ struct snap_filter {
     size_t n;
 };
 
-struct parser {
-    const char *text, *at;
-    const char *wrong; /* what was expected */
-};
-
-/* ---- words -------------------------------------------------------------------------------------
- */
-
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_field(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-}
-
-static bool is_value(char c)
-{
-    return c != ',' && !is_space(c) && ((unsigned char)c >= 0x80 || (c > ' ' && c < 0x7f));
-}
-
-static bool fail(struct parser *p, const char *wrong)
-{
-    p->wrong = wrong;
-    return false;
-}
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
-}
-
-static void put_rune(struct ocv_buffer *out, unsigned long rune)
-{
-    char bytes[4];
-    size_t n = 0;
-    if (rune > 0x10ffff || (rune >= 0xd800 && rune <= 0xdfff))
-        rune = 0xfffd;
-    if (rune < 0x80) {
-        bytes[n++] = (char)rune;
-    } else if (rune < 0x800) {
-        bytes[n++] = (char)(0xc0 | rune >> 6);
-    } else if (rune < 0x10000) {
-        bytes[n++] = (char)(0xe0 | rune >> 12);
-        bytes[n++] = (char)(0x80 | (rune >> 6 & 0x3f));
-    } else {
-        bytes[n++] = (char)(0xf0 | rune >> 18);
-        bytes[n++] = (char)(0x80 | (rune >> 12 & 0x3f));
-        bytes[n++] = (char)(0x80 | (rune >> 6 & 0x3f));
-    }
-    if (rune >= 0x80)
-        bytes[n++] = (char)(0x80 | (rune & 0x3f));
-    int ignored = ocv_buffer_append(out, bytes, n, NULL); /* shorter than its escape: has room */
-    (void)ignored;
-}
-
-/* Behind a backslash. */
-static bool escape(struct parser *p, char quote, struct ocv_buffer *out)
-{
-    static const char letters[] = "abfnrtv\\", meaning[] = "\a\b\f\n\r\t\v\\";
-    char c = *p->at++;
-    const char *letter = c ? strchr(letters, c) : NULL;
-    unsigned long value = 0;
-    size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : c >= '0' && c <= '7' ? 3 : 0;
-    int base = digits == 3 ? 8 : 16;
-    if (letter || c == quote)
-        return ocv_buffer_append(out, letter ? &meaning[letter - letters] : &quote, 1, NULL) == 0 ||
-               fail(p, "memory");
-    if (digits == 0) {
-        p->at--;
-        return fail(p, "a known escape sequence");
-    }
-    if (base == 8)
-        p->at--;
-    for (; digits; digits--, p->at++) {
-        if (hex(*p->at) >= base)
-            return fail(p, "a numeric escape sequence");
-        value = value * (unsigned)base + (unsigned)hex(*p->at);
-    }
-    if (value == 0 || (base == 8 && value > 255) || value > 0x10ffff)
-        return fail(p, "a character that can stand in a text");
-    if (c == 'u' || c == 'U') {
-        put_rune(out, value);
-        return true;
-    }
-    const char byte = (char)value;
-    return ocv_buffer_append(out, &byte, 1, NULL) == 0 || fail(p, "memory");
-}
-
-static bool quoted(struct parser *p, struct ocv_buffer *out)
-{
-    char quote = *p->at++;
-    while (*p->at != quote) {
-        if (!*p->at || *p->at == '\n')
-            return fail(p, "the end of a quoted text");
-        if (*p->at == '\\') {
-            p->at++;
-            if (!escape(p, quote, out))
-                return false;
-        } else if (ocv_buffer_append(out, p->at++, 1, NULL) < 0) {
-            return fail(p, "memory");
-        }
-    }
-    p->at++;
-    return true;
-}
-
-static bool word(struct parser *p, bool (*belongs)(char c), struct ocv_buffer *out)
-{
-    const char *start = p->at;
-    while (*p->at && belongs(*p->at))
-        p->at++;
-    return ocv_buffer_append(out, start, (size_t)(p->at - start), NULL) == 0 || fail(p, "memory");
-}
-
-static void skip_space(struct parser *p)
-{
-    while (is_space(*p->at))
-        p->at++;
-}
-
 /* ---- grammar -----------------------------------------------------------------------------------
  */
 
-static bool field(struct parser *p, struct ocv_buffer *out)
+static bool field(struct filter_parser *p, struct ocv_buffer *out)
 {
-    skip_space(p);
+    filter_skip_space(p);
     if (*p->at == '"')
-        return quoted(p, out);
+        return filter_quoted(p, out);
     if (*p->at == '/' || *p->at == '|')
-        return fail(p, "another quote");
-    return is_field(*p->at) ? word(p, is_field, out) : fail(p, "field or quoted");
+        return filter_fail(p, "another quote");
+    return filter_is_field(*p->at) ? filter_word(p, filter_is_field, out)
+                                   : filter_fail(p, "field or quoted");
 }
 
-static bool value(struct parser *p, enum op op, struct ocv_buffer *out)
+static bool value(struct filter_parser *p, enum op op, struct ocv_buffer *out)
 {
-    skip_space(p);
+    filter_skip_space(p);
     char c = *p->at;
     if (c == '"' || (op == OP_MATCHES && (c == '/' || c == '|')))
-        return quoted(p, out);
+        return filter_quoted(p, out);
     if (c == '/' || c == '|')
-        return fail(p, "another quote");
-    if (!c || strchr(",.=!~", c) || !is_value(c))
-        return fail(p, "value or quoted");
-    return word(p, is_value, out);
+        return filter_fail(p, "another quote");
+    if (!c || strchr(",.=!~", c) || !filter_is_value(c))
+        return filter_fail(p, "value or quoted");
+    return filter_word(p, filter_is_value, out);
 }
 
-static bool operator_of(struct parser *p, enum op *op)
+static bool operator_of(struct filter_parser *p, enum op *op)
 {
     char text[3] = "";
-    skip_space(p);
+    filter_skip_space(p);
     size_t n = strspn(p->at, "=!~");
     if (n == 2)
         memcpy(text, p->at, 2);
@@ -203,7 +75,7 @@ static bool operator_of(struct parser *p, enum op *op)
           : strcmp(text, "~=") == 0 ? OP_MATCHES
                                     : OP_PRESENT;
     if (*op == OP_PRESENT)
-        return fail(p, "an operator (\"==\"|\"!=\"|\"~=\")");
+        return filter_fail(p, "an operator (\"==\"|\"!=\"|\"~=\")");
     p->at += 2;
     return true;
 }
@@ -216,7 +88,7 @@ static char *take(struct ocv_buffer *buffer)
     return text;
 }
 
-static bool fieldpath(struct parser *p, struct selector *s, struct ocv_buffer *text)
+static bool fieldpath(struct filter_parser *p, struct selector *s, struct ocv_buffer *text)
 {
     if (!field(p, text))
         return false;
@@ -224,13 +96,13 @@ static bool fieldpath(struct parser *p, struct selector *s, struct ocv_buffer *t
     for (bool first = true; *p->at == '.'; first = false) {
         p->at++;
         if ((!first && ocv_buffer_append(text, ".", 1, NULL) < 0) || !field(p, text))
-            return p->wrong ? false : fail(p, "memory");
+            return p->wrong ? false : filter_fail(p, "memory");
     }
     s->rest = take(text);
-    return (s->field && s->rest) || fail(p, "memory");
+    return (s->field && s->rest) || filter_fail(p, "memory");
 }
 
-static bool selector(struct parser *p, struct selector *s)
+static bool selector(struct filter_parser *p, struct selector *s)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, TEXT_MAX + 1);
@@ -243,19 +115,19 @@ static bool selector(struct parser *p, struct selector *s)
     s->value = take(&text);
     if (s->value && s->op == OP_MATCHES)
         s->regex = snap_regex_new(s->value, NULL);
-    return s->value || fail(p, "memory");
+    return s->value || filter_fail(p, "memory");
 }
 
-static bool alternative(struct parser *p, struct alternative *a)
+static bool alternative(struct filter_parser *p, struct alternative *a)
 {
     if (!*p->at) /* matches everything */
         return true;
     for (;;) {
         if (a->n == SELECTORS_MAX)
-            return fail(p, "fewer selectors");
+            return filter_fail(p, "fewer selectors");
         struct selector *more = realloc(a->selectors, (a->n + 1) * sizeof(*more));
         if (!more)
-            return fail(p, "memory");
+            return filter_fail(p, "memory");
         a->selectors = more;
         more[a->n] = (struct selector){.op = OP_PRESENT};
         if (!selector(p, &more[a->n++]))
@@ -263,7 +135,7 @@ static bool alternative(struct parser *p, struct alternative *a)
         if (!*p->at)
             return true;
         if (*p->at != ',')
-            return fail(p, "a comma");
+            return filter_fail(p, "a comma");
         p->at++;
     }
 }
@@ -286,7 +158,7 @@ enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter 
     }
     enum grpc_code code = GRPC_OK;
     for (; code == GRPC_OK && filter->n < n; filter->n++) {
-        struct parser p = {.text = texts[filter->n], .at = texts[filter->n]};
+        struct filter_parser p = {.text = texts[filter->n], .at = texts[filter->n]};
         if (strlen(p.text) > TEXT_MAX)
             code = snap_fail(err, GRPC_INVALID_ARGUMENT, "filter longer than %u bytes", TEXT_MAX);
         else if (!alternative(&p, &filter->alternatives[filter->n]))

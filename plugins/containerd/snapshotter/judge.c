@@ -3,12 +3,10 @@
  * the image's reference and manifest digest, and whatever the author annotated the layer with. Who
  * starts a container names a parent only: it is judged by the variants that were unpacked there,
  * and allowed if any of them fits, since images share layers. */
-#include "judge.h"
+#include "judge_internal.h"
 
 #include "records.h"
-#include "verdict.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,32 +18,7 @@
 #define LABEL_DIGEST SNAP_LABEL_PREFIX "cri.manifest-digest"
 #define LABEL_LAYERS SNAP_LABEL_PREFIX "cri.image-layers"
 
-#define REMEMBERED 16u   /* answers: the layers of an image come one after the other */
-#define REMEMBER_MS 2000 /* for so long */
-#define VARIANTS_MAX 64u /* of one chain that are asked about */
-
-struct remembered {
-    char *key;
-    int64_t at;
-    struct verdict_answer answer;
-};
-
-struct counters {
-    unsigned long long fits, misfit, none, index, unknown, refused, warned;
-};
-
-struct snap_judge {
-    struct snap_judge_options options;
-    char *config_file, *records, *metrics;
-    struct snap_meta *meta;
-    pthread_rwlock_t policy_lock;
-    struct verdict_policy policy;
-    int reload; /* atomic */
-    pthread_mutex_t lock;
-    struct remembered remembered[REMEMBERED];
-    size_t next;
-    struct counters counters;
-};
+#define REMEMBER_MS 2000 /* an answer stands for all layers of an image */
 
 static int64_t now_ms(void)
 {
@@ -54,7 +27,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void say(const struct snap_judge *j, const char *what, const char *text)
+void snap_judge_say(const struct snap_judge *j, const char *what, const char *text)
 {
     char line[OCV_ERROR_MESSAGE_MAX + 64];
     snprintf(line, sizeof(line), "%s: %s", what, text);
@@ -85,11 +58,11 @@ static void write_metrics(const struct snap_judge *j)
                       "ocivariant_snapshotter_actions_total{action=\"warned\"} %llu\n",
                       c->fits, c->misfit, c->none, c->index, c->unknown, c->refused, c->warned) > 0;
     if (file && (fclose(file) != 0 || !ok || rename(temporary, j->metrics) < 0))
-        say(j, "metrics", "cannot be written");
+        snap_judge_say(j, "metrics", "cannot be written");
     free(temporary);
 }
 
-static void count(struct snap_judge *j, const struct verdict_answer *answer)
+void snap_judge_count(struct snap_judge *j, const struct verdict_answer *answer)
 {
     pthread_mutex_lock(&j->lock);
     unsigned long long *const by_verdict[] = {
@@ -146,7 +119,7 @@ static void read_policy_again(struct snap_judge *j)
     if (!__atomic_exchange_n(&j->reload, 0, __ATOMIC_ACQ_REL))
         return;
     if (verdict_policy_read(j->config_file, &policy, &err) < 0) {
-        say(j, "the old configuration stays", err.message);
+        snap_judge_say(j, "the old configuration stays", err.message);
         return;
     }
     pthread_rwlock_wrlock(&j->policy_lock);
@@ -160,7 +133,8 @@ static void read_policy_again(struct snap_judge *j)
 }
 
 /* By what is known beside the label; the records of this node know what a lone label means. */
-static void ask(struct snap_judge *j, const struct verdict_question *q, struct verdict_answer *out)
+void snap_judge_ask(struct snap_judge *j, const struct verdict_question *q,
+                    struct verdict_answer *out)
 {
     struct record_set set = {0};
     if (q->digest || q->reference || q->properties || !q->label ||
@@ -196,10 +170,10 @@ static void ask_once(struct snap_judge *j, const struct verdict_question *q,
         free(key);
         return;
     }
-    ask(j, q, out);
-    count(j, out);
+    snap_judge_ask(j, q, out);
+    snap_judge_count(j, out);
     if (out->action != VERDICT_ALLOW)
-        say(j, out->action == VERDICT_REFUSE ? "refused" : "warning", out->reason);
+        snap_judge_say(j, out->action == VERDICT_REFUSE ? "refused" : "warning", out->reason);
     if (key)
         remember(j, key, out);
 }
@@ -207,8 +181,8 @@ static void ask_once(struct snap_judge *j, const struct verdict_question *q,
 /* ---- what follows ------------------------------------------------------------------------------
  */
 
-static enum grpc_code act(const struct verdict_answer *answer, struct ocv_buffer *labels,
-                          struct ocv_error *err)
+enum grpc_code snap_judge_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
+                              struct ocv_error *err)
 {
     if (answer->action == VERDICT_REFUSE)
         return snap_fail(err, GRPC_FAILED_PRECONDITION, "ocivariant: %s", answer->reason);
@@ -239,7 +213,7 @@ static void note_variant(struct snap_judge *j, const char *ns, const char *chain
         .digest = (char *)(uintptr_t)(q->digest ? q->digest : ""),
         .reference = (char *)(uintptr_t)(q->reference ? q->reference : "")};
     if (snap_meta_variant_add(j->meta, &variant, &err) != GRPC_OK)
-        say(j, "variant not recorded", err.message);
+        snap_judge_say(j, "variant not recorded", err.message);
 }
 
 static enum grpc_code judge_unpack(struct snap_judge *j, const char *ns, const char *chain,
@@ -249,7 +223,7 @@ static enum grpc_code judge_unpack(struct snap_judge *j, const char *ns, const c
                                        .digest = snap_labels_get(labels, LABEL_DIGEST),
                                        .label = snap_labels_get(labels, LABEL_VARIANT),
                                        .properties = snap_labels_get(labels, LABEL_PROPERTIES)};
-    struct verdict_answer answer;
+    struct verdict_answer answer = {.action = VERDICT_ALLOW};
     if (!q.digest && !q.label && !q.properties)
         return GRPC_OK; /* a lower layer, or an image that nobody described */
     ask_once(j, &q, &answer);
@@ -257,80 +231,7 @@ static enum grpc_code judge_unpack(struct snap_judge *j, const char *ns, const c
                 (answer.verdict == VERDICT_UNKNOWN && q.label);
     if (answer.action != VERDICT_REFUSE && ours && is_top(labels))
         note_variant(j, ns, chain, &q, &answer);
-    return act(&answer, labels, err); /* invalidates what `q` borrows */
-}
-
-/* ---- containers --------------------------------------------------------------------------------
- */
-
-struct variants {
-    struct snap_variant list[VARIANTS_MAX];
-    size_t n;
-};
-
-static int keep_variant(void *data, const struct snap_variant *v)
-{
-    struct variants *all = data;
-    const char *const from[] = {v->label, v->properties, v->digest, v->reference};
-    char *copy[4];
-    for (size_t i = 0; i < 4; i++)
-        copy[i] = strdup(from[i] ? from[i] : "");
-    all->list[all->n++] = (struct snap_variant){
-        .label = copy[0], .properties = copy[1], .digest = copy[2], .reference = copy[3]};
-    return all->n == VARIANTS_MAX;
-}
-
-static const char *or_null(const char *text)
-{
-    return text && *text ? text : NULL;
-}
-
-/* "NS/SEQ/CHAIN", as containerd's metadata names what it keeps in back ends. */
-static bool split_name(const char *name, char ns[80], const char **chain)
-{
-    size_t len = strcspn(name, "/");
-    const char *last = strrchr(name, '/');
-    if (!last || len >= 80 || !ocv_digest_wellformed(last + 1))
-        return false;
-    memcpy(ns, name, len);
-    ns[len] = '\0';
-    *chain = last + 1;
-    return true;
-}
-
-static enum grpc_code judge_container(struct snap_judge *j, const char *parent,
-                                      struct ocv_buffer *labels, struct ocv_error *err)
-{
-    struct variants all = {.n = 0};
-    struct verdict_answer answer = {.action = VERDICT_ALLOW}, worst = {.action = VERDICT_ALLOW};
-    const char *chain = NULL;
-    char ns[80];
-    bool allowed = !split_name(parent, ns, &chain);
-    if (!allowed && snap_meta_variants(j->meta, ns, chain, keep_variant, &all, NULL) != GRPC_OK)
-        allowed = true;
-    for (size_t i = 0; i < all.n; i++) {
-        const struct snap_variant *v = &all.list[i];
-        const struct verdict_question q = {.reference = or_null(v->reference),
-                                           .digest = or_null(v->digest),
-                                           .label = or_null(v->label),
-                                           .properties = or_null(v->properties)};
-        if (!allowed) {
-            ask(j, &q, &answer);
-            allowed = answer.action == VERDICT_ALLOW;
-            if (i == 0 || allowed)
-                worst = answer;
-        }
-        free(v->label);
-        free(v->properties);
-        free(v->digest);
-        free(v->reference);
-    }
-    if (all.n == 0)
-        return GRPC_OK;
-    count(j, &worst);
-    if (worst.action != VERDICT_ALLOW)
-        say(j, worst.action == VERDICT_REFUSE ? "refused" : "warning", worst.reason);
-    return act(&worst, labels, err);
+    return snap_judge_act(&answer, labels, err); /* invalidates what `q` borrows */
 }
 
 enum grpc_code snap_judge_prepare(struct snap_judge *j, const char *ns, const char *parent,
@@ -346,18 +247,10 @@ enum grpc_code snap_judge_prepare(struct snap_judge *j, const char *ns, const ch
     else if (!j->policy.off && chain)
         code = judge_unpack(j, ns ? ns : "", chain, labels, err);
     else if (!j->policy.off && *parent)
-        code = judge_container(j, parent, labels, err);
+        code = snap_judge_container(j, parent, labels, err);
     pthread_rwlock_unlock(&j->policy_lock);
     free(chain);
     return code;
-}
-
-void snap_judge_removed(struct snap_judge *j, const char *name)
-{
-    const char *chain;
-    char ns[80];
-    if (split_name(name, ns, &chain))
-        (void)snap_meta_variants_drop(j->meta, ns, chain, NULL);
 }
 
 /* ---- life --------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The database's inside, for meta.c and variants.c. */
+/* The database's inside: meta.c opens it and reads rows, meta_write.c, meta_read.c and variants.c
+ * are its transactions. */
 #ifndef OCV_SNAPSHOTTER_META_H
 #define OCV_SNAPSHOTTER_META_H
 
@@ -39,5 +40,23 @@ sqlite3_stmt *snap_meta_statement(struct snap_meta *meta, enum snap_sql which);
 enum grpc_code snap_meta_run(struct snap_meta *meta, sqlite3_stmt *statement,
                              struct ocv_error *err);
 enum grpc_code snap_meta_broken(struct snap_meta *meta, struct ocv_error *err);
+
+/** Begin and lock; commit and unlock if all is well, else undo and unlock. */
+enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err);
+enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct ocv_error *err);
+
+/* ---- rows, under the lock ----------------------------------------------------------------------
+ */
+
+/** False: a row that this program did not write, or no memory. */
+bool snap_meta_row(sqlite3_stmt *row, struct snap_info *out);
+/** GRPC_NOT_FOUND without a message where there is none. */
+enum grpc_code snap_meta_find(struct snap_meta *meta, const char *name, struct snap_info *out,
+                              struct ocv_error *err);
+enum grpc_code snap_meta_must_find(struct snap_meta *meta, const char *name, struct snap_info *out,
+                                   struct ocv_error *err);
+/** Fill the parents of chain->id. */
+enum grpc_code snap_meta_read_chain(struct snap_meta *meta, struct snap_chain *chain,
+                                    struct ocv_error *err);
 
 #endif

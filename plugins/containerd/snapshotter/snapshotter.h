@@ -2,7 +2,7 @@
 /* ocivariant-snapshotter: containerd's Snapshots service over gRPC (section 9 of the
  * specification).
  *
- *   service   calls to and from protobuf
+ *   service   the calls; message: to and from protobuf; list: List
  *   judge     does the image fit this node? asked at Prepare
  *   overlay   back end of its own: folders, and rows of `meta`
  *   relay     back end behind another socket
@@ -83,7 +83,7 @@ struct snap_usage {
     int64_t size, inodes;
 };
 
-/* ---- meta.c: thread-safe; every function is one transaction ------------------------------------
+/* ---- meta*.c: thread-safe; every function is one transaction ------------------------------------
  */
 
 struct snap_meta;
