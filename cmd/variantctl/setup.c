@@ -181,6 +181,33 @@ static int take(int value, struct setup *setup, enum setup_action *action, bool 
     }
 }
 
+/* Where the state is kept, and where an ordinary user's podman reads its configuration. */
+static int set_state(struct setup *setup, struct ocv_error *err)
+{
+    const char *state = getenv("OCV_STATE_DIR"), *home = getenv("HOME");
+    bool user = !*setup->root && geteuid() != 0 && home && *home == '/';
+    bool own = !*setup->root && state && *state;
+    if (asprintf(&setup->state_dir, "%s%s/setup", user && !own ? home : "",
+                 own    ? state
+                 : user ? "/.local/state/ocivariant"
+                        : "/var/lib/ocivariant") < 0)
+        setup->state_dir = NULL;
+    if (user && asprintf(&setup->home, "%s/.config/containers", home) < 0)
+        setup->home = NULL;
+    return setup->state_dir && (setup->home || !user) ? OCV_OK : ocv_error_nomem(err);
+}
+
+/* What an ordinary user can set up is podman, whose pulls run in this machine's own network. */
+static int check_user(const struct setup *setup, const char *engine, struct ocv_error *err)
+{
+    if (!setup->home || setup->config_dir || setup->engine_config || strcmp(engine, "podman") == 0)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_CONFIG, "setup %s: only root can change what is in /etc", engine);
+    ocv_error_hint(err, "podman can be set up for a user; a rootless Docker or containerd has a "
+                        "network of its own, in which 127.0.0.1 is not this machine");
+    return OCV_ERR_CONFIG;
+}
+
 /* `listen` of the configuration that the daemon of that tree reads. */
 static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error *err)
 {
@@ -208,13 +235,8 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
         if (path && path[0] != '/')
             status = ocv_error_set(err, OCV_ERR_INVALID, "%s: an absolute path is needed", path);
     }
-    const char *state = getenv("OCV_STATE_DIR");
-    if (status == OCV_OK &&
-        asprintf(&setup->state_dir, "%s/setup",
-                 !*setup->root && state && *state ? state : "/var/lib/ocivariant") < 0) {
-        setup->state_dir = NULL;
-        return ocv_error_nomem(err);
-    }
+    if (status == OCV_OK)
+        status = set_state(setup, err);
     if (status == OCV_OK && *setup->root) {
         char *inside = setup->state_dir;
         setup->state_dir = setup_system_path(setup, inside, err);
@@ -242,6 +264,9 @@ static int dispatch(struct cli *cli, struct setup *setup, enum setup_action acti
     if (action == SETUP_ACTION_STATUS)
         return setup_show_status(setup, name, err);
     setup->engine = engine->name;
+    status = check_user(setup, engine->name, err);
+    if (status < 0)
+        return status;
     return setup_run(setup, engine, action, dry_run, err);
 }
 

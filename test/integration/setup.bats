@@ -407,6 +407,60 @@ TOML
     [ "$output" = upstream ]
 }
 
+# as_user COMMAND...: an ordinary user in a home of their own; ETC is /etc/containers for them
+as_user()
+{
+    # shellcheck disable=SC2016 # expanded inside
+    env -i PATH="$PATH" HOME="$USER_HOME" XDG_RUNTIME_DIR="$STATE/user-run" ETC="${ETC:-/etc/containers}" \
+        unshare -m sh -c 'mount --bind "$ETC" /etc/containers && exec "$@"' sh \
+        setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
+}
+
+@test "an ordinary user sets podman up for themselves, and is told what needs root" {
+    require setpriv skopeo
+    unshare -m true || skip "no mount namespaces here"
+    local before engine ETC=/etc/containers
+    USER_HOME=$STATE/user
+    chmod 711 "$STATE"
+    mkdir "$USER_HOME"
+    install -d -o 65534 -g 65534 -m 700 "$STATE/user-run" # podman makes folders there to tell its version
+    cp "$VARIANTCTL" "$OCV_BUILD"/libocivariant*.so.0 "$USER_HOME"
+    mkdir -p "$USER_HOME/.config/containers"
+    printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$UPSTREAM" >"$USER_HOME/.config/containers/registries.conf"
+    chown -R 65534:65534 "$USER_HOME"
+    before=$(TREE=$USER_HOME picture)
+    for engine in containerd docker crio; do
+        run -2 as_user "$USER_HOME/variantctl" setup "$engine" --registry docker.io
+        [[ $output == *"only root can change"*"rootless Docker or containerd has a network of its own"* ]]
+    done
+    run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR" --dry-run
+    diff <(printf '%s\n' "$before") <(TREE=$USER_HOME picture)
+    run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
+    [[ $output == *"wrote $USER_HOME/.config/containers/registries.conf.d/50-ocivariant.conf"* ]]
+    run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    [ "$output" = mirror ]
+    run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
+    [[ $output == *"nothing to change"* ]]
+    run -0 as_user "$USER_HOME/variantctl" setup podman --status
+    run -0 as_user "$USER_HOME/variantctl" setup podman --uninstall
+    rmdir "$USER_HOME/.local/state" "$USER_HOME/.local" 2>/dev/null || true
+    diff <(printf '%s\n' "$before") <(TREE=$USER_HOME picture)
+    run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    [ "$output" = upstream ]
+    # without a file of their own it is the system's that says that the registry has no TLS
+    ETC=$STATE/etc-containers
+    mkdir -p "$ETC/registries.conf.d"
+    cp /etc/containers/policy.json "$ETC"
+    mv "$USER_HOME/.config/containers/registries.conf" "$ETC/registries.conf.d/99-late.conf"
+    run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
+    [ "$(grep -c 'insecure = true' "$USER_HOME/.config/containers/registries.conf.d/50-ocivariant.conf")" = 2 ]
+    run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    [ "$output" = mirror ]
+    run -0 as_user "$USER_HOME/variantctl" setup podman --uninstall
+    run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    [ "$output" = upstream ]
+}
+
 # ---- BuildKit ------------------------------------------------------------------------------------
 
 @test "buildkit: only by name, with a warning about builds" {
@@ -586,6 +640,20 @@ put()
         in_tree containerd --uninstall >/dev/null
         diff <(printf '%s\n' "$before") <(picture)
     done
+}
+
+@test "a read-only file system is told, and nothing stays of the attempt" {
+    require mount umount
+    local before
+    mount -t tmpfs none "$TREE/etc/docker" 2>/dev/null || skip "no mounts here"
+    echo '{}' >"$TREE/etc/docker/daemon.json"
+    mount -o remount,ro "$TREE/etc/docker"
+    before=$(picture)
+    run -1 in_tree docker --registry docker.io --store classic
+    [[ $output == *"daemon.json: cannot write: Read-only file system"* ]]
+    run -0 in_tree docker --uninstall
+    diff <(printf '%s\n' "$before") <(picture)
+    umount "$TREE/etc/docker"
 }
 
 @test "what cannot be written is told, and the first files can be undone" {

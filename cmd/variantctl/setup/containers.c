@@ -152,22 +152,17 @@ static int look_at_file(struct setup *setup, const struct setup_file *file, cons
     return status;
 }
 
-/* In the order in which they are read: registries.conf, then the drop-ins by name. */
-static int look_around(struct setup *setup, const char *folder, const char *own_name,
-                       const char *host, struct entry *entry, struct ocv_error *err)
+/* The drop-ins of a folder by name. `own_name`: ours in it, NULL in a folder that is read before.
+ */
+static int look_at_drop_ins(struct setup *setup, const char *folder, const char *own_name,
+                            const char *host, struct entry *entry, struct ocv_error *err)
 {
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     struct setup_file *file = NULL;
     char **names = NULL;
     size_t n = 0;
-    int status = ocv_buffer_printf(&path, err, "%s/registries.conf", folder);
-    if (status == OCV_OK)
-        status = setup_open(setup, path.data, &file, err);
-    if (status == OCV_OK && file->want.there)
-        status = look_at_file(setup, file, host, false, entry, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&path, err, ".d");
+    int status = ocv_buffer_printf(&path, err, "%s/registries.conf.d", folder);
     if (status == OCV_OK)
         status = setup_list(setup, path.data, &names, &n, err);
     if (status < 0)
@@ -175,18 +170,41 @@ static int look_around(struct setup *setup, const char *folder, const char *own_
     size_t len = path.len;
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
         size_t m = strlen(names[i]);
+        bool own = own_name && strcmp(names[i], own_name) == 0;
         if (m < 6 || strcmp(names[i] + m - 5, ".conf") != 0 ||
-            (strncmp(names[i], OUR_PREFIX, strlen(OUR_PREFIX)) == 0 && strcmp(names[i], own_name)))
-            continue; /* the other engine's set-up says the same as this one */
+            (strncmp(names[i], OUR_PREFIX, strlen(OUR_PREFIX)) == 0 && !own))
+            continue; /* another set-up of ours says the same as this one */
         path.len = len;
         status = ocv_buffer_printf(&path, err, "/%s", names[i]);
         if (status == OCV_OK)
             status = setup_open(setup, path.data, &file, err);
         if (status == OCV_OK && file->want.there)
-            status = look_at_file(setup, file, host, strcmp(names[i], own_name) >= 0, entry, err);
+            status = look_at_file(setup, file, host, own_name && strcmp(names[i], own_name) >= 0,
+                                  entry, err);
     }
     setup_names_free(names, n);
     return status;
+}
+
+/* In the order in which they are read: registries.conf, then the drop-ins by name. A user's
+ * registries.conf stands for all of the system's; without one the user's drop-ins come last. */
+static int look_around(struct setup *setup, const char *folder, const char *own_name,
+                       const char *host, struct entry *entry, struct ocv_error *err)
+{
+    ocv_auto_buffer path;
+    ocv_buffer_init(&path, SETUP_FILE_MAX);
+    struct setup_file *file = NULL;
+    int status = ocv_buffer_printf(&path, err, "%s/registries.conf", folder);
+    if (status == OCV_OK)
+        status = setup_open(setup, path.data, &file, err);
+    bool system = status == OCV_OK && !file->want.there && setup->home;
+    if (system)
+        status = setup_open(setup, FOLDER_DEFAULT "/registries.conf", &file, err);
+    if (status == OCV_OK && file->want.there)
+        status = look_at_file(setup, file, host, false, entry, err);
+    if (status == OCV_OK && system)
+        status = look_at_drop_ins(setup, FOLDER_DEFAULT, NULL, host, entry, err);
+    return status < 0 ? status : look_at_drop_ins(setup, folder, own_name, host, entry, err);
 }
 
 /* ---- what is written --------------------------------------------------------------------------
@@ -246,7 +264,9 @@ static int plan_registry(struct setup *setup, const char *folder, const char *na
 int setup_containers(struct setup *setup, struct ocv_error *err)
 {
     const bool crio = strcmp(setup->engine, "crio") == 0;
-    const char *folder = setup->config_dir ? setup->config_dir : FOLDER_DEFAULT;
+    const char *folder = setup->config_dir ? setup->config_dir
+                         : setup->home     ? setup->home
+                                           : FOLDER_DEFAULT;
     const char *name = crio ? OUR_PREFIX "-crio.conf" : OUR_PREFIX ".conf";
     struct setup_version version;
     struct setup_file *file = NULL;

@@ -337,6 +337,7 @@ void setup_free(struct setup *setup)
         free(setup->registries[i]);
     free(setup->root);
     free(setup->state_dir);
+    free(setup->home);
     free(setup->listen);
     ocv_buffer_free(&setup->notes);
 }

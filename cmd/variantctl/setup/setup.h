@@ -78,6 +78,7 @@ struct setup {
     const char *engine;
     char *root;      /**< "" for the machine's own tree, else without a final slash */
     char *state_dir; /**< as the system sees it */
+    char *home;      /**< an ordinary user's ~/.config/containers, else NULL */
     /* options */
     char *registries[SETUP_REGISTRIES_MAX];
     size_t n_registries;
