@@ -245,3 +245,24 @@ const char *cli_bytes(int64_t bytes, char out[32])
              value, units[unit]);
     return out;
 }
+
+bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
+                     void (*print_help)(void), int *value, int *code)
+{
+    struct ocv_error err = {0};
+    int index = 0, taken = 1;
+    while (taken > 0) {
+        *value = getopt_long(argc, argv, ":v", options, &index);
+        taken = *value == -1 ? 0 : cli_option(cli, *value, options, index, &err);
+    }
+    if (taken < 0) {
+        *code = cli_fail(cli, &err);
+    } else if (*value == CLI_OPTION_HELP) {
+        print_help();
+        *code = 0;
+    } else if (*value == CLI_OPTION_VERSION) {
+        cli_print_version(cli);
+        *code = 0;
+    }
+    return *value != -1 && *code < 0;
+}

@@ -139,6 +139,11 @@ enum {
  * the verb's to print. */
 int cli_option(struct cli *cli, int value, const struct option *options, int index,
                struct ocv_error *err);
+/** The next of a verb's own options, in `value` (what is none of its options: cli_bad_option).
+ * Common ones are handled, --help (`print_help`) and --version printed. False: no more of them, or
+ * with an exit code in `code` (-1 before) the end. */
+bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
+                     void (*print_help)(void), int *value, int *code);
 /** getopt_long said '?' or ':', or an option's value is none of those that it takes: one clear line
  * about it; returns exit code 2. */
 int cli_bad_option(const struct cli *cli, char **argv, int value);

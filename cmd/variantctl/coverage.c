@@ -164,17 +164,8 @@ int cmd_index_coverage(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct request r = {.cli = cli};
-    int value, index = 0;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
-        if (taken < 0)
-            return cli_fail(cli, &err);
-        if (taken)
-            continue;
-        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
-            value == CLI_OPTION_HELP ? print_help() : cli_print_version(cli);
-            return 0;
-        }
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
         if (value == OPTION_INDEX)
             r.index_file = optarg;
         else if (value == OPTION_PROFILES && optarg && r.n_profiles < COVERAGE_SOURCES_MAX)
@@ -184,6 +175,8 @@ int cmd_index_coverage(struct cli *cli, int argc, char **argv)
         else
             return cli_bad_option(cli, argv, value);
     }
+    if (code >= 0)
+        return code;
     if (cli->profile_file && r.n_profiles < COVERAGE_SOURCES_MAX)
         r.profiles[r.n_profiles++] = cli->profile_file;
     r.image = argv[optind];

@@ -296,17 +296,8 @@ int cmd_index_diff(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     bool json = false, exit_code = false, differ = false;
-    int value, index = 0;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
-        if (taken < 0)
-            return cli_fail(cli, &err);
-        if (taken)
-            continue;
-        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
-            value == CLI_OPTION_HELP ? print_help() : cli_print_version(cli);
-            return 0;
-        }
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
         if (value == OPTION_EXIT_CODE)
             exit_code = true;
         else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "text")))
@@ -314,6 +305,8 @@ int cmd_index_diff(struct cli *cli, int argc, char **argv)
         else
             return cli_bad_option(cli, argv, value);
     }
+    if (code >= 0)
+        return code;
     if (argc - optind != 2) {
         ocv_error_set(&err, OCV_ERR_INVALID, "index diff: give OLD and NEW");
         return cli_fail(cli, &err);

@@ -120,17 +120,8 @@ int cmd_index_show(struct cli *cli, int argc, char **argv)
     struct ocv_error err = {0};
     const char *file = NULL;
     bool json = false;
-    int value, index = 0;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
-        if (taken < 0)
-            return cli_fail(cli, &err);
-        if (taken)
-            continue;
-        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
-            value == CLI_OPTION_HELP ? print_help() : cli_print_version(cli);
-            return 0;
-        }
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
         if (value == OPTION_INDEX)
             file = optarg;
         else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
@@ -138,6 +129,8 @@ int cmd_index_show(struct cli *cli, int argc, char **argv)
         else
             return cli_bad_option(cli, argv, value);
     }
+    if (code >= 0)
+        return code;
     if ((file != NULL) + (argc - optind) != 1) {
         ocv_error_set(&err, OCV_ERR_INVALID,
                       "index show: give one IMAGE, oci:DIR[:TAG] or --index");

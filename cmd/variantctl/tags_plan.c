@@ -195,17 +195,8 @@ int cmd_tags_plan(struct cli *cli, int argc, char **argv)
     struct ocv_error err = {0};
     struct request r = {.err = &err};
     const char *format = NULL;
-    int value, index = 0;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
-        if (taken < 0)
-            return cli_fail(cli, &err);
-        if (taken)
-            continue;
-        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
-            value == CLI_OPTION_HELP ? print_help() : cli_print_version(cli);
-            return 0;
-        }
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
         if (value == OPTION_TAGS_FILE)
             r.tags_file = optarg;
         else if (value == OPTION_FORMAT && tags_format(optarg, &r.json))
@@ -213,6 +204,8 @@ int cmd_tags_plan(struct cli *cli, int argc, char **argv)
         else
             return cli_bad_option(cli, argv, value);
     }
+    if (code >= 0)
+        return code;
     (void)tags_format(format, &r.json);
     if (argc - optind != 1) {
         ocv_error_set(&err, OCV_ERR_INVALID, "tags plan: give one REPOSITORY[:TAG]");
