@@ -89,6 +89,18 @@ int ocv_author_put_text(json_t *object, const char *key, const char *value,
 int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, const char *key,
                          const char *value, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/* ---- add.c ----------------------------------------------------------------------------------- */
+
+/** A label that writers may make, else OCV_ERR_INVALID with a hint. */
+int ocv_author_check_label(const char *label, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Compare with all other entries: the same label or ordinary image twice, or one label with two
+ *  meanings, is OCV_ERR_INVALID. */
+int ocv_author_check_against(const struct ocv_author *author, const struct ocv_author_entry *entry,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+/** Initialise `out` and write the properties (NULL: none) as they stand in annotations. */
+int ocv_author_canonical(const struct ocv_properties *properties, struct ocv_buffer *out,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
+
 /* ---- layout.c -------------------------------------------------------------------------------- */
 
 /** Give the entry the platform.variant that its class asks for. */
