@@ -43,6 +43,8 @@ api()
     [[ $stderr == *"profile from variantd"* ]]
     OCV_SOCKET=$STATE/nobody.sock run -0 --separate-stderr "$VPULL" -v --print-ref "$REGISTRY/app:1"
     [[ $stderr == *"no variantd at"*"probing this machine"* ]]
+    OCV_SOCKET=$STATE/nobody.sock run -0 --separate-stderr "$VARIANTCTL" resolve -v "$REGISTRY/app:1"
+    [[ $stderr == *"no variantd at"*"probing this machine"* ]]
     # somebody else's answer is no profile
     printf '{}' >"$STATE/empty.json"
     start_variantd other --registry "$REGISTRY" --once
@@ -64,6 +66,53 @@ api()
     while read -r name; do
         grep -q "^# TYPE $name " <<<"$page"
     done < <(sed -n 's/^\(variantd_[a-z_]*\).*/\1/p' <<<"$page" | sed 's/_\(bucket\|sum\|count\)$//' | sort -u)
+    # the histogram's buckets grow up to the count, which is that of all requests
+    awk -F'[ "]' '/^variantd_request_duration_seconds_bucket/ { if ($NF < last) exit 1; last = $NF; bound = $2 }
+        /^variantd_request_duration_seconds_count/ { count = $NF }
+        /^variantd_requests_total/ { all += $NF }
+        END { exit !(bound == "+Inf" && last == count && count == all && count > 0) }' <<<"$page"
+}
+
+@test "metrics count errors of an upstream, and providers that fail" {
+    jq '(.namespaces[] | select(.namespace == "nvidia")) += {status: "failed", error: "no answer"}' \
+        "$PROFILES/h100.json" >"$STATE/failed.json"
+    start_variantd failing --registry "127.0.0.1:1=http://127.0.0.1:1" --registry "$REGISTRY" --profile "$STATE/failed.json"
+    [ "$(metric 'variantd_provider_failures_total{provider="nvidia"}')" = 1 ]
+    ask HEAD "/v2/app/manifests/1?ns=127.0.0.1%3A1"
+    [ "$code" = 502 ]
+    [ "$(outcome upstream_error)" = 1 ]
+    curl --silent --unix-socket "$VARIANTD_SOCKET" http://localhost/metrics |
+        grep -E '^variantd_upstream_errors_total\{.*127\.0\.0\.1:1.*\} [1-9]'
+    stop_daemon failing
+}
+
+@test "a profile that changes is seen by interval, and logged as a diff" {
+    cp "$PROFILES/h100.json" "$STATE/interval.json"
+    start_variantd interval --registry "$REGISTRY" --profile "$STATE/interval.json" --probe-interval 200ms
+    before=$(metric variantd_profile_changes_total)
+    jq '(.namespaces[] | select(.namespace == "nvidia") | .features[] |
+        select(.name == "cuda_version_lower_bound") | .values) |= map(select(. != "12.8"))' \
+        "$PROFILES/h100.json" >"$STATE/interval.new"
+    mv "$STATE/interval.new" "$STATE/interval.json"
+    await interval grep -q 'profile changed (interval): nvidia: cuda_version_lower_bound.* -12\.8' "$STATE/log/interval"
+    [ "$(metric variantd_profile_changes_total)" -gt "$before" ]
+    ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+    [ "$(header docker-content-digest)" != "$CUDA" ]
+    # what cannot be read changes nothing
+    echo broken >"$STATE/interval.json"
+    await interval grep -q 'cannot probe this node (interval), the last profile stays' "$STATE/log/interval"
+    [ "$(api /v1/healthz | jq -r .status)" = ok ]
+    stop_daemon interval
+}
+
+@test "the access log as text: one line for each request, with outcome, label and client" {
+    seen=$(grep -c '"HEAD /v2/app/manifests/1"' "$STATE/log/variantd" || true)
+    ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}" --user-agent 'reader/1 "quoted"'
+    [ "$code" = 200 ]
+    await variantd grep -q 'reader/1' "$STATE/log/variantd"
+    [ "$(grep -c '"HEAD /v2/app/manifests/1"' "$STATE/log/variantd")" = $((seen + 1)) ]
+    grep 'reader/1' "$STATE/log/variantd" |
+        grep -qE '^20[0-9T:.-]+Z 127\.0\.0\.1 "HEAD /v2/app/manifests/1" 200 variant cuda12\.8 0 [0-9.]+ms "'
 }
 
 @test "metrics on TCP only where asked for, and nothing else there" {
@@ -148,6 +197,26 @@ api()
     curl -s --max-time 5 "http://127.0.0.1:$port/" || true
     await refused grep -q "never passed" "$STATE/log/refused" || grep -q "never passed" "$STATE/log/refused"
     stop_daemon refused
+}
+
+# what systemd makes of the units, and what they promise
+@test "the units: readiness, watchdog, hardening, and no socket but the API's" {
+    require systemd-analyze
+    local units=$STATE/units name
+    mkdir -p "$units" "$STATE/bin"
+    cp "$OCV_TOP/contrib/systemd/variantd.socket" "$units"
+    ln -sf "$VARIANTD_BIN" "$STATE/bin/variantd"
+    sed "s,@PREFIX@,$STATE," "$OCV_TOP/contrib/systemd/variantd.service.in" >"$units/variantd.service"
+    run -0 systemd-analyze verify --man=no "$units/variantd.service" "$units/variantd.socket"
+    [[ $output != *variantd.s* ]] # a warning would name it
+    [ "$(grep -h '^Listen' "$units"/*)" = ListenStream=/run/ocivariant/variantd.sock ]
+    for name in Type=notify 'WatchdogSec=[1-9]' Restart=always DynamicUser=yes ProtectSystem=strict \
+        'CapabilityBoundingSet=' NoNewPrivileges=yes ExecReload=; do
+        grep -q "^$name" "$units/variantd.service"
+    done
+    grep -qx 'CapabilityBoundingSet=' "$units/variantd.service"
+    # 0 is best, 100 worst; a service without hardening has 96
+    run -0 systemd-analyze security --offline=true --no-pager --threshold=25 "$units/variantd.service"
 }
 
 @test "two daemons on one socket or port: the second says so and leaves the first alone" {
