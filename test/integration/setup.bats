@@ -95,6 +95,7 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
         $'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\nregistry = {}' \
         $'# nothing\n' \
         $'root = "/x"\r\n[plugins.cri.registry]\r\n' \
+        $'# first\r\nversion = 2 # two\r\n\r\n[plugins]\r\n\t# a comment\r\n\t[plugins."io.containerd.grpc.v1.cri"]\r\n\t\tsandbox_image\t=\t"x" # y' \
         $'root = "/x"\n[plugins]\n\t[plugins.cri]\n\t\tsandbox_image = "a"\n\t[plugins.linux]\n' \
         $'\xef\xbb\xbfversion = 2\r\n[plugins."io.containerd.grpc.v1.cri".registry] # c\r\n   config_path = "" # d\r\n'; do
         printf '%s' "$text" >"$TREE/etc/containerd/config.toml"
@@ -104,7 +105,7 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
         in_tree containerd --uninstall >/dev/null
         tried=$((tried + 1))
     done
-    [ "$tried" = 9 ]
+    [ "$tried" = 10 ]
 }
 
 @test "containerd: no configuration at all is one with our key alone" {
@@ -112,6 +113,10 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     life containerd --engine-version 1.6.20
     containerd_reads 'config_path = "/etc/containerd/certs.d"'
     [ "$(head -n 1 "$TREE/etc/containerd/config.toml")" = "version = 2" ]
+    # the folder that nerdctl reads without being told
+    [ -e "$TREE/etc/containerd/certs.d/_default/hosts.toml" ]
+    run -0 in_tree containerd
+    [[ $output == *"read at every pull, by nerdctl, too"* ]]
     in_tree containerd --uninstall >/dev/null
     life containerd --engine-version 2.1.9
     grep -q "io.containerd.cri.v1.images" "$TREE/etc/containerd/config.toml"
@@ -125,6 +130,7 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     run -0 in_tree containerd --engine-version 1.6.20
     cmp "$config" "$STATE/list.toml"
     [[ $output != *"systemctl restart"* ]]
+    [[ $output == *"nerdctl and \`ctr images pull\` need \`--hosts-dir /a\`"* ]]
     [ -e "$TREE/a/_default/hosts.toml" ]
     in_tree containerd --uninstall >/dev/null
     [ ! -e "$TREE/a" ]

@@ -165,6 +165,20 @@ static int look_at_running(struct setup *setup, const char *path, struct ocv_err
     return status;
 }
 
+/* nerdctl has two folders by default and reads nothing of containerd's own configuration. */
+static int note_readers(struct setup *setup, const char *folder, struct ocv_error *err)
+{
+    bool nerdctl = strcmp(folder, "/etc/containerd/certs.d") == 0 ||
+                   strcmp(folder, "/etc/docker/certs.d") == 0;
+    return setup_note(setup, err,
+                      nerdctl
+                          ? "hosts.toml files are read at every pull, by nerdctl, too; ctr needs "
+                            "`ctr images pull --hosts-dir %s`"
+                          : "hosts.toml files are read at every pull; nerdctl and `ctr images "
+                            "pull` need `--hosts-dir %s`",
+                      folder);
+}
+
 int setup_containerd(struct setup *setup, struct ocv_error *err)
 {
     struct containerd_config config = {.setup = setup};
@@ -179,10 +193,7 @@ int setup_containerd(struct setup *setup, struct ocv_error *err)
     if (status == OCV_OK)
         status = plan(&config, path, err);
     if (status == OCV_OK)
-        status = setup_note(setup, err,
-                            "hosts.toml files are read at every pull; ctr needs "
-                            "`ctr images pull --hosts-dir %s`",
-                            config.roots[0]);
+        status = note_readers(setup, config.roots[0], err);
     containerd_config_free(&config);
     return status;
 }
