@@ -10,6 +10,9 @@
 #   record IMAGE                        all that the store says of it
 #   says IMAGE                          what its container prints
 #   forget_images
+#   certs_d MACHINE PATH HOST...        what containerd reads: these hosts by that machine's daemon, with
+#                                       PATH before /v2; "none": as without us
+#   private_as_without_us               $PRIVATE/demo/app:1 comes with its user's own password alone
 
 forget_images()
 {
@@ -89,4 +92,33 @@ says()
         ;;
     *) podman run --rm --pull never --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "$1" ;;
     esac
+}
+
+certs_d()
+{
+    local machine=$1 path=$2 host
+    shift 2
+    rm -rf "$STATE/certs.d"
+    mkdir "$STATE/certs.d"
+    export VARIANTD_SOCKET=$STATE/$machine.sock
+    [ "$machine" != none ] || return 0
+    for host; do
+        hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(machine "$machine")$path"
+    done
+}
+
+private_as_without_us()
+{
+    local side before image=$PRIVATE/demo/app:1
+    for side in none h100; do
+        through "$side"
+        run ! pull "$image"
+        run ! pull_as user:wrong "$image"
+        [ "$side" = none ] || before=$(outcome denied)
+        run -0 pull_as user:secret "$image"
+        [ "$side" = none ] || [ "$(outcome denied)" -gt "$before" ]
+        [[ $CLIENT != c* ]] || [ "$(stored "$image")" = "$(index_digest)" ]
+        run -0 --separate-stderr says "$image"
+        [ "$output" = "this is null" ]
+    done
 }

@@ -38,14 +38,7 @@ setup()
 # through MACHINE [PATH]: "none" is as without us; PATH: before /v2 in the mirror's address
 through()
 {
-    local host
-    rm -rf "$STATE/certs.d"
-    mkdir "$STATE/certs.d"
-    [ "$1" != none ] || return 0
-    for host in "$SERVER" "$PRIVATE"; do
-        hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(machine "$1")${2:-}"
-    done
-    export VARIANTD_SOCKET=$STATE/$1.sock
+    certs_d "$1" "${2:-}" "$SERVER" "$PRIVATE"
 }
 
 @test "three machines pull one tag: each its own digest, and its container says so" {
@@ -57,15 +50,7 @@ through()
 }
 
 @test "a private image needs its user's own password, as without us" {
-    local side
-    for side in none h100; do
-        through "$side"
-        run ! pull "$PRIVATE/demo/app:1"
-        run ! pull_as user:wrong "$PRIVATE/demo/app:1"
-        run -0 pull_as user:secret "$PRIVATE/demo/app:1"
-        [ "$(stored "$PRIVATE/demo/app:1")" = "$(index_digest)" ]
-    done
-    [ "$(outcome denied)" -ge 1 ]
+    private_as_without_us
 }
 
 # The mirror sees a tag only: it gives this machine's image, whatever platform was asked for.

@@ -39,12 +39,7 @@ setup()
 
 through()
 {
-    local host
-    [ "$1" != none ] || { rm -rf "$STATE/certs.d" && return; }
-    for host in "$SERVER" "$PRIVATE"; do
-        hosts_toml "$STATE/certs.d" "$host" "http://$host" "http://$(machine "$1")"
-    done
-    export VARIANTD_SOCKET=$STATE/$1.sock
+    certs_d "$1" "${2:-}" "$SERVER" "$PRIVATE"
 }
 
 @test "three machines pull one tag: each its own digest, and its container says so" {
@@ -71,15 +66,7 @@ through()
 }
 
 @test "a private image needs the kubelet's own credentials, as without us" {
-    local side
-    for side in none h100; do
-        through "$side"
-        run ! pull "$PRIVATE/demo/app:1"
-        run ! pull_as user:wrong "$PRIVATE/demo/app:1"
-        run -0 pull_as user:secret "$PRIVATE/demo/app:1"
-        [ "$(stored "$PRIVATE/demo/app:1")" = "$(index_digest)" ]
-    done
-    [ "$(outcome denied)" -ge 1 ]
+    private_as_without_us
 }
 
 @test "fail-closed, as setup writes it and with server alone: nothing without the daemon" {

@@ -83,18 +83,8 @@ through()
 }
 
 @test "a private image needs its user's own password, as without us" {
-    local side before
     for CLIENT in podman buildah skopeo; do
-        for side in none h100; do
-            through "$side"
-            run ! pull "$PRIVATE/demo/app:1"
-            run ! pull_as user:wrong "$PRIVATE/demo/app:1"
-            before=$([ "$side" = none ] || outcome denied)
-            run -0 pull_as user:secret "$PRIVATE/demo/app:1"
-            [ "$side" = none ] || [ "$(outcome denied)" -gt "$before" ]
-            run -0 says "$PRIVATE/demo/app:1"
-            [ "$output" = "this is null" ]
-        done
+        private_as_without_us
     done
 }
 
