@@ -95,14 +95,18 @@ start_bench_variantd()
     printf -v "${name}_at" '%s' "127.0.0.1:$(sed -n 's/.*mirror on [^ ]*:\([0-9][0-9]*\) .*/\1/p' "$STATE/log/$name")"
 }
 
-# pids NAME: the daemon's process and its children, as options of hload
+# pids NAME: the daemon's process and its children, as options of hload; nginx's cache loader is one
+# that ends after a minute
 pids()
 {
-    local pid
+    local pid child
     local -a children
     pid=$(<"$STATE/pids/$1")
     read -r -a children <"/proc/$pid/task/$pid/children" || true
-    printf -- '-p %s ' "$pid" "${children[@]}"
+    printf -- '-p %s ' "$pid"
+    for child in "${children[@]}"; do
+        grep -qs 'cache loader' "/proc/$child/cmdline" || printf -- '-p %s ' "$child"
+    done
 }
 
 # load FILE OPTION... URL: one measurement, appended to $raw/FILE; a wrong answer ends the benchmark
