@@ -117,11 +117,12 @@ int ocv_lint_format_sarif(const struct ocv_lint_report *report,
     for (size_t i = 0; i < report->n; i++)
         if (json_array_append_new(results, result_json(&report->findings[i], err)) < 0)
             return ocv_error_nomem(err);
-    ocv_auto_json *root = json_pack(
-        "{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:o, s:s, s:O}]}", "$schema", SCHEMA, "version",
-        "2.1.0", "runs", "tool", "driver", "name", "variantctl lint", "version", ocv_version(),
-        "semanticVersion", ocv_version(), "rules", rules_json(), "invocations",
-        invocation_json(failures, n_failures), "columnKind", "utf16CodeUnits", "results", results);
+    ocv_auto_json *root =
+        json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:o, s:s, s:O}]}", "$schema", SCHEMA,
+                  "version", "2.1.0", "runs", "tool", "driver", "name", "variantctl lint",
+                  "version", ocv_version(), "semanticVersion", ocv_version(), "rules", rules_json(),
+                  "invocations", invocation_json(failures, n_failures), "columnKind",
+                  "unicodeCodePoints", "results", results);
     if (!root)
         return ocv_error_nomem(err);
     int status = ocv_json_append(root, JSON_INDENT(1), out, err);

@@ -99,11 +99,12 @@ static bool enter(struct walk *w, const char *step, size_t step_len, size_t *fou
     }
 }
 
-/* Line and column of a place, counted on from another. */
+/* Line and column of a place, counted on from another. A column is a character, not a byte of it.
+ */
 static void count(const char *text, size_t from, size_t to, size_t *line, size_t *column)
 {
     for (size_t i = from; i < to; i++) {
-        *column = text[i] == '\n' ? 1 : *column + 1;
+        *column = text[i] == '\n' ? 1 : *column + (((unsigned char)text[i] & 0xc0) != 0x80);
         *line += text[i] == '\n';
     }
 }

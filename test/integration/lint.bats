@@ -62,6 +62,10 @@ index_of_app()
     [[ $output == *"index.json:$line:9: error: manifests["*"] (cpu.v3): the namespace x86_64 has no feature levle [OCV204 feature-unknown]"* ]]
     [[ $output == *"hint: did you mean x86_64 :: level :: v3? variantctl index annotate REPO:TAG"* ]]
     run -0 lint --fail-on never index.json
+    # columns count characters, whatever stands before
+    printf '{"annotations": {"a": "ü€"}, "manifests": [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": "sha256:%064d", "size": 1}]}' 1 >one.json
+    run -0 lint one.json
+    [[ $output == *"one.json:1:44: warning: manifests[0]: "*OCV514* ]]
 }
 
 @test "warnings end with 0, or with 5 on request" {
