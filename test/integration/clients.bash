@@ -107,6 +107,7 @@ certs_d()
     done
 }
 
+# shellcheck disable=SC2154 # `run` sets output
 private_as_without_us()
 {
     local side before image=$PRIVATE/demo/app:1

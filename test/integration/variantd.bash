@@ -93,6 +93,7 @@ machine()
     cat "$STATE/$1.address"
 }
 
+# shellcheck disable=SC2154 # `run` sets output
 each_machine_pulls()
 {
     local machine
