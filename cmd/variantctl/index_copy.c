@@ -38,9 +38,10 @@ void copier_close(struct copier *copier)
 const char *copier_summary(const struct copier *copier, char *out, size_t size)
 {
     char sent[32], mounted[32], present[32];
-    snprintf(out, size, "%zu manifests written; blobs: %s sent, %s mounted, %s there before",
-             copier->manifests, cli_bytes(copier->bytes_sent, sent),
-             cli_bytes(copier->bytes_mounted, mounted), cli_bytes(copier->bytes_present, present));
+    snprintf(out, size, "%zu manifest%s written; blobs: %s sent, %s mounted, %s there before",
+             copier->manifests, copier->manifests == 1 ? "" : "s",
+             cli_bytes(copier->bytes_sent, sent), cli_bytes(copier->bytes_mounted, mounted),
+             cli_bytes(copier->bytes_present, present));
     return out;
 }
 

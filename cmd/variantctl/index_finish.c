@@ -2,6 +2,7 @@
 /* The end of every verb that makes or edits an index: check, warn, show or copy, publish. */
 #include "explain.h"
 #include "index_build.h"
+#include "lint/lint.h"
 
 #include <string.h>
 
@@ -57,15 +58,53 @@ static void warn_namespaces(const struct build *b, const struct ocv_index *index
     }
 }
 
+/* Words that the vocabulary does not have are the mistakes that nobody sees: the build is
+ * published, and no host ever gets it. They may also be newer than this program, so they are no
+ * error. */
+static void warn_words(const struct cli *cli, const struct ocv_lint_report *report)
+{
+    for (size_t i = 0; i < report->n; i++) {
+        const struct ocv_lint_finding *f = &report->findings[i];
+        const char *id = f->rule->id;
+        bool word = !strcmp(id, "OCV204") || !strcmp(id, "OCV205"), told = false;
+        if (!word && strcmp(id, "OCV203") != 0) /* warn_namespaces tells that */
+            continue;
+        for (size_t k = 0; k < i; k++) /* of another platform of the same build */
+            told = told || !strcmp(report->findings[k].message, f->message);
+        if (word && !told)
+            cli_warn(cli, "%s: %s", f->where, f->message);
+        if (f->hint && !told)
+            fprintf(stderr, "hint: %s\n", f->hint);
+    }
+}
+
+static void warn_vocabulary(const struct build *b, const struct ocv_buffer *bytes)
+{
+    char name[600];
+    struct ocv_lint_report report = {0};
+    snprintf(name, sizeof(name), "%s:%s", b->to.name, b->to.tag);
+    const struct ocv_lint_input input = {.name = name, .bytes = bytes->data, .len = bytes->len};
+    if (ocv_lint_run(&input, NULL, &report, NULL) == OCV_OK)
+        warn_words(b->cli, &report);
+    ocv_lint_report_free(&report);
+}
+
 /* ---- finishing ---------------------------------------------------------------------------------
  */
 
-static const struct job *job_of(const struct build *b, const char *digest)
+/* One image may be the build of several labels. */
+static const struct job *job_of(const struct build *b, const struct ocv_entry *e)
 {
-    for (size_t i = 0; i < b->n_jobs; i++)
-        if (!strcmp(b->jobs[i].child.descriptor.digest, digest))
-            return &b->jobs[i];
-    return NULL;
+    const struct job *found = NULL;
+    for (size_t i = 0; i < b->n_jobs; i++) {
+        const struct job *job = &b->jobs[i];
+        if (strcmp(job->child.descriptor.digest, e->digest) != 0)
+            continue;
+        if (e->label && job->label && !strcmp(e->label, job->label))
+            return job;
+        found = found ? found : job;
+    }
+    return found;
 }
 
 static bool to_copy(const struct build *b, const struct job *job)
@@ -80,7 +119,7 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
     char text[32];
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
-        const struct job *job = job_of(b, e->digest);
+        const struct job *job = job_of(b, e);
         char name[80], platform[128], clean[128];
         printf("%4zu  %-20s  %-24s  %s%s%s\n", i,
                e->code == OCV_REJECT_ATTESTATION ? "attestation"
@@ -96,8 +135,8 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
             bytes += child_bytes(&b->jobs[i].child);
             n++;
         }
-    printf("to copy: %zu manifests with %s, less what is there or can be mounted\n", n,
-           cli_bytes(bytes, text));
+    printf("to copy: %zu manifest%s with %s, less what is there or can be mounted\n", n,
+           n == 1 ? "" : "s", cli_bytes(bytes, text));
 }
 
 static json_t *relabelled_json(const struct build *b)
@@ -178,6 +217,7 @@ int build_finish(struct build *b, struct ocv_error *err)
         return status;
     warn_defaults(b->cli, index);
     warn_namespaces(b, index);
+    warn_vocabulary(b, &bytes);
     if (b->options.dry_run && !b->options.quiet && !b->options.json)
         print_plan(b, index);
     struct copier copier;

@@ -115,7 +115,8 @@ static int parse_all(struct parse *p, char **references)
         *p->err = failure;
     status = status < 0 ? status : printed;
     if (status == OCV_OK && p->strict && p->doubts)
-        status = ocv_error_set(p->err, OCV_ERR_CHECK, "%zu tags are not read in full", p->doubts);
+        status = ocv_error_set(p->err, OCV_ERR_CHECK, "%zu tag%s not read in full", p->doubts,
+                               p->doubts == 1 ? " is" : "s are");
     return status;
 }
 
