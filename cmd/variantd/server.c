@@ -385,7 +385,11 @@ void server_free(struct server *server)
     if (server->socket_path)
         unlink(server->socket_path);
     free(server->socket_path);
-    free_retired(server);
+    while (server->retired) { /* no request is left; workers may be, and are waited for */
+        struct instance *instance = server->retired;
+        server->retired = instance->next;
+        instance_free(instance);
+    }
     instance_free(server->current);
     pthread_rwlock_destroy(&server->instance_lock);
     pthread_mutex_destroy(&server->lock);

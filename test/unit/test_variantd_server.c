@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cmd/variantd/server.c: what a stop leaves behind while registries do not answer. */
+#include "server.h"
+#include "settings_make.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <dirent.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static char folder[64], registry[64];
+static int silent; /* a registry's port: takes connections and never says a word */
+
+static void set_up(void)
+{
+    char path[128];
+    struct sockaddr_in where = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(where);
+    snprintf(folder, sizeof(folder), "/tmp/ocv-server-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/profile.json", folder);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("{\"schema\":\"dev.ocivariant.profile/v1\",\"namespaces\":[],\"platform\":"
+          "{\"os\":\"linux\",\"architecture\":\"amd64\"}}",
+          file);
+    fclose(file);
+    silent = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(silent, (struct sockaddr *)&where, len), 0);
+    ck_assert_int_eq(listen(silent, 64), 0);
+    ck_assert_int_eq(getsockname(silent, (struct sockaddr *)&where, &len), 0);
+    snprintf(registry, sizeof(registry), "127.0.0.1:%u", ntohs(where.sin_port));
+}
+
+static void tear_down(void)
+{
+    char command[128];
+    close(silent);
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0); // NOLINT(cert-env33-c)
+}
+
+static struct instance *make_instance(struct metrics *metrics)
+{
+    static char records[128]; /* borrowed by the settings */
+    char yaml[512], profile[128];
+    const char *const registries[] = {registry};
+    struct ocv_error err = {0};
+    struct ocv_config *config = NULL;
+    struct settings *settings = NULL;
+    struct instance *instance = NULL;
+    snprintf(profile, sizeof(profile), "%s/profile.json", folder);
+    snprintf(records, sizeof(records), "%s/records", folder);
+    snprintf(yaml, sizeof(yaml), "listen: 127.0.0.1:0\nsocket: %s/socket\naccess_log: off\n",
+             folder);
+    const struct settings_flags flags = {.registries = registries,
+                                         .n_registries = 1,
+                                         .profile_file = profile,
+                                         .records = records,
+                                         .once = true};
+    ck_assert_int_eq(ocv_config_new(&config, &err), OCV_OK);
+    ck_assert_int_eq(ocv_config_merge_yaml(config, "f.yaml", yaml, strlen(yaml), &err), OCV_OK);
+    ck_assert_msg(settings_make(config, &flags, &settings, &err) == OCV_OK, "%s", err.message);
+    ck_assert_msg(instance_new(settings, metrics, &instance, &err) == OCV_OK, "%s", err.message);
+    return instance;
+}
+
+static int dial(unsigned port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    return fd;
+}
+
+static unsigned threads(void)
+{
+    unsigned n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    ck_assert_ptr_nonnull(tasks);
+    for (const struct dirent *task; (task = readdir(tasks));)
+        n += task->d_name[0] != '.';
+    closedir(tasks);
+    return n;
+}
+
+/* A worker still waits for the registry on behalf of settings that were replaced: the end waits for
+ * it, since it uses what is freed next. */
+START_TEST(stop_waits_for_replaced_settings)
+{
+    struct metrics *metrics = NULL;
+    struct server *server = NULL;
+    struct ocv_error err = {0};
+    char request[256];
+    unsigned before = threads();
+    ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
+    ck_assert_msg(server_new(make_instance(metrics), metrics, -1, &server, &err) == OCV_OK, "%s",
+                  err.message);
+    int client = dial(server_port(server));
+    int len = snprintf(request, sizeof(request),
+                       "GET /v2/a/manifests/1?ns=%s HTTP/1.1\r\nHost: x\r\n\r\n", registry);
+    ck_assert_int_eq(send(client, request, (size_t)len, 0), len);
+    int upstream = accept(silent, NULL, NULL); /* it is asked */
+    ck_assert_int_ge(upstream, 0);
+    server_replace(server, make_instance(metrics));
+    server_free(server);
+    for (unsigned i = 0; i < 250 && threads() > before; i++) /* one that is joined may show up */
+        usleep(20000);
+    ck_assert_uint_eq(threads(), before);
+    metrics_free(metrics);
+    close(client);
+    close(upstream);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("variantd server");
+    TCase *tcase = tcase_create("stop");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, stop_waits_for_replaced_settings);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
