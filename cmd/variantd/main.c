@@ -132,6 +132,16 @@ static int read_options(struct daemon *d, int argc, char **argv)
     return 1;
 }
 
+/* Once, before there are threads: all settings borrow the text. */
+static void find_records(struct daemon *d)
+{
+    const char *state = getenv("STATE_DIRECTORY"); /* systemd's StateDirectory= */
+    if (!state || *state != '/')
+        return;
+    snprintf(d->records, sizeof(d->records), "%.4000s/resolved", state);
+    d->flags.records = d->records;
+}
+
 /* Configuration files and flags, read anew. */
 static int read_settings(struct daemon *d, struct settings **out, struct ocv_error *err)
 {
@@ -145,12 +155,7 @@ static int read_settings(struct daemon *d, struct settings **out, struct ocv_err
     d->flags.registries = d->registries;
     d->flags.layouts = d->layouts;
     d->flags.profile_file = d->cli.profile_file;
-    d->flags.datadir = getenv("OCV_DATADIR");      /* where files lie, not what they say */
-    const char *state = getenv("STATE_DIRECTORY"); /* systemd's StateDirectory= */
-    if (state && *state == '/') {
-        snprintf(d->records, sizeof(d->records), "%.4000s/resolved", state);
-        d->flags.records = d->records;
-    }
+    d->flags.datadir = getenv("OCV_DATADIR"); /* where files lie, not what they say */
     return settings_make(config, &d->flags, out, err);
 }
 
@@ -193,6 +198,7 @@ static int start(struct daemon *d, struct ocv_error *err)
     struct settings *settings = NULL;
     struct instance *instance = NULL;
     int unix_fd = -1;
+    find_records(d);
     int status = notify_listen_socket(&unix_fd, err);
     if (status == OCV_OK)
         status = read_settings(d, &settings, err);
