@@ -189,30 +189,42 @@ static int version_of(sqlite3 *db)
     return version;
 }
 
-int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *err)
+static int open_database(struct snap_meta *meta, const char *path, struct ocv_error *err)
 {
     /* FULL: a snapshot that containerd was told of survives a power cut, as with bbolt */
     static const char settings[] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
                                    "PRAGMA cache_size=-1024; PRAGMA foreign_keys=ON;"
                                    "PRAGMA wal_autocheckpoint=256;";
-    struct snap_meta *meta = calloc(1, sizeof(*meta));
-    if (!meta)
-        return ocv_error_nomem(err);
-    pthread_mutex_init(&meta->lock, NULL);
-    int status = OCV_OK;
     bool opened = sqlite3_open_v2(path, &meta->db,
                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                                   NULL) == SQLITE_OK &&
                   sqlite3_busy_timeout(meta->db, 5000) == SQLITE_OK &&
                   sqlite3_exec(meta->db, settings, NULL, NULL, NULL) == SQLITE_OK;
     if (opened && version_of(meta->db) > SCHEMA_VERSION)
-        status = ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: written by a newer version", path);
-    else if (!opened || sqlite3_exec(meta->db, schema, NULL, NULL, NULL) != SQLITE_OK)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, sqlite3_errmsg(meta->db));
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: written by a newer version", path);
+    if (!opened || sqlite3_exec(meta->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, sqlite3_errmsg(meta->db));
+    return OCV_OK;
+}
+
+int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *err)
+{
+    struct snap_meta *meta = calloc(1, sizeof(*meta));
+    if (!meta)
+        return ocv_error_nomem(err);
+    pthread_mutex_init(&meta->lock, NULL);
+    int status =
+        snap_meta_reserve_name(meta, path) ? open_database(meta, path, err) : ocv_error_nomem(err);
+    if (status == OCV_ERR_IO && snap_meta_unreserve(meta)) { /* a full disk says so in many ways */
+        sqlite3_close(meta->db);
+        meta->db = NULL;
+        status = open_database(meta, path, err);
+    }
     if (status < 0) {
         snap_meta_close(meta);
         return status;
     }
+    snap_meta_reserve(meta);
     *out = meta;
     return OCV_OK;
 }
@@ -225,5 +237,6 @@ void snap_meta_close(struct snap_meta *meta)
         sqlite3_finalize(meta->statements[i]);
     sqlite3_close(meta->db);
     pthread_mutex_destroy(&meta->lock);
+    free(meta->reserve);
     free(meta);
 }

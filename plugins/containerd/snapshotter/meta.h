@@ -32,6 +32,7 @@ struct snap_meta {
     sqlite3 *db;
     pthread_mutex_t lock; /* one connection, one user at a time */
     sqlite3_stmt *statements[SQL_N];
+    char *reserve; /* a file that keeps room (meta_reserve.c) */
 };
 
 /** The statement, prepared once and reset; NULL: sqlite3_errmsg says why. */
@@ -44,6 +45,13 @@ enum grpc_code snap_meta_broken(struct snap_meta *meta, struct ocv_error *err);
 /** Begin and lock; commit and unlock if all is well, else undo and unlock. */
 enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err);
 enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct ocv_error *err);
+
+/* ---- a full disk (meta_reserve.c) --------------------------------------------------------------
+ */
+
+bool snap_meta_reserve_name(struct snap_meta *meta, const char *path);
+/** Give it back; false when there is none. */
+bool snap_meta_unreserve(const struct snap_meta *meta);
 
 /* ---- rows, under the lock ----------------------------------------------------------------------
  */

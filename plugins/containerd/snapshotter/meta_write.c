@@ -195,8 +195,8 @@ static enum grpc_code delete_row(struct snap_meta *meta, int64_t id, struct ocv_
     return snap_meta_run(meta, statement, err);
 }
 
-enum grpc_code snap_meta_remove(struct snap_meta *meta, const char *name, int64_t *id,
-                                struct ocv_error *err)
+static enum grpc_code remove_row(struct snap_meta *meta, const char *name, int64_t *id,
+                                 struct ocv_error *err)
 {
     struct snap_info info = {0};
     enum grpc_code code = snap_meta_begin(meta, err);
@@ -210,6 +210,15 @@ enum grpc_code snap_meta_remove(struct snap_meta *meta, const char *name, int64_
     code = snap_meta_end(meta, code, err);
     snap_crash_point("remove-done");
     snap_info_free(&info);
+    return code;
+}
+
+enum grpc_code snap_meta_remove(struct snap_meta *meta, const char *name, int64_t *id,
+                                struct ocv_error *err)
+{
+    enum grpc_code code = remove_row(meta, name, id, err);
+    if (code == GRPC_RESOURCE_EXHAUSTED && snap_meta_unreserve(meta))
+        code = remove_row(meta, name, id, err);
     return code;
 }
 

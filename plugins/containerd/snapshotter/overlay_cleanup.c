@@ -68,7 +68,9 @@ enum grpc_code snap_overlay_cleanup(struct snap_overlay *o, struct ocv_error *er
     if (code != GRPC_OK)
         return snap_fail(err, code, "cannot read %s", o->folder);
     snap_crash_point("cleanup-aside");
-    return remove_aside(o, err);
+    code = remove_aside(o, err);
+    snap_meta_reserve(o->meta);
+    return code;
 }
 
 /* ---- at the start ------------------------------------------------------------------------------

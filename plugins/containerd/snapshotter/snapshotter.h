@@ -118,6 +118,8 @@ enum grpc_code snap_meta_page(struct snap_meta *meta, int64_t after, size_t *n,
 enum grpc_code snap_meta_freeze(struct snap_meta *meta, enum grpc_code (*visit)(void *data),
                                 void *data, struct ocv_error *err);
 bool snap_meta_known(struct snap_meta *meta, int64_t id, enum snap_kind *kind);
+/** Keep room on the disk for snap_meta_remove, again where it was needed, if there is some. */
+void snap_meta_reserve(struct snap_meta *meta);
 
 /** A variant that is known to have been unpacked to a chain of layers. */
 struct snap_variant {
