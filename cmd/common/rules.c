@@ -5,8 +5,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define TAGS_MAX 100000u /* of a repository; more is a registry that never ends */
+#define RULES_MAX (256u * 1024) /* bytes of a file */
+#define TAGS_MAX 100000u        /* of a repository; more is a registry that never ends */
 
 int rules_load_from(const char *datadir, const struct ocv_reference *only,
                     struct ocv_tag_rules **out, struct ocv_error *err)
@@ -33,6 +35,28 @@ int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag
     if (status == OCV_OK)
         cli_say(cli, "%zu families of tag rules", ocv_tag_rules_count(*out));
     return status;
+}
+
+static int add_file(struct ocv_tag_rules *rules, const char *path, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, RULES_MAX);
+    int status = cli_read_file(path, &text, err);
+    return status < 0
+               ? status
+               : ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
+}
+
+int rules_load_more(struct cli *cli, const char *extra, const struct ocv_reference *only,
+                    struct ocv_tag_rules **out, struct ocv_error *err)
+{
+    struct stat st;
+    int status = rules_load(cli, only, out, err);
+    if (status < 0 || !extra)
+        return status;
+    if (stat(extra, &st) == 0 && S_ISDIR(st.st_mode))
+        return ocv_tag_rules_load(*out, extra, only, err);
+    return add_file(*out, extra, err);
 }
 
 int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err)

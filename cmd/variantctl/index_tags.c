@@ -7,31 +7,6 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#define RULES_MAX (256u * 1024)
-
-static int add_file(struct ocv_tag_rules *rules, const char *path, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, RULES_MAX);
-    int status = cli_read_file(path, &text, err);
-    return status < 0
-               ? status
-               : ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
-}
-
-static int load_rules(struct cli *cli, const char *extra, const struct ocv_reference *reference,
-                      struct ocv_tag_rules **out, struct ocv_error *err)
-{
-    struct stat st;
-    int status = rules_load(cli, reference, out, err);
-    if (status < 0 || !extra)
-        return status;
-    if (stat(extra, &st) == 0 && S_ISDIR(st.st_mode))
-        return ocv_tag_rules_load(*out, extra, reference, err);
-    return add_file(*out, extra, err);
-}
 
 /* The set that is meant: the one named like the target's tag, else the only one. */
 static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, const char *glob,
@@ -51,9 +26,12 @@ static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, co
     *out = 0;
     if (n == 1)
         return OCV_OK;
-    if (n == 0)
-        return ocv_error_set(err, OCV_ERR_DATA,
-                             "--from-tags %s: no tag rule makes a set of these tags", glob);
+    if (n == 0) {
+        ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: no tag rule makes a set of these tags",
+                      glob);
+        ocv_error_hint(err, "variantctl tags plan tells why; --rules reads rules of your own");
+        return OCV_ERR_DATA;
+    }
     ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: tags of several sets: %s", glob, names);
     ocv_error_hint(err, "name the target like the set that is meant, or narrow the pattern");
     return OCV_ERR_DATA;
@@ -120,7 +98,7 @@ static int plan_items(struct build *b, const struct ocv_reference *reference,
     size_t set = 0;
     if (tags->n == 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no tag like %s", reference->name, glob);
-    int status = load_rules(b->cli, rules_path, reference, &rules, err);
+    int status = rules_load_more(b->cli, rules_path, reference, &rules, err);
     if (status == OCV_OK)
         status = ocv_tag_plan_new(rules, reference, NULL, (const char *const *)tags->list, tags->n,
                                   &plan, err);

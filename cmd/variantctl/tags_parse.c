@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_FORMAT = 1, OPTION_STRICT };
+enum { OPTION_FORMAT = 1, OPTION_STRICT, OPTION_RULES };
 
 static const struct option options[] = {{"format", required_argument, NULL, OPTION_FORMAT},
                                         {"strict", no_argument, NULL, OPTION_STRICT},
+                                        {"rules", required_argument, NULL, OPTION_RULES},
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
+
+static const struct option check_options[] = {CLI_COMMON_OPTIONS, CLI_OPTIONS_END};
 
 static void print_help(const char *verb)
 {
@@ -26,6 +29,7 @@ static void print_help(const char *verb)
             "Exit 0: all were read; 4: one of the list is no reference; 5: --strict, and one has\n"
             "no family, or an unknown or ambiguous part.\n\nOptions:\n"
             "  --format json|table      default: table on a terminal, else one JSON object a line\n"
+            "  --rules FILE|DIR         more tag rules\n"
             "  --strict                 doubts are an error\n",
             stdout);
     fputs(CLI_COMMON_HELP, stdout);
@@ -34,6 +38,7 @@ static void print_help(const char *verb)
 struct parse {
     struct cli *cli;
     struct ocv_tag_rules *rules;
+    const char *more; /* --rules */
     bool json, strict;
     size_t doubts; /* references that --strict refuses */
     int code;      /* the first failure's exit code */
@@ -105,7 +110,7 @@ static int parse_all(struct parse *p, char **references)
     bool one = !references[1] && strcmp(references[0], "-") != 0;
     int status = one ? ocv_reference_parse(references[0], &only, p->err) : OCV_OK;
     if (status == OCV_OK)
-        status = rules_load(p->cli, only, &p->rules, p->err);
+        status = rules_load_more(p->cli, p->more, only, &p->rules, p->err);
     for (; status == OCV_OK && *references; references++)
         status = strcmp(*references, "-") == 0 ? tags_each_line("-", parse_line, p, p->err)
                                                : parse_one(p, *references);
@@ -138,10 +143,11 @@ static int read_options(struct cli *cli, int argc, char **argv, struct parse *p,
 {
     struct ocv_error err = {0};
     const char *format = NULL;
+    const struct option *known = strcmp(argv[0], "check") == 0 ? check_options : options;
     int value, index = 0;
     *done = true;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
+    while ((value = getopt_long(argc, argv, ":v", known, &index)) != -1) {
+        int taken = cli_option(cli, value, known, index, &err);
         if (taken < 0)
             return cli_fail(cli, &err);
         if (taken)
@@ -152,6 +158,8 @@ static int read_options(struct cli *cli, int argc, char **argv, struct parse *p,
         }
         if (value == OPTION_STRICT)
             p->strict = true;
+        else if (value == OPTION_RULES)
+            p->more = optarg;
         else if (value == OPTION_FORMAT)
             format = optarg;
         else

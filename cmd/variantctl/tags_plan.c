@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_FORMAT = 1, OPTION_TAGS_FILE };
+enum { OPTION_FORMAT = 1, OPTION_TAGS_FILE, OPTION_RULES };
 
 static const struct option options[] = {{"format", required_argument, NULL, OPTION_FORMAT},
                                         {"tags-file", required_argument, NULL, OPTION_TAGS_FILE},
+                                        {"rules", required_argument, NULL, OPTION_RULES},
                                         CLI_REGISTRY_OPTIONS,
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
@@ -22,13 +23,14 @@ static void print_help(void)
           "form of them and what stays out; with TAG only the set of that name.\n"
           "Exit 0: shown; 4: the rules cannot tell tags of a set apart.\n\nOptions:\n"
           "  --tags-file FILE         these tags, one a line ('-': standard input), no registry\n"
+          "  --rules FILE|DIR         more tag rules\n"
           "  --format json|table      default: table on a terminal, else JSON\n",
           stdout);
     fputs(CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
 }
 
 struct request {
-    const char *text, *tags_file, *wanted;
+    const char *text, *tags_file, *wanted, *rules;
     bool json;
     struct ocv_reference *reference;
     struct rules_tags tags;
@@ -175,7 +177,7 @@ static int run(struct cli *cli, struct request *r, struct ocv_error *err)
     if (status == OCV_OK)
         status = cli_load(cli, err);
     if (status == OCV_OK)
-        status = rules_load(cli, r->reference, &rules, err);
+        status = rules_load_more(cli, r->rules, r->reference, &rules, err);
     if (status == OCV_OK)
         status = ocv_tag_parse(rules, r->reference, NULL, &tag, err);
     if (status == OCV_OK)
@@ -199,6 +201,8 @@ int cmd_tags_plan(struct cli *cli, int argc, char **argv)
     while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
         if (value == OPTION_TAGS_FILE)
             r.tags_file = optarg;
+        else if (value == OPTION_RULES)
+            r.rules = optarg;
         else if (value == OPTION_FORMAT && tags_format(optarg, &r.json))
             format = optarg;
         else
