@@ -154,11 +154,26 @@ int cli_option(struct cli *cli, int value, const struct option *options, int ind
     }
 }
 
-/* '?' with optopt set: an unknown letter, or a long option's value that was given a value it does
- * not take ("--quiet=1"). Letters that are known here can only be the latter. */
-static bool value_unwanted(void)
+const char *cli_letters(const struct option *options, char out[64])
 {
-    return optopt && (optopt < 0x20 || optopt > 0x7e || strchr("qv", optopt));
+    size_t n = 0;
+    out[n++] = ':';
+    for (; options->name && n + 3 < 64; options++)
+        if (options->val >= 'a' && options->val <= 'z') {
+            out[n++] = (char)options->val;
+            if (options->has_arg == required_argument)
+                out[n++] = ':';
+        }
+    out[n] = '\0';
+    return out;
+}
+
+/* '?' with optopt set: an unknown letter, or a long option's value that was given a value it does
+ * not take ("--quiet=1"). Letters that are known somewhere can be either. */
+static bool value_unwanted(const char *text)
+{
+    bool letter = optopt >= 0x20 && optopt <= 0x7e;
+    return optopt && (!letter || (strchr("qv", optopt) && !strncmp(text, "--", 2)));
 }
 
 int cli_bad_option(const struct cli *cli, char **argv, int value)
@@ -170,7 +185,7 @@ int cli_bad_option(const struct cli *cli, char **argv, int value)
         const char *name = optarg == text ? argv[optind - 2] : text;
         fprintf(stderr, "%s: %.*s: '%s' is not a value that it takes\n", cli->program,
                 (int)strcspn(name, "="), name, optarg ? optarg : "");
-    } else if (value_unwanted()) {
+    } else if (value_unwanted(text)) {
         fprintf(stderr, "%s: option '%.*s' takes no value\n", cli->program, (int)strcspn(text, "="),
                 text);
     } else if (optopt) {
@@ -178,7 +193,7 @@ int cli_bad_option(const struct cli *cli, char **argv, int value)
     } else {
         fprintf(stderr, "%s: unknown option '%s'\n", cli->program, text);
     }
-    fprintf(stderr, "hint: %s --help\n", cli->program);
+    fprintf(stderr, "hint: %s%s%s --help\n", cli->program, *cli->verb ? " " : "", cli->verb);
     return 2;
 }
 
@@ -250,9 +265,10 @@ bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option
                      void (*print_help)(void), int *value, int *code)
 {
     struct ocv_error err = {0};
+    char letters[64];
     int index = 0, taken = 1;
     while (taken > 0) {
-        *value = getopt_long(argc, argv, ":v", options, &index);
+        *value = getopt_long(argc, argv, cli_letters(options, letters), options, &index);
         taken = *value == -1 ? 0 : cli_option(cli, *value, options, index, &err);
     }
     if (taken < 0) {

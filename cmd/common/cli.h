@@ -21,6 +21,7 @@ struct cli_flag {
 /** One run of a program. Zero-initialise, then cli_init; cli_free at the end. */
 struct cli {
     const char *program; /**< "vpull", "variantctl" */
+    char verb[40];       /**< "index create", for messages; empty: none */
     bool verbose;
     bool no_environment; /**< a daemon: neither OCV_* variables nor the user's own file */
     void (*say)(void *data, const char *line); /**< takes what cli_say says; NULL: stderr */
@@ -126,7 +127,8 @@ enum {
     "  --disable NS[::F[::V]]   act as if the host lacked it\n"                             \
     "  --device-policy NS=all|any|first   which devices a variant must fit\n"               \
     "  --devices NS=0,2         only these devices (index, PCI address or UUID)\n"          \
-    "  --override NS::F=V,V     act as if the host had exactly these values\n"
+    "  --override NS::F=V,V     act as if the host had exactly these values\n"              \
+    "  --tag-rules on|off       choose among tags where the index has no variants (on)\n"
 #define CLI_REGISTRY_HELP                                                          \
     "  --insecure HOST          plain HTTP and unverified TLS for this registry\n" \
     "  --cacert, --cert, --key FILE   TLS certificates (PEM)\n"                    \
@@ -144,6 +146,8 @@ int cli_option(struct cli *cli, int value, const struct option *options, int ind
  * with an exit code in `code` (-1 before) the end. */
 bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
                      void (*print_help)(void), int *value, int *code);
+/** The one-letter options for getopt_long: values of long options that are letters. */
+const char *cli_letters(const struct option *options, char out[64]);
 /** getopt_long said '?' or ':', or an option's value is none of those that it takes: one clear line
  * about it; returns exit code 2. */
 int cli_bad_option(const struct cli *cli, char **argv, int value);

@@ -55,8 +55,10 @@ int cmd_index(struct cli *cli, int argc, char **argv)
     }
     catch_signals(cli);
     for (size_t i = 0; verb && i < sizeof(verbs) / sizeof(*verbs); i++)
-        if (!strcmp(verb, verbs[i].name))
+        if (!strcmp(verb, verbs[i].name)) {
+            snprintf(cli->verb, sizeof(cli->verb), "index %s", verb);
             return verbs[i].run(cli, argc - 1, argv + 1);
+        }
     if (verb)
         fprintf(stderr, "variantctl: unknown verb 'index %s'\n", verb);
     print_help(stderr);

@@ -61,8 +61,10 @@ int edit_options(struct edit *e, int argc, char **argv, const struct option *opt
                  void (*print_help)(void), struct ocv_error *err)
 {
     struct cli *cli = e->build.cli;
+    char letters[64];
     int value, index = 0;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
+    cli_letters(options, letters);
+    while ((value = getopt_long(argc, argv, letters, options, &index)) != -1) {
         int status = cli_option(cli, value, options, index, err);
         if (status < 0)
             return status;

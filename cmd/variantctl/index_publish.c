@@ -17,7 +17,7 @@ int write_option(struct write_options *options, int value)
     case WRITE_OPTION_DRY_RUN:
         options->dry_run = true;
         return 1;
-    case WRITE_OPTION_QUIET:
+    case 'q':
         options->quiet = true;
         return 1;
     case WRITE_OPTION_REFERRERS:

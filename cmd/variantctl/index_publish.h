@@ -17,19 +17,17 @@ struct write_options {
 
 enum {
     WRITE_OPTION_DRY_RUN = 900,
-    WRITE_OPTION_QUIET,
     WRITE_OPTION_FORMAT,
     WRITE_OPTION_REFERRERS,
     WRITE_OPTION_EXPECT,
     WRITE_OPTION_LAYOUT
 };
-#define WRITE_OPTIONS                                             \
-    {"dry-run", no_argument, NULL, WRITE_OPTION_DRY_RUN},         \
-        {"quiet", no_argument, NULL, WRITE_OPTION_QUIET},         \
-        {"format", required_argument, NULL, WRITE_OPTION_FORMAT}, \
-        {"referrers", no_argument, NULL, WRITE_OPTION_REFERRERS}, \
-    {                                                             \
-        "expect", required_argument, NULL, WRITE_OPTION_EXPECT    \
+#define WRITE_OPTIONS                                                                        \
+    {"dry-run", no_argument, NULL, WRITE_OPTION_DRY_RUN}, {"quiet", no_argument, NULL, 'q'}, \
+        {"format", required_argument, NULL, WRITE_OPTION_FORMAT},                            \
+        {"referrers", no_argument, NULL, WRITE_OPTION_REFERRERS},                            \
+    {                                                                                        \
+        "expect", required_argument, NULL, WRITE_OPTION_EXPECT                               \
     }
 #define LAYOUT_OPTION                                          \
     {                                                          \
@@ -39,7 +37,7 @@ enum {
     "  --dry-run                show what would be written, and its digest\n"             \
     "  --referrers              copy signatures and whatever else refers to the images\n" \
     "  --expect DIGEST|none     refuse unless the tag names this now\n"                   \
-    "  --quiet                  print the digest only\n"                                  \
+    "  -q, --quiet              print the digest only\n"                                  \
     "  --format text|json       json: what was written, for programs\n"
 #define LAYOUT_HELP                                                                         \
     "  --layout hidden|same-platform   hidden (default): variants under platform.variant\n" \

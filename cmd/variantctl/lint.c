@@ -10,7 +10,6 @@ enum {
     OPTION_INDEX = 1,
     OPTION_TAGS_FILE,
     OPTION_FORMAT,
-    OPTION_OUTPUT,
     OPTION_FIX,
     OPTION_DRY_RUN,
     OPTION_SETTINGS,
@@ -25,7 +24,7 @@ enum {
 static const struct option options[] = {{"index", required_argument, NULL, OPTION_INDEX},
                                         {"tags-file", required_argument, NULL, OPTION_TAGS_FILE},
                                         {"format", required_argument, NULL, OPTION_FORMAT},
-                                        {"output", required_argument, NULL, OPTION_OUTPUT},
+                                        {"output", required_argument, NULL, 'o'},
                                         {"fix", no_argument, NULL, OPTION_FIX},
                                         {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
                                         {"settings", required_argument, NULL, OPTION_SETTINGS},
@@ -50,7 +49,7 @@ static void print_help(void)
         "  --index FILE             an index document, '-' for standard input\n"
         "  --tags-file FILE         a list of references, '-' for standard input\n"
         "  --format text|json|sarif|github   what is printed (text)\n"
-        "  --output FILE            there instead of standard output; with --fix the index\n"
+        "  -o, --output FILE        there instead of standard output; with --fix the index\n"
         "  --fix                    correct what is mechanical, where the input came from; the\n"
         "                           rest is reported with what to run\n"
         "  --dry-run                with --fix: write nothing\n"
@@ -121,7 +120,7 @@ static bool take_option(struct lint_request *r, int value)
         chosen = chosen == 1 ? -1 : chosen;
         r->fail_on = chosen < 0 ? OCV_LINT_ERROR : (enum ocv_lint_level)chosen;
         break;
-    case OPTION_OUTPUT:
+    case 'o':
         r->output = optarg;
         break;
     case OPTION_FIX:
@@ -163,11 +162,13 @@ int cmd_lint(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct lint_request r = {.cli = cli, .fail_on = OCV_LINT_ERROR};
+    char letters[64];
     int value, index = 0, code = -1;
+    cli_letters(options, letters);
     r.files = calloc((size_t)argc + 1, sizeof(*r.files));
     if (!r.files)
         return cli_fail(cli, (ocv_error_nomem(&err), &err));
-    while (code < 0 && (value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
+    while (code < 0 && (value = getopt_long(argc, argv, letters, options, &index)) != -1) {
         int taken = cli_option(cli, value, options, index, &err);
         if (taken < 0)
             code = cli_fail(cli, &err);

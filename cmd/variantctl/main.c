@@ -25,7 +25,8 @@ static void print_help(FILE *out)
           out);
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
         fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-    fputs("\n'variantctl VERB --help' tells the options of a verb.\n", out);
+    fputs("\n'variantctl VERB --help' tells the options of a verb, --version the version.\n",
+          out);
 }
 
 /* Options before the verb (`variantctl -v --config F resolve`) are moved behind it, where the verb
@@ -64,6 +65,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
         if (strcmp(verb, verbs[i].name) != 0)
             continue;
+        snprintf(cli.verb, sizeof(cli.verb), "%s", verb);
         return cli_quit(&cli, verbs[i].run(&cli, argc - 1, argv + 1));
     }
     fprintf(stderr, "variantctl: unknown verb '%s'\nhint: variantctl --help\n", verb);

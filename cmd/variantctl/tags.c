@@ -32,8 +32,10 @@ int cmd_tags(struct cli *cli, int argc, char **argv)
         return 0;
     }
     for (size_t i = 0; verb && i < sizeof(verbs) / sizeof(*verbs); i++)
-        if (!strcmp(verb, verbs[i].name))
+        if (!strcmp(verb, verbs[i].name)) {
+            snprintf(cli->verb, sizeof(cli->verb), "tags %s", verb);
             return verbs[i].run(cli, argc - 1, argv + 1);
+        }
     if (verb)
         fprintf(stderr, "variantctl: unknown verb 'tags %s'\n", verb);
     print_help(stderr);

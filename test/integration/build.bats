@@ -133,6 +133,58 @@ C
     [ "${COMPREPLY[*]}" = --sysroot ]
 }
 
+# completed FUNCTION WORD...: what is offered for the last word
+completed()
+{
+    local function=$1
+    shift
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    "$function" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}" || true
+    echo "${COMPREPLY[*]}"
+}
+
+@test "completions offer the words that an option of this verb takes, and files else" {
+    PATH=$OCV_BUILD:$PATH
+    # shellcheck source=contrib/completions/vpull
+    . "$installed/share/bash-completion/completions/vpull"
+    # shellcheck source=contrib/completions/variantctl
+    . "$installed/share/bash-completion/completions/variantctl"
+    [ "$(completed _variantctl variantctl lint --format '')" = "text json sarif github" ]
+    [ "$(completed _variantctl variantctl lint --format = s)" = sarif ]
+    [ "$(completed _variantctl variantctl index create --format '')" = "text json" ]
+    [ "$(completed _variantctl variantctl index show --format '')" = "table json" ]
+    [ "$(completed _variantctl variantctl index create --layout s)" = same-platform ]
+    [ "$(completed _variantctl variantctl lint --fail-on n)" = never ]
+    [ "$(completed _variantctl variantctl explain --tag-rules '')" = "on off" ]
+    [ "$(completed _variantctl variantctl setup --store c)" = "classic containerd" ]
+    [ "$(completed _variantctl variantctl tags p)" = "parse plan" ]
+    [ "$(completed _variantctl variantctl --ver)" = --version ]
+    [ "$(completed _variantctl variantctl lint --dry-run --no)" = --no-children ]
+    for option in --settings --output --cert; do
+        [ -z "$(completed _variantctl variantctl lint "$option" '')" ]
+    done
+    [ "$(completed _vpull vpull --progress p)" = plain ]
+    [ "$(completed _vpull vpull --to ner)" = nerdctl ]
+    [ -z "$(completed _vpull vpull --locked '')" ]
+}
+
+@test "the help texts, which completions read, name every long option" {
+    local verb
+    "$OCV_BUILD/vpull" --help >"$BATS_TEST_TMPDIR/help"
+    for verb in probe resolve explain lint lock verify setup "tags parse" "tags plan" "index create" \
+        "index remove" "index annotate" "index show" "index coverage" "index diff" "index copy"; do
+        # shellcheck disable=SC2086
+        "$OCV_BUILD/variantctl" $verb --help
+    done >>"$BATS_TEST_TMPDIR/help"
+    run -0 grep -hoE '"[a-z-]+", (no|required|optional)_argument' "$OCV_TOP"/cmd/common/cli.h \
+        "$OCV_TOP"/cmd/v{pull,ariantctl}/*.[ch]
+    [ "${#lines[@]}" -gt 60 ]
+    for verb in $(sed 's/"\([^"]*\)".*/\1/' <<<"$output" | sort -u); do
+        grep -qE -- "--$verb([^a-z-]|$)" "$BATS_TEST_TMPDIR/help" || echo "no help has --$verb"
+    done >"$BATS_TEST_TMPDIR/missing"
+    diff /dev/null "$BATS_TEST_TMPDIR/missing"
+}
+
 @test "the dependency check is quiet when nothing is missing" {
     run -0 "$OCV_TOP/contrib/install-deps.sh" --check
     [ -z "$output" ]

@@ -46,3 +46,49 @@ setup()
         "a=oci:$L:cuda,nvidia :: sm_arch :: 80_real" "b=oci:$L:cuda-again,nvidia :: sm_arch :: 90_real"
     [[ $output == *" a "*"from oci:$L:cuda"$'\n'*" b "*"from oci:$L:cuda-again"$'\n'* ]]
 }
+
+@test "a wrong option names the verb whose help tells more" {
+    run -2 "$VARIANTCTL" index create --bogus x y=z
+    [ "${lines[0]}" = "variantctl: unknown option '--bogus'" ]
+    [ "${lines[1]}" = "hint: variantctl index create --help" ]
+    run -2 "$VARIANTCTL" tags parse -Z
+    [ "${lines[0]}" = "variantctl: unknown option '-Z'" ]
+    [ "${lines[1]}" = "hint: variantctl tags parse --help" ]
+    run -2 "$VARIANTCTL" resolve -q
+    [ "${lines[0]}" = "variantctl: unknown option '-q'" ]
+    run -2 "$VARIANTCTL" tags check --strict x
+    [ "${lines[0]}" = "variantctl: unknown option '--strict'" ]
+}
+
+@test "what vpull and lock have by a letter, index and lint have, too" {
+    run -0 "$VARIANTCTL" index copy -q "oci:$L:app" "oci:$L:short"
+    [[ $output == sha256:* && ${#lines[@]} = 1 ]]
+    run -0 "$VARIANTCTL" index remove -q "oci:$L:short" rocm7.1
+    [[ $output == sha256:* && ${#lines[@]} = 1 ]]
+    run -0 "$VARIANTCTL" lint -o report.json --format json "oci:$L:app"
+    jq -e '.summary.errors == 0' report.json
+}
+
+@test "rules of one's own are read by every verb that reads tags" {
+    cat >rules.yaml <<'YAML'
+schema: dev.ocivariant.tags/v1
+family: mine
+description: mine
+repositories: [registry.example/team/app]
+parts:
+  - {match: 'v[0-9]+', group: version}
+  - {match: 'hopper', kind: device, gives: ['nvidia :: sm_arch :: 90_real']}
+defaults:
+  - {missing: device, gives: []}
+group_tags: ['{version}']
+YAML
+    run -0 "$VARIANTCTL" tags check rules.yaml
+    run -0 "$VARIANTCTL" tags parse --rules rules.yaml registry.example/team/app:v1-hopper
+    [ "$(jq -c '[.family, .properties]' <<<"$output")" = '["mine",["nvidia :: sm_arch :: 90_real"]]' ]
+    printf 'v1\nv1-hopper\n' >tags
+    mkdir -p rules.d && cp rules.yaml rules.d
+    run -0 "$VARIANTCTL" tags plan --rules rules.d --tags-file tags registry.example/team/app
+    [ "$(jq -c '[.family, (.sets[0].members | length)]' <<<"$output")" = '["mine",2]' ]
+    run -1 "$VARIANTCTL" tags parse --rules none.yaml registry.example/team/app:v1
+    [[ $output == *"none.yaml: No such file"* ]]
+}
