@@ -30,6 +30,8 @@ struct lint_source {
     char **signatures;
     size_t n_signatures;
     char *name;
+    struct ocv_buffer fixed;               /**< the index as corrected; empty: it is as it was */
+    struct ocv_lint_child *fixed_children; /**< of its entries, borrowed from `children` */
     struct ocv_lint_input input;
 };
 
@@ -73,8 +75,9 @@ int lint_list_rules(void);
 int lint_explain_rule(const struct cli *cli, const char *name);
 
 /** Correct what is mechanical, and write it where the input came from, or to `output` (a file or
- *  "-"). `dry_run`: only say what would be written. Prints one line. */
-int lint_fix(struct cli *cli, const struct lint_source *source, const char *output, bool dry_run,
+ *  "-"); what is written is then the source's input. `dry_run`: only say what would be written.
+ *  Prints one line. */
+int lint_fix(struct cli *cli, struct lint_source *source, const char *output, bool dry_run,
              struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -78,29 +78,69 @@ static int publish(struct cli *cli, const struct lint_source *s, const struct oc
     return status;
 }
 
-int lint_fix(struct cli *cli, const struct lint_source *s, const char *output, bool dry_run,
-             struct ocv_error *err)
+/* Where the corrected index goes. */
+static int write_fixed(struct cli *cli, const struct lint_source *s, const char *output,
+                       bool dry_run, size_t changes, struct ocv_error *err)
 {
-    size_t changes = 0;
-    ocv_auto_buffer bytes;
-    ocv_buffer_init(&bytes, OCV_LINT_INDEX_MAX);
-    bool lone = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
-    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || lone)
-        return OCV_OK; /* no index: nothing to write */
-    int status = ocv_lint_fix(s->input.bytes, s->input.len, &bytes, &changes, err);
-    if (status < 0 || changes == 0)
-        return status < 0 ? ocv_error_prefix(err, "%s", s->name) : OCV_OK;
-    if (output && !strcmp(output, "-"))
-        return cli_print(bytes.data, bytes.len, err);
-    if (!output && s->is_image)
-        return publish(cli, s, &bytes, dry_run, err);
-    if (!output && !strcmp(s->name, "<stdin>"))
-        return cli_print(bytes.data, bytes.len, err);
     const char *path = output ? output : s->name;
-    if (!dry_run)
-        status = write_file(path, &bytes, err);
+    if (!strcmp(path, "-") || !strcmp(path, "<stdin>"))
+        return cli_print(s->fixed.data, s->fixed.len, err);
+    if (!output && s->is_image)
+        return publish(cli, s, &s->fixed, dry_run, err);
+    int status = dry_run ? OCV_OK : write_file(path, &s->fixed, err);
     if (status == OCV_OK)
         fprintf(stderr, "%s: %s%zu correction%s\n", path, dry_run ? "would get " : "", changes,
                 changes == 1 ? "" : "s");
     return status;
+}
+
+static const struct ocv_lint_child *child_of(const struct lint_source *s,
+                                             const struct ocv_index *before, const char *digest)
+{
+    for (size_t i = 0; i < s->n_children && i < ocv_index_count(before); i++)
+        if (!strcmp(ocv_index_entry(before, i)->digest, digest))
+            return &s->children[i];
+    return NULL;
+}
+
+/* The corrected index is judged from now on: its entries stand elsewhere, the images are the same.
+ */
+static int take_fixed(struct lint_source *s, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) before = NULL;
+    ocv_auto(ocv_index) after = NULL;
+    int status = ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err);
+    if (status < 0)
+        return status;
+    size_t n = ocv_index_count(after);
+    s->fixed_children = calloc(n + 1, sizeof(*s->fixed_children));
+    if (!s->fixed_children)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_lint_child *child = child_of(s, before, ocv_index_entry(after, i)->digest);
+        if (child)
+            s->fixed_children[i] = *child;
+    }
+    s->input.children = s->n_children ? s->fixed_children : NULL;
+    s->input.n_children = s->n_children ? n : 0;
+    s->input.bytes = s->fixed.data;
+    s->input.len = s->fixed.len;
+    return OCV_OK;
+}
+
+int lint_fix(struct cli *cli, struct lint_source *s, const char *output, bool dry_run,
+             struct ocv_error *err)
+{
+    size_t changes = 0;
+    bool lone = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
+    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || lone)
+        return OCV_OK; /* no index: nothing to write */
+    ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
+    int status = ocv_lint_fix(s->input.bytes, s->input.len, &s->fixed, &changes, err);
+    if (status < 0 || changes == 0)
+        return status < 0 ? ocv_error_prefix(err, "%s", s->name) : OCV_OK;
+    status = write_fixed(cli, s, output, dry_run, changes, err);
+    return status == OCV_OK && !dry_run ? take_fixed(s, err) : status;
 }

@@ -28,6 +28,8 @@ void lint_source_close(struct lint_source *s)
     free(s->digests);
     free(s->signatures);
     free(s->name);
+    free(s->fixed_children);
+    ocv_buffer_free(&s->fixed);
     ocv_buffer_free(&s->text);
     if (s->is_image)
         image_close(&s->image);

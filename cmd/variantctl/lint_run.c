@@ -3,6 +3,7 @@
 #include "lint.h"
 #include "rules.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,12 +74,18 @@ static int lint_one(struct lint_request *r, const char *text, bool file, struct 
 {
     struct lint_source source = {0};
     struct ocv_lint_options how = {.config = r->config, .tag_rules = r->rules};
+    struct ocv_error failure = {0}; /* of the correction; what is wrong is reported all the same */
     int status = file ? lint_source_file(text, &source, err)
                       : lint_source_image(r->cli, text, &r->lint, &source, err);
+    int fixed = status == OCV_OK && r->fix
+                    ? lint_fix(r->cli, &source, r->output, r->dry_run, &failure)
+                    : OCV_OK;
     if (status == OCV_OK)
         status = ocv_lint_run(&source.input, &how, &r->report, err);
-    if (status == OCV_OK && r->fix)
-        status = lint_fix(r->cli, &source, r->output, r->dry_run, err);
+    if (status == OCV_OK && fixed < 0) {
+        *err = failure;
+        status = fixed;
+    }
     lint_source_close(&source);
     return status;
 }
@@ -179,9 +186,13 @@ static int write_report(struct lint_request *r, struct ocv_error *err)
         return status;
     }
     FILE *file = fopen(r->output, "we");
-    bool bad = !file || fwrite(out.data, 1, out.len, file) != out.len;
-    bad = (file && fclose(file) != 0) || bad;
-    return bad ? ocv_error_set(err, OCV_ERR_IO, "%s cannot be written", r->output) : OCV_OK;
+    bool bad = !file || fwrite(out.data, 1, out.len, file) != out.len || fflush(file) != 0;
+    int why = errno;
+    if (file && fclose(file) != 0 && !bad) {
+        bad = true;
+        why = errno;
+    }
+    return bad ? ocv_error_set(err, OCV_ERR_IO, "%s: %s", r->output, strerror(why)) : OCV_OK;
 }
 
 int lint_run(struct lint_request *r, char **arguments, struct ocv_error *err)

@@ -172,15 +172,45 @@ TAGS
     cp index.json before.json
     run -5 lint --fix --dry-run index.json
     cmp index.json before.json
-    run -5 lint --fix index.json
+    run -0 lint --fix index.json
+    [[ $output == *"index.json: "*" corrections"$'\n'"0 errors, 0 warnings, 0 notes" ]]
     run -0 lint index.json
     [[ $output == "0 errors, 0 warnings, 0 notes" ]]
     [ "$(jq -r '.manifests[0].annotations["dev.ocivariant.label"]' index.json)" = null ]
     cp index.json fixed.json
     run -0 lint --fix index.json
     cmp index.json fixed.json
-    run -5 --separate-stderr lint --fix --output - before.json
+    run -0 --separate-stderr lint --fix --output - before.json
     jq -e .manifests <<<"$output" >/dev/null
+}
+
+@test "--fix reports what is left, at its place in what was written" {
+    index_of_app | jq 'del(.annotations["dev.ocivariant.schema"]) | .manifests |= reverse |
+        (.manifests[] | select(.annotations["dev.ocivariant.label"] == "cpu.v3")
+        .annotations["dev.ocivariant.properties"]) = "x86_64 :: levle :: v3"' >index.json
+    cp index.json before.json
+    run -5 lint --fix index.json
+    line=$(grep -n levle index.json | cut -d: -f1)
+    [ "$line" != "$(grep -n levle before.json | cut -d: -f1)" ]
+    [[ $output == *"index.json:$line:9: error: manifests["*"] (cpu.v3): "*OCV204* ]]
+    [[ $output == *"1 error, 0 warnings, 0 notes" ]]
+    # the images of entries that moved are still theirs
+    mkdir kept && cp -r "$VARIANTS/." kept && rm kept/index.json
+    index_of_app | jq -c '.manifests |= reverse' | tr -d '\n' >reversed.json
+    digest=$(sha256sum <reversed.json | cut -d' ' -f1)
+    cp reversed.json "kept/blobs/sha256/$digest"
+    jq -n --arg digest "sha256:$digest" --argjson size "$(stat -c %s reversed.json)" '{schemaVersion: 2, manifests: [{
+        mediaType: "application/vnd.oci.image.index.v1+json", digest: $digest, size: $size,
+        annotations: {"org.opencontainers.image.ref.name": "app"}}]}' >kept/index.json
+    run -5 lint oci:kept:app
+    run -0 lint --fix oci:kept:app
+    [[ $output == *"corrected, now sha256:"*$'\n'"0 errors, 0 warnings, 0 notes" ]]
+    # where nothing can be written, everything is reported
+    run -1 lint --fix --output /nowhere/index.json before.json
+    [[ $output == *"/nowhere/index.json"*"No such file"* ]]
+    [[ $output == *OCV101* && $output == *OCV502* ]]
+    run -1 lint --output /nowhere/report before.json
+    [[ $output == *"/nowhere/report: No such file or directory"* ]]
 }
 
 @test "--fix writes a layout and a registry, and the images stay" {
