@@ -18,8 +18,7 @@
 
 /* A node cannot do without these, whatever the daemon thinks: the sandbox's own image and this
  * project's. */
-static const char *const always[] = {"registry.k8s.io/pause:*", "k8s.gcr.io/pause:*", "*/pause:*",
-                                     "*/ocivariant/*"};
+static const char *const always[] = {"*/pause:*", "*/pause@*", "*/ocivariant/*"};
 
 /* ---- policy ------------------------------------------------------------------------------------
  */

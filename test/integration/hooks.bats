@@ -121,6 +121,9 @@ verify()
     run -1 verify closed "$REGISTRY/app:1" "$ROCM"
     [[ $output == *"cannot be judged: variantd cannot be asked"* ]]
     run -0 verify closed registry.k8s.io/pause:3.9 "$ROCM"
+    run -0 verify closed "registry.k8s.io/pause@$ROCM" "$ROCM"
+    run -0 verify closed "registry.k8s.io/pause:3.9@$ROCM" "$ROCM"
+    run -1 verify closed "registry.k8s.io/pauses@$ROCM" "$ROCM"
     run -0 verify allow "$REGISTRY/app:1" "$ROCM"
 }
 
