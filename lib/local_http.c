@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define HEAD_MAX (16u * 1024)
-#define TARGET_MAX 4096u
+#define TARGET_MAX 16384u /* variantd takes heads of 32 KiB */
 
 struct talk {
     int fd;

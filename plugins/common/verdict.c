@@ -14,7 +14,7 @@
 #define CONFIG_MAX (256u * 1024)
 #define SOCKET "/run/ocivariant/variantd.sock"
 #define ANSWER_MAX (64u * 1024)
-#define TARGET_MAX 4000u
+#define TARGET_MAX 16000u /* properties of 4,000 bytes, escaped, and names */
 
 /* A node cannot do without these, whatever the daemon thinks: the sandbox's own image and this
  * project's. */

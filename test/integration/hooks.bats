@@ -170,6 +170,13 @@ hook()
     run -1 hook broken <<<'{"id":"c"}'
 }
 
+@test "as many properties as a variant may have are judged" {
+    long=$(printf 'amd :: gfx_arch :: gfx%d, ' {1000..1139})
+    [ ${#long} -ge 3900 ]
+    run -1 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.properties\":\"${long%, }\"}}"
+    [[ $output == *"does not fit this node"* ]]
+}
+
 @test "the runtime hook: an annotation goes before the record, and without a daemon the fail policy decides" {
     # recorded as one that does not fit: the annotation of this very container is nearer
     printf '{"child":"%s","label":"rocm7.1","properties":"amd :: gfx_arch :: gfx942"}' "$ROCM" >"$STATE/node/resolved/${ROCM/:/-}.json"
