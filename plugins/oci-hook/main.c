@@ -36,6 +36,9 @@ static int judge(const struct verdict_policy *policy)
     if (state_read(json, &state)) {
         verdict_ask(policy, &state.question, &answer);
         code = act(answer.action, answer.reason);
+    } else if (state.image.lost) {
+        code = act(verdict_decide(policy, VERDICT_UNKNOWN, state.question.reference),
+                   "the image cannot be judged: the engine's storage does not tell its digest");
     }
     state_free(&state);
     json_decref(json);

@@ -4,6 +4,7 @@
  * one. */
 #include "storage.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -13,19 +14,23 @@
 #define FILE_MAX (32u * 1024 * 1024) /* tens of thousands of images */
 #define SUFFIX "-containers"
 
-static json_t *read_list(const char *path)
+/* `*lost`: it is there, and cannot be read. */
+static json_t *read_list(const char *path, bool *lost)
 {
     ocv_auto_buffer text;
     char chunk[65536];
     ssize_t got = -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool absent = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
     ocv_buffer_init(&text, FILE_MAX);
     while (fd >= 0 && (got = read(fd, chunk, sizeof(chunk))) > 0)
         if (ocv_buffer_append(&text, chunk, (size_t)got, NULL) < 0)
             break;
     if (fd >= 0)
         close(fd);
-    return got == 0 ? json_loadb(text.data ? text.data : "", text.len, 0, NULL) : NULL;
+    json_t *list = got == 0 ? json_loadb(text.data ? text.data : "", text.len, 0, NULL) : NULL;
+    *lost |= !list && !absent;
+    return list;
 }
 
 static const json_t *find(const json_t *list, const char *id)
@@ -82,13 +87,14 @@ static const char *name_of(const json_t *names)
 }
 
 /* Containers that end with their process (--rm) stand in a file of their own in newer versions. */
-static const char *image_of(const char *root, const char *driver, const char *id, json_t **kept)
+static const char *image_of(const char *root, const char *driver, const char *id, json_t **kept,
+                            bool *lost)
 {
     static const char *const files[] = {"containers.json", "volatile-containers.json"};
     char path[4300];
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         snprintf(path, sizeof(path), "%s/%s-containers/%s", root, driver, files[i]);
-        *kept = read_list(path);
+        *kept = read_list(path, lost);
         const char *image = json_string_value(json_object_get(find(*kept, id), "image"));
         if (image)
             return image;
@@ -102,14 +108,15 @@ static bool find_in(const char *root, const char *driver, const char *id, struct
 {
     char path[4300];
     json_t *containers = NULL;
-    const char *image = image_of(root, driver, id, &containers);
+    const char *image = image_of(root, driver, id, &containers, &out->lost);
     snprintf(path, sizeof(path), "%s/%s-images/images.json", root, driver);
-    json_t *images = image ? read_list(path) : NULL;
+    json_t *images = image ? read_list(path, &out->lost) : NULL;
     const json_t *entry = image ? find(images, image) : NULL;
     const char *digest = json_string_value(json_object_get(entry, "digest"));
     const char *name = name_of(json_object_get(entry, "names"));
     if (digest && ocv_digest_wellformed(digest))
         snprintf(out->digest, sizeof(out->digest), "%s", digest);
+    out->lost |= image && *image && !out->digest[0];
     snprintf(out->name, sizeof(out->name), "%s", name ? name : "");
     json_decref(containers);
     json_decref(images);

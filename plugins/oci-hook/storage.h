@@ -9,6 +9,8 @@
 struct storage_image {
     char digest[OCV_DIGEST_MAX]; /**< of the manifest, or empty */
     char name[512];              /**< its first name, or empty */
+    bool lost; /**< it is made of an image, of which the files do not tell more, or unreadable ones
+                */
 };
 
 /** `bundle`: "ROOT/overlay-containers/ID/userdata", or another driver's folder. `root`: where

@@ -177,6 +177,18 @@ hook()
     [[ $output == *"does not fit this node"* ]]
 }
 
+@test "the runtime hook: what the engine's storage cannot tell is unknown, not allowed" {
+    storage=$BATS_TEST_TMPDIR/storage
+    mkdir -p "$storage/overlay-containers" "$storage/overlay-images"
+    printf 'policy: enforce\nfail: closed\nsocket: %s\n' "$VARIANTD_SOCKET" >"$STATE/lost.yaml"
+    echo '[{"id":"c1","image":"i1"},{"id":"c2"}]' >"$storage/overlay-containers/containers.json"
+    echo '[{"id":"i1",' >"$storage/overlay-images/images.json"
+    run -1 hook lost <<<"{\"bundle\":\"$storage/overlay-containers/c1/userdata\"}"
+    [[ $output == *"cannot be judged"* ]]
+    run -0 hook enforce <<<"{\"bundle\":\"$storage/overlay-containers/c1/userdata\"}"
+    run -0 hook lost <<<"{\"bundle\":\"$storage/overlay-containers/c2/userdata\"}" # made of no image
+}
+
 @test "the runtime hook: an annotation goes before the record, and without a daemon the fail policy decides" {
     # recorded as one that does not fit: the annotation of this very container is nearer
     printf '{"child":"%s","label":"rocm7.1","properties":"amd :: gfx_arch :: gfx942"}' "$ROCM" >"$STATE/node/resolved/${ROCM/:/-}.json"

@@ -98,6 +98,11 @@ START_TEST(engine_storage)
     snprintf(text, sizeof(text), "{\"bundle\":\"%s/graph/overlay-containers/other/userdata\"}",
              scratch);
     ck_assert(!reads(text)); /* a digest that is none */
+    ck_assert(state.image.lost);
+    snprintf(text, sizeof(text), "{\"bundle\":\"%s/graph/overlay-containers/rootfs/userdata\"}",
+             scratch);
+    ck_assert(!reads(text)); /* made of no image */
+    ck_assert(!state.image.lost);
     /* CRI-O: the bundle is in the run root */
     snprintf(text, sizeof(text), "{\"bundle\":\"%s/run/overlay-containers/c1/userdata\"}", scratch);
     ck_assert(!reads(text));
@@ -107,6 +112,17 @@ START_TEST(engine_storage)
              scratch, scratch);
     ck_assert(reads(text));
     ck_assert_str_eq(state.question.digest, B_DIGEST);
+    /* what is there and cannot be read is not what is not there */
+    snprintf(text, sizeof(text), "{\"bundle\":\"%s/graph/overlay-containers/c1/userdata\"}",
+             scratch);
+    write_text(at("graph/overlay-images/images.json"), "[{\"id\":\"i1\",");
+    ck_assert(!reads(text) && state.image.lost);
+    ck_assert_int_eq(unlink(at("graph/overlay-images/images.json")), 0);
+    ck_assert(!reads(text) && state.image.lost);
+    write_text(at("graph/overlay-containers/volatile-containers.json"), "");
+    ck_assert(!reads(text) && state.image.lost);
+    ck_assert_int_eq(unlink(at("graph/overlay-containers/volatile-containers.json")), 0);
+    ck_assert(!reads(text) && !state.image.lost);
     done();
 }
 END_TEST
