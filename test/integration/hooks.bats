@@ -145,6 +145,9 @@ verify()
     echo 'policy: [' >"$STATE/broken.yaml"
     run -1 verify broken "$REGISTRY/app:1" "$CUDA"
     run -0 "$VERIFIER" -help
+    # a value that looks like a flag is none
+    run -1 verify broken -h "$CUDA"
+    run -1 verify broken --version "$CUDA"
 }
 
 hook()

@@ -57,7 +57,8 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
             fprintf(stderr, "ocivariant-verifier: %s needs a value\n", argv[i]);
             return -1;
         }
-        i += value && value[0] != '-' ? 1 : 0;
+        /* as Go's flags: what follows a known one is its value, whatever it looks like */
+        i += value && (known || value[0] != '-') ? 1 : 0;
     }
     if (out->name && out->digest)
         return 1;
