@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 bool image_split_layout(const char *text, char **dir, char **tag)
@@ -186,6 +187,24 @@ const char *image_tag(const struct image *image, const struct ocv_entry *entry)
     return image->choice ? ocv_tag_choice_tag(image->choice, entry, NULL) : NULL;
 }
 
+/* "index.json" is a fine name of an image on Docker Hub, and never what was meant. */
+int image_open_either(struct cli *cli, const char *file, const char *text, struct image *out,
+                      bool by_rule, struct ocv_error *err)
+{
+    struct stat st;
+    if (file)
+        return image_open_file(file, out, err);
+    int status =
+        by_rule ? image_open_by_rule(cli, text, out, err) : image_open(cli, text, out, err);
+    if (status < 0 && err && !err->hint[0] && stat(text, &st) == 0) {
+        if (S_ISREG(st.st_mode))
+            ocv_error_hint(err, "to read the file of that name: --index %.200s", text);
+        else if (S_ISDIR(st.st_mode))
+            ocv_error_hint(err, "an OCI layout in the folder of that name is oci:%.200s", text);
+    }
+    return status;
+}
+
 int image_open_file(const char *path, struct image *out, struct ocv_error *err)
 {
     *out = (struct image){.text = path};
@@ -219,23 +238,27 @@ static int own_platform(struct ocv_platform **out, struct ocv_error *err)
     return ocv_platform_parse(machine.machine, out, err);
 }
 
+int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
+                      struct ocv_decision **out, struct ocv_error *err)
+{
+    struct ocv_resolve_options options = {.config = cli->config,
+                                          .platform = cli->platform,
+                                          .label = cli->label,
+                                          .unchecked = cli->unchecked};
+    if (!image->choice)
+        return ocv_resolve(image->index, profile, &options, out, err);
+    struct rules_source data;
+    struct ocv_tag_source source = rules_source(cli, image->reference, &data);
+    int status = ocv_tag_choice_resolve(image->choice, &source, profile, &options, out, err);
+    take_choice(image);
+    return status;
+}
+
 int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
                   struct ocv_error *err)
 {
     int status = cli_profile(cli, err);
     if (status == OCV_OK && !cli->platform && !ocv_profile_platform(cli->profile).architecture)
         status = own_platform(&cli->platform, err);
-    if (status < 0)
-        return status;
-    struct ocv_resolve_options options = {.config = cli->config,
-                                          .platform = cli->platform,
-                                          .label = cli->label,
-                                          .unchecked = cli->unchecked};
-    if (!image->choice)
-        return ocv_resolve(image->index, cli->profile, &options, out, err);
-    struct rules_source data;
-    struct ocv_tag_source source = rules_source(cli, image->reference, &data);
-    status = ocv_tag_choice_resolve(image->choice, &source, cli->profile, &options, out, err);
-    take_choice(image);
-    return status;
+    return status < 0 ? status : image_resolve_for(cli, image, cli->profile, out, err);
 }

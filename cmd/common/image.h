@@ -35,6 +35,10 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out,
 const char *image_tag(const struct image *image, const struct ocv_entry *entry);
 /** From a file of index bytes. */
 int image_open_file(const char *path, struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** A file of --index (may be NULL), or an image by name, by rule or not. Where that fails and a
+ * file or folder has the name, a hint says how it is read. */
+int image_open_either(struct cli *cli, const char *file, const char *text, struct image *out,
+                      bool by_rule, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Before a registry is asked: --creds-stdin is for one host alone. */
 int image_bind_credentials(struct cli *cli, const struct ocv_reference *reference,
                            struct ocv_error *err) OCV_WARN_UNUSED;
@@ -43,5 +47,8 @@ void image_close(struct image *image);
  *  be another one afterwards. */
 int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same for a profile of the caller's. */
+int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
+                      struct ocv_decision **out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

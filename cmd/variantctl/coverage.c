@@ -26,6 +26,7 @@ static void print_help(void)
         "Usage: variantctl index coverage --profiles DIR [OPTIONS] IMAGE | oci:DIR[:TAG] | "
         "--index FILE\n\n"
         "Resolve an index for every host of a folder of profiles (*.json) and show who gets what.\n"
+        "Hosts that are alike share a column where there would be too many to read.\n"
         "Exit 0: shown; 4: a profile or the index cannot be read.\n\nOptions:\n"
         "  --profiles DIR|FILE      may be given several times\n"
         "  --index FILE             an index document, '-' for standard input\n"
@@ -103,6 +104,38 @@ static int add_source(struct coverage *c, const char *path, struct ocv_error *er
                                                        : add_host(c, path, err);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(struct coverage_host *const *)a)->name,
+                  (*(struct coverage_host *const *)b)->name);
+}
+
+/* a/gpu.json and b/gpu.json: the path tells them apart. */
+static int tell_apart(struct coverage *c, struct ocv_error *err)
+{
+    struct coverage_host **sorted = calloc(c->n + 1, sizeof(struct coverage_host *));
+    bool failed = !sorted;
+    for (size_t i = 0; sorted && i < c->n; i++)
+        sorted[i] = &c->hosts[i];
+    if (sorted)
+        qsort(sorted, c->n, sizeof(*sorted), by_name);
+    for (size_t i = 0, end; !failed && i < c->n; i = end) {
+        for (end = i + 1; end < c->n && !strcmp(sorted[i]->name, sorted[end]->name); end++)
+            ;
+        for (size_t k = i; end - i > 1 && k < end && !failed; k++) {
+            char *path = strdup(sorted[k]->path);
+            size_t len = path ? strlen(path) : 0;
+            failed = !path;
+            if (len > 5 && !strcmp(path + len - 5, ".json"))
+                path[len - 5] = '\0';
+            free(sorted[k]->name);
+            sorted[k]->name = path;
+        }
+    }
+    free(sorted);
+    return failed ? ocv_error_nomem(err) : OCV_OK;
+}
+
 static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_error *err)
 {
     ocv_auto_buffer text;
@@ -128,6 +161,18 @@ static int resolve_host(struct cli *cli, const struct image *image, struct cover
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
 }
 
+/* By a rule, an image's platform is read when it is first chosen, and that makes another index: all
+ * hosts choose once before decisions are kept. */
+static int settle(struct cli *cli, struct image *image, const struct coverage_host *host,
+                  struct ocv_error *err)
+{
+    ocv_auto(ocv_decision) decision = NULL;
+    if (!image->choice)
+        return OCV_OK;
+    int status = image_resolve_for(cli, image, host->profile, &decision, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+}
+
 static void free_coverage(struct coverage *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -147,11 +192,14 @@ static int run(const struct request *r, struct image *image, struct coverage *c,
     int status = cli_load(r->cli, err);
     for (size_t i = 0; i < r->n_profiles && status == OCV_OK; i++)
         status = add_source(c, r->profiles[i], err);
+    if (status == OCV_OK)
+        status = tell_apart(c, err);
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)
         status = read_profile(r->cli, &c->hosts[i], err);
     if (status == OCV_OK)
-        status = r->index_file ? image_open_file(r->index_file, image, err)
-                               : image_open(r->cli, r->image, image, err);
+        status = image_open_either(r->cli, r->index_file, r->image, image, true, err);
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+        status = settle(r->cli, image, &c->hosts[i], err);
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)
         status = resolve_host(r->cli, image, &c->hosts[i], err);
     c->image = image;

@@ -4,34 +4,8 @@
 #include "explain.h"
 #include "json.h"
 
+#include <stdio.h>
 #include <string.h>
-
-enum cell { NOT_FIT, FITS, CHOSEN };
-
-static enum cell cell_of(const struct coverage_host *host, const struct ocv_entry *entry)
-{
-    if (ocv_decision_selected(host->decision) == entry)
-        return CHOSEN;
-    for (size_t i = 0; i < ocv_decision_order_count(host->decision); i++)
-        if (ocv_decision_order(host->decision, i) == entry)
-            return FITS;
-    return NOT_FIT;
-}
-
-/* Entries that are no images at all, attestations above all, are nobody's to get. */
-static bool is_candidate(const struct ocv_entry *entry)
-{
-    switch (entry->code) {
-    case OCV_REJECT_ATTESTATION:
-    case OCV_REJECT_ARTIFACT:
-    case OCV_REJECT_UNKNOWN_PLATFORM:
-    case OCV_REJECT_MEDIA_TYPE:
-    case OCV_REJECT_NESTED:
-        return false;
-    default:
-        return true;
-    }
-}
 
 static const struct ocv_entry *entry_at(const struct coverage *c, size_t i)
 {
@@ -43,11 +17,12 @@ static size_t entries(const struct coverage *c)
     return ocv_index_count(c->image->index);
 }
 
-static size_t count_cells(const struct coverage *c, const struct ocv_entry *entry, enum cell least)
+static size_t count_cells(const struct coverage *c, const struct ocv_entry *entry,
+                          enum coverage_cell least)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->n; i++)
-        n += cell_of(&c->hosts[i], entry) >= least;
+        n += coverage_cell(&c->hosts[i], entry) >= least;
     return n;
 }
 
@@ -66,11 +41,21 @@ static bool nothing(const struct coverage_host *host)
 
 #define HOST_WIDTH 24
 
-/* Column of a host: its name's width, within reason. */
+/* Head of a column: the host's name, and how many more share it. */
+static const char *head_of(const struct coverage_host *host, char out[48])
+{
+    if (host->alike > 1)
+        snprintf(out, 48, "%.*s+%zu", HOST_WIDTH - 5, host->name, host->alike - 1);
+    else
+        snprintf(out, 48, "%.*s", HOST_WIDTH, host->name);
+    return out;
+}
+
 static int width_of(const struct coverage_host *host)
 {
-    size_t len = strlen(host->name);
-    return (int)(len < 4 ? 4 : len > HOST_WIDTH ? HOST_WIDTH : len);
+    char head[48];
+    size_t len = strlen(head_of(host, head));
+    return (int)(len < 4 ? 4 : len);
 }
 
 static int put_hosts(const struct coverage *c, const char *title,
@@ -92,8 +77,8 @@ static int put_unused(const struct coverage *c, struct ocv_buffer *out, struct o
     int status = OCV_OK;
     for (size_t i = 0; i < entries(c) && status == OCV_OK; i++) {
         const struct ocv_entry *entry = entry_at(c, i);
-        size_t fits = count_cells(c, entry, FITS);
-        if (is_candidate(entry) && count_cells(c, entry, CHOSEN) == 0)
+        size_t fits = count_cells(c, entry, COVERAGE_FITS);
+        if (coverage_candidate(entry) && count_cells(c, entry, COVERAGE_CHOSEN) == 0)
             status = ocv_buffer_printf(out, err, "%s%s (%s)", n++ ? ", " : "Nobody gets        ",
                                        explain_name(entry, name, sizeof(name)),
                                        fits ? "others are better" : "fits no host");
@@ -112,7 +97,7 @@ static struct widths measure(const struct coverage *c)
     for (size_t i = 0; i < entries(c); i++) {
         const struct ocv_entry *entry = entry_at(c, i);
         char name[80], platform[128];
-        if (!is_candidate(entry))
+        if (!coverage_candidate(entry))
             continue;
         int n = (int)strlen(explain_name(entry, name, sizeof(name)));
         int m = (int)strlen(ocv_platform_format(&entry->platform, platform, sizeof(platform)));
@@ -132,24 +117,65 @@ static int put_row(const struct coverage *c, const struct ocv_entry *entry, stru
         entry->has_platform ? ocv_platform_format(&entry->platform, platform, sizeof(platform))
                             : "-");
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
-                                   marks[cell_of(&c->hosts[i], entry)]);
+        if (c->hosts[i].alike)
+            status = ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
+                                       marks[coverage_cell(&c->hosts[i], entry)]);
     return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
 }
 
-int coverage_format(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
+/* ---- columns ---- */
+
+#define TABLE_WIDTH 160 /* a wider table is for nobody */
+
+static int make_columns(struct coverage *c, struct widths w, struct ocv_error *err)
+{
+    size_t width = (size_t)w.name + 2 + (size_t)w.platform;
+    for (size_t i = 0; i < c->n; i++) {
+        c->hosts[i].alike = 1;
+        c->hosts[i].of = i;
+        width += 2 + (size_t)width_of(&c->hosts[i]);
+    }
+    return width > TABLE_WIDTH ? coverage_share_columns(c, err) : OCV_OK;
+}
+
+/* Who stands behind a column that several share. */
+static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++) {
+        char head[48];
+        if (c->hosts[i].alike < 2)
+            continue;
+        status =
+            ocv_buffer_printf(out, err, "%-17s  %s", head_of(&c->hosts[i], head), c->hosts[i].name);
+        for (size_t k = i + 1; k < c->n && status == OCV_OK; k++)
+            if (c->hosts[k].of == i)
+                status = ocv_buffer_printf(out, err, ", %s", c->hosts[k].name);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(out, "\n", 1, err);
+    }
+    return status;
+}
+
+int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
     struct widths w = measure(c);
-    int status =
+    int status = make_columns(c, w, err);
+    if (status < 0)
+        return status;
+    status =
         ocv_buffer_printf(out, err, "Index   %s\nHosts   %zu\n\n%-*s",
                           ocv_index_digest(c->image->index), c->n, w.name + 2 + w.platform, "");
-    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
-        status = ocv_buffer_printf(out, err, "  %*.*s", width_of(&c->hosts[i]), HOST_WIDTH,
-                                   c->hosts[i].name);
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++) {
+        char head[48];
+        if (c->hosts[i].alike)
+            status = ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
+                                       head_of(&c->hosts[i], head));
+    }
     if (status == OCV_OK)
         status = ocv_buffer_append(out, "\n", 1, err);
     for (size_t i = 0; i < entries(c) && status == OCV_OK; i++)
-        if (is_candidate(entry_at(c, i)))
+        if (coverage_candidate(entry_at(c, i)))
             status = put_row(c, entry_at(c, i), w, out, err);
     if (status == OCV_OK)
         status = ocv_buffer_printf(
@@ -158,7 +184,9 @@ int coverage_format(const struct coverage *c, struct ocv_buffer *out, struct ocv
         status = put_hosts(c, "Only the default   ", only_default, out, err);
     if (status == OCV_OK)
         status = put_hosts(c, "Nothing at all     ", nothing, out, err);
-    return status == OCV_OK ? put_unused(c, out, err) : status;
+    if (status == OCV_OK)
+        status = put_unused(c, out, err);
+    return status == OCV_OK ? put_alike(c, out, err) : status;
 }
 
 /* ---- JSON ---- */
@@ -192,11 +220,12 @@ static json_t *host_json(const struct coverage_host *host)
 }
 
 /* Names of the hosts that have at least this of an entry. */
-static json_t *names_with(const struct coverage *c, const struct ocv_entry *entry, enum cell least)
+static json_t *names_with(const struct coverage *c, const struct ocv_entry *entry,
+                          enum coverage_cell least)
 {
     json_t *list = json_array();
     for (size_t i = 0; list && i < c->n; i++) {
-        if (cell_of(&c->hosts[i], entry) >= least &&
+        if (coverage_cell(&c->hosts[i], entry) >= least &&
             json_array_append_new(list, json_string(c->hosts[i].name)) < 0) {
             json_decref(list);
             return NULL;
@@ -223,16 +252,17 @@ static int variants_json(const struct coverage *c, json_t *list, json_t *unused,
 {
     for (size_t i = 0; i < entries(c); i++) {
         const struct ocv_entry *entry = entry_at(c, i);
-        if (!is_candidate(entry))
+        if (!coverage_candidate(entry))
             continue;
         json_t *json = entry_json(entry);
-        if (!json || json_object_set_new(json, "chosenBy", names_with(c, entry, CHOSEN)) < 0 ||
-            json_object_set_new(json, "fits", names_with(c, entry, FITS)) < 0) {
+        if (!json ||
+            json_object_set_new(json, "chosenBy", names_with(c, entry, COVERAGE_CHOSEN)) < 0 ||
+            json_object_set_new(json, "fits", names_with(c, entry, COVERAGE_FITS)) < 0) {
             json_decref(json);
             return ocv_error_nomem(err);
         }
         bool failed = json_array_append_new(list, json) < 0;
-        if (count_cells(c, entry, CHOSEN) == 0)
+        if (count_cells(c, entry, COVERAGE_CHOSEN) == 0)
             failed = json_array_append_new(unused, entry_json(entry)) < 0 || failed;
         if (failed)
             return ocv_error_nomem(err);

@@ -101,7 +101,7 @@ static int run(struct cli *cli, const char *file, const char *name, bool json, s
     ocv_buffer_init(&text, OUTPUT_MAX);
     int status = cli_load(cli, err);
     if (status == OCV_OK)
-        status = file ? image_open_file(file, image, err) : image_open(cli, name, image, err);
+        status = image_open_either(cli, file, name, image, false, err);
     if (status == OCV_OK && json)
         return cli_print(image->body.data, image->body.len, err);
     if (status == OCV_OK)

@@ -52,8 +52,7 @@ static int run(struct cli *cli, const struct request *request, struct image *ima
     ocv_auto(ocv_decision) decision = NULL;
     int status = cli_load(cli, err);
     if (status == OCV_OK)
-        status = request->index_file ? image_open_file(request->index_file, image, err)
-                                     : image_open_by_rule(cli, request->image, image, err);
+        status = image_open_either(cli, request->index_file, request->image, image, true, err);
     if (status == OCV_OK)
         status = image_resolve(cli, image, &decision, err);
     if (status == OCV_OK)

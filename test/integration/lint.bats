@@ -361,3 +361,41 @@ TAGS
     [[ $output == *"hosts/broken.json"* ]]
     run -2 "$VARIANTCTL" index coverage "oci:$VARIANTS:app"
 }
+
+@test "coverage of a large fleet: hosts that are alike share a column, and each has its own name" {
+    local i
+    mkdir -p a b
+    for i in $(seq 10 69); do cp "$PROFILES/h100.json" "a/node$i.json"; done
+    cp "$PROFILES/laptop.json" a/desk.json
+    run -0 "$VARIANTCTL" index coverage --profiles a "oci:$VARIANTS:app"
+    [[ ${lines[1]} == "Hosts   61" ]]
+    [[ ${lines[2]} =~ ^\ +desk\ \ node10\+59$ ]]
+    [[ $output == *"node10+59 "*" node10, node11, "*", node69" ]]
+    [[ $output =~ cuda12\.8\ [^.*+]*\ \.\ +\* ]]
+    # three hosts are shown one by one
+    run -0 "$VARIANTCTL" index coverage --profiles a/node10.json --profiles a/node11.json --profiles a/desk.json "oci:$VARIANTS:app"
+    [[ ${lines[2]} =~ ^\ +node10\ \ node11\ \ desk$ ]]
+    cp "$PROFILES/h100.json" "$PROFILES/mi300x.json" b
+    cp "$PROFILES/mi300x.json" b/node10.json
+    run -0 "$VARIANTCTL" index coverage --format json --profiles a/node10.json --profiles b "oci:$VARIANTS:app"
+    [ "$(jq -c '[.hosts[].host]' <<<"$output")" = '["a/node10","h100","mi300x","b/node10"]' ]
+}
+
+@test "coverage by tag rules says what resolve says" {
+    local chosen host
+    mkimage layout cpu >/dev/null
+    mkimage layout hopper --seed 2 --layer 1000 >/dev/null
+    skopeo --insecure-policy copy -q --dest-tls-verify=false oci:layout:cpu "docker://$REGISTRY/huggingface/text-embeddings-inference:cpu-1.9"
+    skopeo --insecure-policy copy -q --dest-tls-verify=false oci:layout:hopper "docker://$REGISTRY/huggingface/text-embeddings-inference:hopper-1.9"
+    printf 'registries:\n  ghcr.io: {url: "http://%s", insecure: true}\n' "$REGISTRY" >config.yaml
+    run -0 --separate-stderr "$VARIANTCTL" index coverage --config config.yaml --format json \
+        --profiles "$PROFILES" ghcr.io/huggingface/text-embeddings-inference:1.9
+    [ "$(jq -c '[.variants[].label]' <<<"$output")" = '["null","hopper_1.9"]' ]
+    for host in h100 laptop; do
+        chosen=$("$VARIANTCTL" resolve --config config.yaml --profile "$PROFILES/$host.json" \
+            ghcr.io/huggingface/text-embeddings-inference:1.9 | jq -r .selected.digest)
+        [ "$(jq -r --arg h "$host" '.hosts[] | select(.host == $h).selected.digest' <<<"$output")" = "$chosen" ]
+    done
+    run -1 "$VARIANTCTL" index coverage --config config.yaml --tag-rules off \
+        --profiles "$PROFILES" ghcr.io/huggingface/text-embeddings-inference:1.9
+}
