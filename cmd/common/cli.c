@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,23 @@ void cli_free(struct cli *cli)
     free(cli->password);
 }
 
+/* Whoever read standard output has seen enough ("| head -1"): every verb ends as programs do that
+ * never heard of SIGPIPE, also those that ignore it to keep what they write to others in order. */
+static void end_with_reader(void)
+{
+    if (errno != EPIPE)
+        return;
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+}
+
 int cli_quit(struct cli *cli, int code)
 {
     const char *program = cli->program;
     cli_free(cli);
+    errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) { /* --help on a full disk */
+        end_with_reader();
         fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
         code = 1;
     }
@@ -227,9 +240,11 @@ int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *er
 
 int cli_print(const char *text, size_t len, struct ocv_error *err)
 {
-    if (fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0)
-        return ocv_error_set(err, OCV_ERR_IO, "standard output: %s", strerror(errno));
-    return OCV_OK;
+    if (fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_IO, "standard output: %s", strerror(errno));
+    end_with_reader();
+    return OCV_ERR_IO;
 }
 
 const char *cli_text(const char *text, char *out, size_t size)

@@ -92,3 +92,36 @@ YAML
     run -1 "$VARIANTCTL" tags parse --rules none.yaml registry.example/team/app:v1
     [[ $output == *"none.yaml: No such file"* ]]
 }
+
+@test "a reader that has seen enough ends every verb alike, without a word" {
+    local arguments code
+    mkfifo pipe
+    exec 4<>pipe 5>pipe 4>&- # nobody reads
+    for arguments in "index show oci:$L:app" "index diff oci:$L:app oci:$L:cpu" "explain oci:$L:app" \
+        "lint oci:$L:app" "index coverage --profiles $PROFILES oci:$L:app" "--help" "index create --help" \
+        "index copy --quiet oci:$L:app oci:$L:piped" "tags parse vllm/vllm-openai:v0.14.1-cu130"; do
+        code=0
+        # shellcheck disable=SC2086
+        "$VARIANTCTL" $arguments >&5 2>words || code=$?
+        [ "$code" = 141 ] || { echo "$arguments: $code" && false; }
+        [ ! -s words ] || { echo "$arguments: $(<words)" && false; }
+    done
+    exec 5>&-
+}
+
+@test "the name of a file or folder where an image is wanted brings a hint" {
+    "$VARIANTCTL" index show --format json "oci:$L:app" >index.json
+    cp -r "$L" folder
+    for verb in "index show" resolve explain "index coverage --profiles $PROFILES"; do
+        # shellcheck disable=SC2086
+        run -1 "$VARIANTCTL" $verb --timeout 1 127.0.0.1:1/index.json
+        [[ $output != *hint:*--index* ]]
+        printf 'registries: {docker.io: {url: "http://127.0.0.1:1", insecure: true}}\n' >config.yaml
+        # shellcheck disable=SC2086
+        run -1 "$VARIANTCTL" $verb --config config.yaml index.json
+        [[ $output == *"hint: to read the file of that name: --index index.json"* ]]
+        # shellcheck disable=SC2086
+        run -1 "$VARIANTCTL" $verb --config config.yaml folder
+        [[ $output == *"hint: an OCI layout in the folder of that name is oci:folder"* ]]
+    done
+}
