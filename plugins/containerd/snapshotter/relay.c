@@ -75,7 +75,9 @@ static int pass_message(void *data, const uint8_t *message, size_t len)
     return grpc_call_send(data, message, len) < 0 ? 1 : 0;
 }
 
-static void pass(struct snap_relay *relay, struct grpc_call *call, const void *request, size_t len)
+/* How the call ended. */
+static enum grpc_code pass(struct snap_relay *relay, struct grpc_call *call, const void *request,
+                           size_t len)
 {
     struct grpc_header headers[HEADERS_MAX];
     struct grpc_result result;
@@ -84,11 +86,16 @@ static void pass(struct snap_relay *relay, struct grpc_call *call, const void *r
                                   headers_of(relay, call, headers), request, len, timeout_of(call),
                                   pass_message, call, &result, &err);
     if (status < 0)
-        grpc_call_finish(call,
-                         grpc_call_left(call) == 0 ? GRPC_DEADLINE_EXCEEDED : GRPC_UNAVAILABLE,
-                         err.message);
-    else
-        grpc_call_finish(call, result.code, result.message[0] ? result.message : NULL);
+        result.code = grpc_call_left(call) == 0 ? GRPC_DEADLINE_EXCEEDED : GRPC_UNAVAILABLE;
+    const char *text = status < 0 ? err.message : result.message[0] ? result.message : NULL;
+    grpc_call_finish(call, result.code, text);
+    return result.code;
+}
+
+static enum grpc_code fail(struct grpc_call *call, const char *message)
+{
+    grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, message);
+    return GRPC_RESOURCE_EXHAUSTED;
 }
 
 /* ---- requests that change ----------------------------------------------------------------------
@@ -144,53 +151,54 @@ static size_t make_tail(const struct snap_relay *relay, const char *method, uint
     return n + put_field(tail + n, 2, entry, len);
 }
 
-static void pass_with_tail(struct snap_relay *relay, struct grpc_call *call, const void *request,
-                           size_t len)
+static enum grpc_code pass_with_tail(struct snap_relay *relay, struct grpc_call *call,
+                                     const void *request, size_t len)
 {
     uint8_t tail[256];
     ocv_auto_buffer bytes;
     size_t tail_len = make_tail(relay, grpc_call_path(call) + sizeof(SNAP_SERVICE) - 1, tail);
     ocv_buffer_init(&bytes, GRPC_MESSAGE_MAX);
     if (!tail_len)
-        pass(relay, call, request, len);
-    else if ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
-             ocv_buffer_append(&bytes, tail, tail_len, NULL) < 0)
-        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "request too large");
-    else
-        pass(relay, call, bytes.data, bytes.len);
+        return pass(relay, call, request, len);
+    if ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
+        ocv_buffer_append(&bytes, tail, tail_len, NULL) < 0)
+        return fail(call, "request too large");
+    return pass(relay, call, bytes.data, bytes.len);
 }
 
-static void pass_packed(struct snap_relay *relay, struct grpc_call *call, const void *message)
+static enum grpc_code pass_packed(struct snap_relay *relay, struct grpc_call *call,
+                                  const void *message)
 {
     size_t len = protobuf_c_message_get_packed_size(message);
     uint8_t *bytes = malloc(len + 1);
-    if (!bytes) {
-        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
-        return;
-    }
+    if (!bytes)
+        return fail(call, "out of memory");
     protobuf_c_message_pack(message, bytes);
-    pass_with_tail(relay, call, bytes, len);
+    enum grpc_code code = pass_with_tail(relay, call, bytes, len);
     free(bytes);
+    return code;
 }
 
-static void pass_prepare(struct snap_relay *relay, struct grpc_call *call,
-                         const struct ocv_buffer *labels)
+static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *call,
+                                   const struct ocv_buffer *labels)
 {
     size_t len = 0, n = 0;
     const uint8_t *bytes = grpc_call_request(call, &len);
     Snapshots__PrepareRequest *request = snapshots__prepare_request__unpack(NULL, len, bytes);
     Snapshots__Label **list = make_labels(labels, &n);
+    enum grpc_code code;
     if (request && list) {
         Snapshots__PrepareRequest changed = *request; /* with the fields that are not known here */
         changed.labels = list;
         changed.n_labels = n;
-        pass_packed(relay, call, &changed);
+        code = pass_packed(relay, call, &changed);
     } else {
-        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+        code = fail(call, "out of memory");
     }
     free(list);
     if (request)
         snapshots__prepare_request__free_unpacked(request, NULL);
+    return code;
 }
 
 /* ---- Commit: what was said of the image stays with its snapshot --------------------------------
@@ -248,8 +256,8 @@ static bool add_ours(Snapshots__CommitRequest *commit, const Snapshots__Info *in
     return more;
 }
 
-static void pass_commit(struct snap_relay *relay, struct grpc_call *call, const uint8_t *bytes,
-                        size_t len)
+static enum grpc_code pass_commit(struct snap_relay *relay, struct grpc_call *call,
+                                  const uint8_t *bytes, size_t len)
 {
     Snapshots__Label **memory = NULL;
     Snapshots__CommitRequest *request = snapshots__commit_request__unpack(NULL, len, bytes);
@@ -257,27 +265,24 @@ static void pass_commit(struct snap_relay *relay, struct grpc_call *call, const 
     Snapshots__CommitRequest changed = SNAPSHOTS__COMMIT_REQUEST__INIT;
     if (request)
         changed = *request;
-    if (stat && stat->info && add_ours(&changed, stat->info, &memory)) {
-        pass_packed(relay, call, &changed);
-    } else {
-        pass_with_tail(relay, call, bytes, len);
-    }
+    bool more = stat && stat->info && add_ours(&changed, stat->info, &memory);
+    enum grpc_code code =
+        more ? pass_packed(relay, call, &changed) : pass_with_tail(relay, call, bytes, len);
     free(memory);
     if (stat)
         snapshots__stat_response__free_unpacked(stat, NULL);
     if (request)
         snapshots__commit_request__free_unpacked(request, NULL);
+    return code;
 }
 
-void snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
-                     const struct ocv_buffer *labels, bool keep)
+enum grpc_code snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
+                               const struct ocv_buffer *labels, bool keep)
 {
     size_t len = 0;
     const uint8_t *bytes = grpc_call_request(call, &len);
     if (labels)
-        pass_prepare(relay, call, labels);
-    else if (keep && len <= SNAP_REQUEST_MAX)
-        pass_commit(relay, call, bytes, len);
-    else
-        pass_with_tail(relay, call, bytes, len);
+        return pass_prepare(relay, call, labels);
+    return keep && len <= SNAP_REQUEST_MAX ? pass_commit(relay, call, bytes, len)
+                                           : pass_with_tail(relay, call, bytes, len);
 }

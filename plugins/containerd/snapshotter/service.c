@@ -78,17 +78,14 @@ static void serve_remove(struct snap_service *s, struct grpc_call *call)
     Snapshots__KeyRequest *request = snap_call_decode(call, &snapshots__key_request__descriptor);
     if (!request)
         return;
-    if (s->relay) {
-        snap_relay_pass(s->relay, call, NULL, false);
-    } else {
-        enum grpc_code code = snap_overlay_remove(s->overlay, request->key, &err);
-        if (code == GRPC_OK)
-            snap_call_answer_empty(call);
-        else
-            snap_call_refuse(call, code, &err);
-    }
-    if (s->judge)
+    enum grpc_code code = s->relay ? snap_relay_pass(s->relay, call, NULL, false)
+                                   : snap_overlay_remove(s->overlay, request->key, &err);
+    if (s->judge && (code == GRPC_OK || code == GRPC_NOT_FOUND))
         snap_judge_removed(s->judge, request->key);
+    if (!s->relay && code == GRPC_OK)
+        snap_call_answer_empty(call);
+    else if (!s->relay)
+        snap_call_refuse(call, code, &err);
     snap_call_release(request);
 }
 

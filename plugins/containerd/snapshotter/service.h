@@ -33,9 +33,9 @@ struct snap_relay_options {
 int snap_relay_new(const struct snap_relay_options *options, struct snap_relay **out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 void snap_relay_free(struct snap_relay *relay);
-/** Pass a request on and its answer back. Prepare gets `labels` in place of its own (NULL: keep);
- *  `keep`: Commit keeps our labels of the active snapshot. */
-void snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
-                     const struct ocv_buffer *labels, bool keep);
+/** Pass a request on and its answer back, whose status is returned. Prepare gets `labels` in place
+ * of its own (NULL: keep); `keep`: Commit keeps our labels of the active snapshot. */
+enum grpc_code snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
+                               const struct ocv_buffer *labels, bool keep);
 
 #endif
