@@ -2,6 +2,8 @@
 /* What the snapshotter makes of verdicts, and of what it remembers of chains, when things fail. */
 #include "snapshotter_util.h"
 
+#include "meta.h"
+
 #define CHAIN "sha256:cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
 #define DIGEST "sha256:dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
 #define PARENT "k8s.io/7/" CHAIN
@@ -92,6 +94,30 @@ START_TEST(test_kept)
 }
 END_TEST
 
+/* What is known and cannot be read follows the fail policy. */
+START_TEST(test_unreadable)
+{
+    static const struct {
+        const char *policy;
+        enum grpc_code code;
+    } cases[] = {{"policy: enforce", GRPC_OK},
+                 {"policy: enforce\nfail: closed", GRPC_FAILED_PRECONDITION},
+                 {"policy: warn\nfail: closed", GRPC_OK},
+                 {"policy: off\nfail: closed", GRPC_OK}};
+    answer = "{\"verdict\":\"fits\"}";
+    with_policy("policy: warn");
+    unpack();
+    ck_assert_int_eq(sqlite3_exec(w.service.meta->db, "DROP TABLE variants", NULL, NULL, NULL),
+                     SQLITE_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "key-%zu", i);
+        with_policy(cases[i].policy);
+        ck_assert_msg(prepare(&w, key, PARENT, NULL) == cases[i].code, "%s", cases[i].policy);
+    }
+}
+END_TEST
+
 int main(void)
 {
     if (geteuid() != 0) {
@@ -103,6 +129,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, opened, closed);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_kept);
+    tcase_add_test(tcase, test_unreadable);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

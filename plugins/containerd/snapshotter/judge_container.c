@@ -2,6 +2,7 @@
 /* Containers: what they start from is judged by all that was unpacked there. */
 #include "judge_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,39 +43,63 @@ static bool split_name(const char *name, char ns[80], const char **chain)
     return true;
 }
 
-enum grpc_code snap_judge_container(struct snap_judge *j, const char *parent,
-                                    struct ocv_buffer *labels, struct ocv_error *err)
+static void free_variant(const struct snap_variant *v)
 {
-    struct variants all = {.n = 0};
-    struct verdict_answer answer = {.action = VERDICT_ALLOW}, worst = {.action = VERDICT_ALLOW};
-    const char *chain = NULL;
-    char ns[80];
-    bool allowed = !split_name(parent, ns, &chain);
-    if (!allowed && snap_meta_variants(j->meta, ns, chain, keep_variant, &all, NULL) != GRPC_OK)
-        allowed = true;
-    for (size_t i = 0; i < all.n; i++) {
-        const struct snap_variant *v = &all.list[i];
+    free(v->label);
+    free(v->properties);
+    free(v->digest);
+    free(v->reference);
+}
+
+/* Any that is allowed speaks for all, else the first. */
+static void ask_for_all(struct snap_judge *j, const struct variants *all,
+                        struct verdict_answer *out)
+{
+    struct verdict_answer answer;
+    for (size_t i = 0; i < all->n && (i == 0 || out->action != VERDICT_ALLOW); i++) {
+        const struct snap_variant *v = &all->list[i];
         const struct verdict_question q = {.reference = or_null(v->reference),
                                            .digest = or_null(v->digest),
                                            .label = or_null(v->label),
                                            .properties = or_null(v->properties)};
-        if (!allowed) {
-            snap_judge_ask(j, &q, &answer);
-            allowed = answer.action == VERDICT_ALLOW;
-            if (i == 0 || allowed)
-                worst = answer;
-        }
-        free(v->label);
-        free(v->properties);
-        free(v->digest);
-        free(v->reference);
+        snap_judge_ask(j, &q, &answer);
+        if (i == 0 || answer.action == VERDICT_ALLOW)
+            *out = answer;
     }
-    if (all.n == 0)
+}
+
+/* What is known of the chain cannot be read. */
+static void judge_unread(const struct snap_judge *j, const char *chain, const char *why,
+                         struct verdict_answer *out)
+{
+    *out = (struct verdict_answer){.verdict = VERDICT_UNKNOWN,
+                                   .action = verdict_decide(&j->policy, VERDICT_UNKNOWN, NULL)};
+    snprintf(out->reason, sizeof(out->reason), "what was unpacked to %s cannot be judged: %s",
+             chain, why);
+}
+
+enum grpc_code snap_judge_container(struct snap_judge *j, const char *parent,
+                                    struct ocv_buffer *labels, struct ocv_error *err)
+{
+    struct variants all = {.n = 0};
+    struct verdict_answer answer = {.action = VERDICT_ALLOW};
+    struct ocv_error why = {0};
+    const char *chain = NULL;
+    char ns[80];
+    if (!split_name(parent, ns, &chain))
         return GRPC_OK;
-    snap_judge_count(j, &worst);
-    if (worst.action != VERDICT_ALLOW)
-        snap_judge_say(j, worst.action == VERDICT_REFUSE ? "refused" : "warning", worst.reason);
-    return snap_judge_act(&worst, labels, err);
+    if (snap_meta_variants(j->meta, ns, chain, keep_variant, &all, &why) != GRPC_OK)
+        judge_unread(j, chain, why.message, &answer);
+    else if (all.n == 0)
+        return GRPC_OK;
+    else
+        ask_for_all(j, &all, &answer);
+    for (size_t i = 0; i < all.n; i++)
+        free_variant(&all.list[i]);
+    snap_judge_count(j, &answer);
+    if (answer.action != VERDICT_ALLOW)
+        snap_judge_say(j, answer.action == VERDICT_REFUSE ? "refused" : "warning", answer.reason);
+    return snap_judge_act(&answer, labels, err);
 }
 
 void snap_judge_removed(struct snap_judge *j, const char *name)
