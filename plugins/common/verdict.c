@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "verdict.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -200,6 +202,7 @@ static void tell(const struct verdict_question *q, struct verdict_answer *answer
              answer->label[0] ? " (" : "", answer->label, answer->label[0] ? ")" : "",
              words[answer->verdict], reason ? ": " : "", reason ? why : "",
              answer->fit[0] ? "; what would fit: " : "", answer->fit);
+    ocv_text_clean(answer->reason); /* names and limits cut characters in two; nobody takes such */
 }
 
 void verdict_ask(const struct verdict_policy *policy, const struct verdict_question *question,

@@ -4,6 +4,8 @@
 
 #include "meta.h"
 
+#include <ctype.h>
+
 #define CHAIN "sha256:cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
 #define DIGEST "sha256:dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
 #define PARENT "k8s.io/7/" CHAIN
@@ -61,11 +63,16 @@ static void closed(void)
 }
 
 /* An image whose top layer is PARENT, unpacked under `warn`. */
-static void unpack(void)
+static void unpack(const char *labels)
 {
-    ck_assert_int_eq(prepare(&w, "k8s.io/6/extract", "", NULL), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "k8s.io/6/extract", "", labels), GRPC_OK);
     ck_assert_int_eq(commit(&w, PARENT, "k8s.io/6/extract", NULL), GRPC_OK);
 }
+
+static const char image[] =
+    "containerd.io/snapshot.ref=" CHAIN " containerd.io/snapshot/cri.image-ref=r.example/app:1"
+    " containerd.io/snapshot/cri.manifest-digest=" DIGEST
+    " containerd.io/snapshot/cri.image-layers=" DIGEST;
 
 static void remember_misfit(void)
 {
@@ -81,7 +88,7 @@ START_TEST(test_kept)
 {
     answer = "{\"verdict\":\"misfit\",\"label\":\"rocm7.1\",\"reason\":\"no card\"}";
     with_policy("policy: enforce");
-    unpack();
+    unpack("");
     remember_misfit();
     ck_assert_int_eq(prepare(&w, "one", PARENT, NULL), GRPC_FAILED_PRECONDITION);
     ck_assert_int_eq(create(&w, "View", "seen", PARENT, NULL, NULL, 0), GRPC_OK);
@@ -89,7 +96,7 @@ START_TEST(test_kept)
     ck_assert_int_eq(prepare(&w, "two", PARENT, NULL), GRPC_FAILED_PRECONDITION);
     ck_assert_int_eq(remove_snapshot(&w, "seen"), GRPC_OK);
     ck_assert_int_eq(remove_snapshot(&w, PARENT), GRPC_OK);
-    unpack();
+    unpack("");
     ck_assert_int_eq(prepare(&w, "three", PARENT, NULL), GRPC_OK);
 }
 END_TEST
@@ -106,7 +113,7 @@ START_TEST(test_unreadable)
                  {"policy: off\nfail: closed", GRPC_OK}};
     answer = "{\"verdict\":\"fits\"}";
     with_policy("policy: warn");
-    unpack();
+    unpack("");
     ck_assert_int_eq(sqlite3_exec(w.service.meta->db, "DROP TABLE variants", NULL, NULL, NULL),
                      SQLITE_OK);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -114,6 +121,33 @@ START_TEST(test_unreadable)
         snprintf(key, sizeof(key), "key-%zu", i);
         with_policy(cases[i].policy);
         ck_assert_msg(prepare(&w, key, PARENT, NULL) == cases[i].code, "%s", cases[i].policy);
+    }
+}
+END_TEST
+
+/* Labels are texts that containerd can read, wherever a limit has cut them. */
+START_TEST(test_cut)
+{
+    static char text[2048], labels[1024], found[4096];
+    for (size_t shift = 0; shift < 3; shift++) {
+        size_t n = (size_t)snprintf(text, sizeof(text),
+                                    "{\"verdict\":\"misfit\",\"label\":\"rocm\",\"reason\":\"%.*s",
+                                    (int)shift, "xxx");
+        for (size_t i = 0; i < 300; i++) /* one of three bytes */
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "\xe2\x82\xac");
+        snprintf(text + n, sizeof(text) - n, "\\n\"}");
+        answer = text;
+        with_policy("policy: warn");
+        snprintf(labels, sizeof(labels), "%s", image);
+        unpack(labels);
+        ck_assert_int_eq(stat_snapshot(&w, PARENT, found, sizeof(found)), GRPC_OK);
+        const char *reason = strstr(found, "dev.ocivariant.reason=");
+        ck_assert_msg(reason && strstr(reason, "\xe2\x82\xac"), "%s", found);
+        for (const char *p = reason; (p = strchr(p, '\xe2')); p++)
+            ck_assert_msg(strncmp(p, "\xe2\x82\xac", 3) == 0, "%s", reason);
+        for (const unsigned char *p = (const unsigned char *)reason; *p; p++)
+            ck_assert(*p >= 0x80 || isprint(*p));
+        ck_assert_int_eq(remove_snapshot(&w, PARENT), GRPC_OK);
     }
 }
 END_TEST
@@ -130,6 +164,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_kept);
     tcase_add_test(tcase, test_unreadable);
+    tcase_add_test(tcase, test_cut);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
