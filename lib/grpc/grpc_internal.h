@@ -64,7 +64,8 @@ struct grpc_server {
     struct grpc_call *woken;
     bool stopping, workers_stop;
     int64_t stopping_since;
-    int stop_asked; /* atomic: also set by signal handlers */
+    int64_t full_until; /* no descriptor was left: nobody is let in until then; 0: all are */
+    int stop_asked;     /* atomic: also set by signal handlers */
     pthread_t *threads;
     unsigned n_threads;
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define EVENTS 64
+#define TICK_MS 1000
 
 static void say(const struct grpc_server *s, const char *line)
 {
@@ -83,9 +84,21 @@ static void receive(struct connection *c)
     flush(c);
 }
 
+/* Who waits at the socket while nobody can be let in would wake the loop for ever. */
+static void let_in(struct grpc_server *s, bool yes)
+{
+    struct epoll_event event = {.events = yes ? EPOLLIN : 0u, .data.ptr = &s->listen_fd};
+    epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listen_fd, &event);
+    s->full_until = yes ? 0 : grpc_now() + TICK_MS;
+}
+
 static void accept_one(struct grpc_server *s)
 {
     int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+        say(s, "a connection must wait: no descriptor is left");
+        let_in(s, false);
+    }
     if (fd < 0)
         return;
     struct connection *c = s->n_connections < GRPC_CONNECTIONS_MAX ? calloc(1, sizeof(*c)) : NULL;
@@ -139,6 +152,8 @@ static void sweep_calls(struct connection *c, int64_t now)
 static void sweep(struct grpc_server *s)
 {
     int64_t now = grpc_now();
+    if (s->full_until && now >= s->full_until && !s->stopping)
+        let_in(s, true);
     for (struct connection *c = s->connections, *next; c; c = next) {
         next = c->next;
         if (!c->failed && !c->spoke && now - c->since > GRPC_IDLE_MS)
@@ -181,7 +196,7 @@ int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
     struct epoll_event events[EVENTS];
     uint64_t ignored;
     while (!s->stopping || !drained(s)) {
-        int n = epoll_wait(s->epoll, events, EVENTS, 1000);
+        int n = epoll_wait(s->epoll, events, EVENTS, TICK_MS);
         if (n < 0 && errno != EINTR)
             return ocv_error_set(err, OCV_ERR_IO, "epoll: %s", strerror(errno));
         for (int i = 0; i < n; i++) {

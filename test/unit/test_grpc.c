@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/ocv-grpc-XXXXXX", path[64];
@@ -258,6 +260,39 @@ START_TEST(test_rubbish)
 }
 END_TEST
 
+static int64_t cpu_ms(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* Without descriptors, who comes waits, and the loop does, too. */
+START_TEST(test_descriptors)
+{
+    struct grpc_client *client = NULL;
+    struct rlimit limit, low;
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    int next = dup(0);
+    close(next);
+    low = (struct rlimit){(rlim_t)next + 1, limit.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    int fd = dial(); /* the last one */
+    int64_t before = cpu_ms();
+    poll(NULL, 0, 1500);
+    ck_assert_int_lt(cpu_ms() - before, 500);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct collected c = {0};
+    ck_assert_int_eq(ask(client, "/t.T/Echo", "x", 1, &c, OCV_OK).code, GRPC_OK);
+    ocv_buffer_free(&c.bytes);
+    grpc_client_free(client);
+    close(fd);
+    stop();
+}
+END_TEST
+
 /* A connection that waits in the client's pool does not outlive the server it was made to. */
 START_TEST(test_restart)
 {
@@ -360,6 +395,7 @@ int main(void)
     tcase_add_test(tcase, test_threads);
     tcase_add_test(tcase, test_deadline);
     tcase_add_test(tcase, test_rubbish);
+    tcase_add_test(tcase, test_descriptors);
     tcase_add_test(tcase, test_restart);
     tcase_add_test(tcase, test_nobody);
     suite_add_tcase(suite, tcase);
