@@ -51,6 +51,9 @@ sqlite3 sqlite3
 openssl openssl
 ca-certificates update-ca-certificates
 util-linux setpriv
+procps pgrep
+systemd systemd-socket-activate
+systemd systemd-analyze
 iproute2 ip
 apache2-utils htpasswd
 containerd containerd
