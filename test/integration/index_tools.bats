@@ -58,18 +58,23 @@ chosen() # IMAGE
     [ "$(jq -r '.annotations["dev.ocivariant.namespaces"]' <<<"$output")" = "amd, nvidia" ]
     [ "$(jq -r '.manifests[0].annotations["dev.ocivariant.label"]' <<<"$output")" = null ]
     [ "$(chosen "$R/buildah:1")" = cuda12.8 ]
+    run -0 "$VARIANTCTL" lint "$R/buildah:1"
+    [[ $output == "0 errors, 0 warnings, "* ]]
 }
 
 @test "podman manifest makes an index that vpull chooses in" {
     require podman
+    # as with buildah before podman 5, and as it is from then on
+    local properties='dev.ocivariant.properties=nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 90_real'
+    [ "$(podman version --format '{{.Client.Version}}' | cut -d. -f1)" -ge 5 ] || properties="\"$properties\""
     podman manifest create papp >/dev/null
     podman manifest add --annotation dev.ocivariant.label=null --annotation dev.ocivariant.properties= papp "docker://$R/app/cpu:1"
     podman manifest add --variant x-cuda12-8 --annotation dev.ocivariant.label=cuda12.8 \
-        --annotation '"dev.ocivariant.properties=nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 90_real"' \
-        papp "docker://$R/app/cuda:1"
+        --annotation "$properties" papp "docker://$R/app/cuda:1"
     podman manifest push --all --tls-verify=false --format oci papp "docker://$R/podman:1"
     run -0 "$VARIANTCTL" index show --format json "$R/podman:1"
     [ "$(jq '.manifests | length' <<<"$output")" = 2 ]
+    [ "$(jq -r '.manifests[1].annotations["dev.ocivariant.properties"]' <<<"$output")" = "nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 90_real" ]
     [ "$(chosen "$R/podman:1")" = cuda12.8 ]
 }
 
