@@ -5,6 +5,7 @@
 
 load harness
 load images
+load variantd # the gate
 
 setup_file()
 {
@@ -15,7 +16,8 @@ setup_file()
     push_layout "$STATE/layout:app" "$REGISTRY/demo/app:1"
     mkimage "$STATE/layout" big --layer 200M --label build=big
     push_layout "$STATE/layout:big" "$REGISTRY/demo/big:1"
-    export IMAGE=$REGISTRY/demo/app:1 BIG=$REGISTRY/demo/big:1
+    start_gate "${REGISTRY#*:}"
+    export IMAGE=$REGISTRY/demo/app:1 BIG=$GATE/demo/big:1
     export OCV_STATE_DIR=$STATE/state TMPDIR=$STATE/tmp
     mkdir "$TMPDIR"
     start_containerd
@@ -64,8 +66,10 @@ blob_gets()
 
 @test "Ctrl-C exits 130 and names nothing; the next pull resumes and cleans up" {
     local pid partial i code=0
+    hold bytes 20000000 # of 200 MB, which a quick machine has in a fraction of a second
     "$VPULL" --to containerd "$BIG" >/dev/null 2>&1 3>&- &
     pid=$!
+    held
     for ((i = 0; i < 500; i++)); do
         partial=$(find "$TMPDIR" -path '*/.ocivariant/*' -size +1M | head -n 1)
         [ -z "$partial" ] || break
@@ -74,6 +78,7 @@ blob_gets()
     [ -n "$partial" ]
     kill -INT "$pid"
     wait "$pid" || code=$?
+    release
     [ "$code" = 130 ]
     run -0 ctr images ls -q
     [[ $output != *"$BIG"* ]]
