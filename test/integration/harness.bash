@@ -331,7 +331,8 @@ TOML
     export CONTAINERD_ADDRESS=$STATE/containerd.sock CONTAINERD_NAMESPACE=default
 }
 
-# Everything podman, skopeo and buildah keep goes into $STATE. runc: crun refuses mixed cgroups.
+# Everything podman, skopeo and buildah keep goes into $STATE. runc: crun refuses mixed cgroups. The
+# limits are for hosts that give no more: newer versions ask for a million.
 start_podman()
 {
     mkdir -p "$STATE/podman-tmp"
@@ -342,6 +343,8 @@ graphroot = "$STATE/podman"
 runroot = "$STATE/podman-run"
 TOML
     cat >"$STATE/containers.conf" <<TOML
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "none"
@@ -358,6 +361,7 @@ insecure = true
 TOML
     export CONTAINERS_STORAGE_CONF=$STATE/storage.conf CONTAINERS_CONF=$STATE/containers.conf
     export CONTAINERS_REGISTRIES_CONF=$STATE/registries.conf
+    export PODMAN_IGNORE_CGROUPSV1_WARNING=1 # what kind this host has is not under test
 }
 
 # podman_trust HOST:PORT: allow plain HTTP there (registries.conf has no port wildcard)

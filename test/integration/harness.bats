@@ -83,7 +83,7 @@ teardown_file()
     start_podman
     podman_trust "$REGISTRY"
     run -0 podman pull --quiet "$REGISTRY/demo/small:1"
-    run -0 podman image inspect --format '{{.Architecture}}' "$REGISTRY/demo/small:1"
+    run -0 --separate-stderr podman image inspect --format '{{.Architecture}}' "$REGISTRY/demo/small:1"
     [ "$output" = amd64 ]
     start_podman_service
     run -0 curl -sSf --unix-socket "$STATE/podman.sock" \

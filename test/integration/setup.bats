@@ -395,21 +395,21 @@ TOML
     cp "$dir/registries.conf" "$STATE/registries.before"
     "$VARIANTCTL" setup podman --config-dir "$dir" --registry "$UPSTREAM" --listen "$MIRROR" >/dev/null
     run -0 podman pull -q "$UPSTREAM/demo/app:1"
-    run -0 podman image inspect --format '{{.Labels.from}} {{.Digest}}' "$UPSTREAM/demo/app:1"
+    run -0 --separate-stderr podman image inspect --format '{{.Labels.from}} {{.Digest}}' "$UPSTREAM/demo/app:1"
     [ "$output" = "mirror sha256:$CHOSEN" ]
-    run -0 skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    run -0 --separate-stderr skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
     [ "$output" = mirror ]
     push_layout "$STATE/layout:plain" "$UPSTREAM/demo/only:1"
-    run -0 skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/only:1"
+    run -0 --separate-stderr skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/only:1"
     [ "$output" = upstream ]
     "$VARIANTCTL" setup podman --config-dir "$dir" --registry "$UPSTREAM" --listen "$MIRROR" --fail-closed >/dev/null
     run ! skopeo inspect "docker://$UPSTREAM/demo/only:1"
-    run -0 skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    run -0 --separate-stderr skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
     [ "$output" = mirror ]
     "$VARIANTCTL" setup podman --uninstall >/dev/null
     [ "$(ls "$dir")" = registries.conf ]
     cmp "$dir/registries.conf" "$STATE/registries.before"
-    run -0 skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
+    run -0 --separate-stderr skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
     [ "$output" = upstream ]
 }
 

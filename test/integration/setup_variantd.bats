@@ -132,21 +132,21 @@ blob_of_index()
     cp "$DIR/registries.conf" "$STATE/registries.before"
     daemon
     set_up podman --config-dir "$DIR" --registry "$REGISTRY"
-    run -0 podman_pulled
+    run -0 --separate-stderr podman_pulled
     [ "$output" = "cuda $(digest_of cuda12.8)" ]
     stop_daemon variantd
-    run -0 podman_pulled
+    run -0 --separate-stderr podman_pulled
     [[ $output == "cpu "* ]]
     daemon
     set_up podman --config-dir "$DIR" --registry "$REGISTRY" --fail-closed
-    run -0 podman_pulled
+    run -0 --separate-stderr podman_pulled
     [ "$output" = "cuda $(digest_of cuda12.8)" ]
     stop_daemon variantd
     run ! podman_pulled
     "$VARIANTCTL" setup podman --uninstall >/dev/null
     [ "$(ls "$DIR")" = registries.conf ]
     cmp "$DIR/registries.conf" "$STATE/registries.before"
-    run -0 podman_pulled
+    run -0 --separate-stderr podman_pulled
     [[ $output == "cpu "* ]]
 }
 

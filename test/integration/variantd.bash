@@ -100,9 +100,10 @@ each_machine_pulls()
     for machine in $MACHINES; do
         through "$machine"
         run -0 pull "$1"
-        run -0 stored "$1"
+        run -0 --separate-stderr stored "$1"
         [ "$output" = "$(digest_of "$(wanted "$machine")")" ]
         run -0 --separate-stderr says "$1"
+        echo "$CLIENT on $machine: $output, wanted $(wanted "$machine")"
         [ "$output" = "this is $(wanted "$machine")" ]
     done
 }

@@ -97,7 +97,7 @@ through()
             run ! stored "$PRIVATE/demo/app:1"
             run -0 pull_as user:secret "$PRIVATE/demo/app:1"
             [ "$(stored "$PRIVATE/demo/app:1")" = "$(digest_of "$(wanted "$machine")")" ]
-            run -0 says "$PRIVATE/demo/app:1"
+            run -0 --separate-stderr says "$PRIVATE/demo/app:1"
             [ "$output" = "this is $(wanted "$machine")" ]
         done
     done
@@ -123,7 +123,7 @@ through()
         run ! pull "$PRIVATE/demo/app:1"
         run ! pull_as user:wrong "$PRIVATE/demo/app:1"
         run -0 pull_as user:secret "$PRIVATE/demo/app:1"
-        run -0 says "$PRIVATE/demo/app:1"
+        run -0 --separate-stderr says "$PRIVATE/demo/app:1"
         [ "$output" = "this is null" ]
     done
 }
@@ -133,7 +133,7 @@ through()
         through sharing
         run -0 pull "$PRIVATE/demo/app:1"
         [ "$(stored "$PRIVATE/demo/app:1")" = "$(digest_of cuda12.8)" ]
-        run -0 says "$PRIVATE/demo/app:1"
+        run -0 --separate-stderr says "$PRIVATE/demo/app:1"
         [ "$output" = "this is cuda12.8" ]
     done
 }
@@ -146,7 +146,7 @@ through()
     for CLIENT in ctr cri podman buildah skopeo; do
         run -0 pull "$SERVER/demo/app:1"
         [[ $CLIENT != c* ]] || [ "$(stored "$SERVER/demo/app:1")" = "$(index_digest)" ]
-        run -0 says "$SERVER/demo/app:1"
+        run -0 --separate-stderr says "$SERVER/demo/app:1"
         [ "$output" = "this is null" ]
     done
 }
@@ -170,9 +170,13 @@ through()
     [ "$(grep -c 'containerd/' "$STATE/log/registry" || true)" = "$direct" ]
 }
 
-@test "skopeo: inspect gives the variant" {
+@test "skopeo: inspect gives the variant, and newer versions show what the daemon says of it" {
     through h100
-    run -0 skopeo --insecure-policy --registries-conf "$CONTAINERS_REGISTRIES_CONF" inspect --format '{{.Digest}}' \
+    run -0 --separate-stderr skopeo --insecure-policy --registries-conf "$CONTAINERS_REGISTRIES_CONF" inspect --format '{{.Digest}}' \
         "docker://$SERVER/demo/app:1"
     [ "$output" = "$(digest_of cuda12.8)" ]
+    # the Warning header, where this version has words for one
+    if grep -q 'Warning from registry' "$(command -v skopeo)"; then
+        [[ $stderr == *"variantd: chose cuda12.8 of $SERVER/demo/app:1"* ]]
+    fi
 }

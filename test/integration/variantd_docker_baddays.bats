@@ -23,8 +23,9 @@ setup_file()
     CUDA=$(digest_of cuda12.8)
     export PORT CUDA
     printf 'registries:\n  docker.io: {ca: %s}\n' "$STATE/ca.pem" >"$STATE/variantd.yaml"
-    # one retry, after 5 seconds; by itself dockerd has five, which take 75
-    SSL_CERT_FILE=$STATE/ca.pem start_dockerd --max-download-attempts 1
+    # one retry, after 5 seconds (20.10 counts retries: another, after 10); by itself dockerd has five,
+    # which take 75
+    SSL_CERT_FILE=$STATE/ca.pem start_dockerd --max-download-attempts 2
     docker_mirrors "http://127.0.0.1:$PORT/"
 }
 

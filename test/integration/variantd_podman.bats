@@ -69,7 +69,7 @@ through()
     through none
     for CLIENT in podman buildah skopeo; do
         run -0 pull "$IMAGE"
-        run -0 says "$IMAGE"
+        run -0 --separate-stderr says "$IMAGE"
         [ "$output" = "this is null" ]
     done
 }
@@ -102,13 +102,13 @@ through()
     [ "$(jq -r '.manifests[].digest' "$BATS_TEST_TMPDIR/tag/index.json")" = "$(digest_of cuda12.8)" ]
     run -0 skopeo_copy --all "docker://${WIDE%:1}@$index" "oci:$BATS_TEST_TMPDIR/digest:1"
     [ "$(jq -r '.manifests[].digest' "$BATS_TEST_TMPDIR/digest/index.json")" = "$index" ]
-    run -0 podman pull --quiet --platform linux/arm64 "${WIDE%:1}@$index"
+    run -0 --separate-stderr podman pull --quiet --platform linux/arm64 "${WIDE%:1}@$index"
     [ "$(podman image inspect --format '{{.Architecture}}' "$output")" = arm64 ]
     through h100 /raw
     podman rmi --all --force >/dev/null
-    run -0 podman pull --quiet --platform linux/arm64 "$WIDE"
+    run -0 --separate-stderr podman pull --quiet --platform linux/arm64 "$WIDE"
     [ "$(podman image inspect --format '{{.Architecture}}' "$WIDE")" = arm64 ]
-    run -0 podman pull --quiet --platform linux/amd64/x-rocm7-1 "$IMAGE"
+    run -0 --separate-stderr podman pull --quiet --platform linux/amd64/x-rocm7-1 "$IMAGE"
     [ "$(podman image inspect --format '{{index .Labels "build"}}' "$IMAGE")" = rocm7.1 ]
     run -0 skopeo_copy --all "docker://$WIDE" "oci:$BATS_TEST_TMPDIR/raw:1"
     [ "$(jq -r '.manifests[].digest' "$BATS_TEST_TMPDIR/raw/index.json")" = "$index" ]

@@ -86,7 +86,7 @@ teardown_file()
 
 @test "podman: pulled by digest, tagged with the name asked for" {
     run -0 --separate-stderr "$VPULL" --to podman --profile "$PROFILES/h100.json" "$IMAGE"
-    run -0 podman image inspect --format '{{.Digest}}' "$IMAGE"
+    run -0 --separate-stderr podman image inspect --format '{{.Digest}}' "$IMAGE"
     [ "$output" = "$(digest_of cuda12.8)" ]
     run -0 --separate-stderr "$VPULL" --to podman --profile "$PROFILES/h100.json" "$IMAGE"
     [[ $output == *"already there"* ]]
@@ -106,7 +106,7 @@ teardown_file()
     [[ $output =~ ${id:7:12}": downloading  ["[=\>\ ]*"] "[\ 0-9]*"% "[^$'\n']*" MB/524 MB "[\ 0-9]+" MB/s "[\ 0-9]+"s left" ]]
     [[ $output == *"${id:7:12}: done"*"Digest: $digest"*"Status: pulled into podman"* ]]
     [[ $output != *Copying* ]] # podman's own bars stay out of ours
-    run -0 podman image inspect --format '{{.Digest}}' "$PRIVATE/demo/big:1"
+    run -0 --separate-stderr podman image inspect --format '{{.Digest}}' "$PRIVATE/demo/big:1"
     [ "$output" = "$digest" ]
     podman rmi --force "$(podman image inspect --format '{{.Id}}' "$PRIVATE/demo/big:1")"
     # without a terminal: a line as each layer is done; a failure is podman's own last line
@@ -122,11 +122,11 @@ teardown_file()
 @test "podman: a private registry, and an OCI layout" {
     run -0 --separate-stderr "$VPULL" --to podman --profile "$PROFILES/mi300x.json" --creds-stdin \
         "$PRIVATE/demo/app:1" <<<"user:secret"
-    run -0 podman image inspect --format '{{.Digest}}' "$PRIVATE/demo/app:1"
+    run -0 --separate-stderr podman image inspect --format '{{.Digest}}' "$PRIVATE/demo/app:1"
     [ "$output" = "$(digest_of rocm7.1)" ]
     run -0 --separate-stderr "$VPULL" --to podman --profile "$PROFILES/h100.json" --tag localhost/app:x \
         "oci:$STATE/layout:app"
-    run -0 podman image inspect --format '{{index .Labels "build"}}' localhost/app:x
+    run -0 --separate-stderr podman image inspect --format '{{index .Labels "build"}}' localhost/app:x
     [ "$output" = cuda ]
 }
 
