@@ -755,8 +755,8 @@ OCV_API int ocv_author_set(struct ocv_author *author, const char *key, const cha
                            struct ocv_error *err) OCV_WARN_UNUSED;
 /** An annotation of the index, or NULL. */
 OCV_API const char *ocv_author_annotation(const struct ocv_author *author, const char *key);
-/** Give every entry the place and platform that the layout asks for: for an index that another tool
- * made. */
+/** Give every entry the place and platform that the layout asks for, and an index with variants the
+ *  annotations of ours that it lacks: for an index that another tool made. */
 OCV_API int ocv_author_relayout(struct ocv_author *author, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The document's bytes: the same input gives the same bytes, and what was not changed is as it was
  *  read. What readers would not use of that which changed: OCV_ERR_INVALID. `out` is replaced. */

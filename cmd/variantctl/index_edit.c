@@ -65,9 +65,9 @@ static void annotate_help(void)
           "Options:\n"
           "  --label LABEL|DIGEST=LABEL  the label of an entry\n"
           "  --platform OS/ARCH       only of this platform\n"
-          "  --relayout               order and platforms as 'index create' writes them, for an\n"
-          "                           index that another tool made\n" EDIT_INDEX_HELP LAYOUT_HELP
-              WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
+          "  --relayout               order, platforms and annotations as 'index create' writes\n"
+          "                           them, for an index that another tool made\n" EDIT_INDEX_HELP
+              LAYOUT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
           stdout);
 }
 

@@ -99,6 +99,22 @@ static bool null_is_default(const struct ocv_author *author, const struct ocv_au
     return true;
 }
 
+/* What stands on an index with variants, where the tool that made it could not write it. */
+static int complete_annotations(struct ocv_author *author, struct ocv_error *err)
+{
+    bool variants = false;
+    for (size_t i = 0; i < author->n; i++)
+        variants = variants || author->entries[i].label;
+    if (!variants)
+        return OCV_OK;
+    if (!ocv_author_annotation(author, OCV_ANNOTATION_NAMESPACES))
+        author->namespaces_derived = author->changed = true;
+    if (json_object_get(author->annotations, OCV_ANNOTATION_SCHEMA))
+        return OCV_OK;
+    author->annotations_changed = author->changed = true;
+    return ocv_author_put_text(author->annotations, OCV_ANNOTATION_SCHEMA, "1", err);
+}
+
 int ocv_author_relayout(struct ocv_author *author, struct ocv_error *err)
 {
     struct ocv_author_entry *old = author->entries;
@@ -143,5 +159,5 @@ int ocv_author_relayout(struct ocv_author *author, struct ocv_error *err)
         same = !author->entries[i].changed && author->entries[i].order == i;
     author->changed = was || !same;
     free(old);
-    return status;
+    return status < 0 ? status : complete_annotations(author, err);
 }

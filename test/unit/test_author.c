@@ -251,6 +251,19 @@ START_TEST(relayout_of_what_another_tool_made)
     struct ocv_author *author = open_author(text);
     ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
     assert_outline(author, "null/- v3/x-v3");
+    free(text);
+    text = format(author); /* with the annotations that the other tool could not write */
+    ck_assert_ptr_nonnull(strstr(text, "\"dev.ocivariant.schema\":\"1\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"dev.ocivariant.namespaces\":\"x86_64\""));
+    ocv_author_free(author);
+    free(text);
+    /* an index without variants needs none */
+    text = quoted("{'schemaVersion':2,'mediaType':'" OCV_MEDIA_TYPE_INDEX "','manifests':["
+                  "{'mediaType':'" OCV_MEDIA_TYPE_MANIFEST "','digest':'sha256:" ZERO63
+                  "1','size':5,'platform':{'os':'linux','architecture':'amd64'}}]}");
+    author = open_author(text);
+    ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
+    assert_text(author, text);
     ocv_author_free(author);
     free(text);
 }
