@@ -86,6 +86,8 @@ static int start(struct edit *e, int argc, char **argv, struct ocv_error *err)
     bool given = optind < argc && (!target || !strchr(argv[optind], '='));
     if (given)
         target = *arguments++;
+    if (e->rules && !e->tags)
+        return ocv_error_set(err, OCV_ERR_INVALID, "index create: --rules is for --from-tags");
     if (!target || (!*arguments && !e->n_defaults && !source && !e->tags))
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "index create: give REPO:TAG or oci:DIR:TAG, and at least one "

@@ -31,7 +31,7 @@ enum {
 #define EDIT_INDEX_HELP                                                           \
     "  --namespaces A,B         most important namespace first\n"                 \
     "  --static NS='F :: V, ...'  rank builds by a list of the publisher's own\n" \
-    "  --annotation KEY=VALUE   on the index\n"
+    "  --annotation KEY=VALUE   on the index; an empty VALUE takes it away\n"
 
 #define EDIT_DEFAULTS_MAX 64u
 #define EDIT_LABELS_MAX 256u

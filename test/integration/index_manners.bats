@@ -125,3 +125,8 @@ YAML
         [[ $output == *"hint: an OCI layout in the folder of that name is oci:folder"* ]]
     done
 }
+
+@test "an option that has no effect is refused" {
+    run -2 "$VARIANTCTL" index create --rules rules.yaml "oci:$L:x" "null=oci:$L:cpu"
+    [[ $output == *"--rules is for --from-tags"* ]]
+}
