@@ -144,14 +144,9 @@ static void request_free(struct request *r)
     free(r);
 }
 
-static enum MHD_Result busy(struct request *r)
-{
-    return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "too much to do at this moment");
-}
-
 static enum MHD_Result pass_on(struct request *r)
 {
-    return pass_start(r) ? MHD_YES : busy(r);
+    return pass_start(r) ? MHD_YES : answer_busy(r);
 }
 
 /* The route says it all, or something must be asked. */
@@ -170,11 +165,11 @@ static enum MHD_Result begin(struct request *r)
         return answer_error(r, 404, OUTCOME_UNKNOWN_REGISTRY, "NAME_UNKNOWN",
                             "this registry is not configured here");
     case ROUTE_NO_MEMORY:
-        return busy(r);
+        return answer_busy(r);
     case ROUTE_TAG:
         if (r->route.view == VIEW_RAW)
             return pass_on(r);
-        return flight_join(r, NULL) ? MHD_YES : busy(r);
+        return flight_join(r, NULL) ? MHD_YES : answer_busy(r);
     default:
         if (!resolver)
             return pass_on(r);
@@ -195,10 +190,10 @@ static enum MHD_Result judge(struct request *r)
             return answer_child(r, tag, v->document);
         /* a HEAD has looked it up, and only this GET needs the bytes */
         if (r->first)
-            return busy(r);
+            return answer_busy(r);
         r->first = r->verdict;
         r->verdict = NULL;
-        return flight_join(r, &r->first->child) ? MHD_YES : busy(r);
+        return flight_join(r, &r->first->child) ? MHD_YES : answer_busy(r);
     }
     if (v->outcome == OUTCOME_VARIANT && resolver)
         return answer_error(r, 404, OUTCOME_ORDINARY, "MANIFEST_UNKNOWN",
@@ -223,7 +218,7 @@ static enum MHD_Result proceed(struct request *r)
     if (late)
         return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
     if (!r->verdict)
-        return busy(r); /* out of memory */
+        return answer_busy(r); /* out of memory */
     return judge(r);
 }
 

@@ -65,6 +65,23 @@ bool accepts(struct MHD_Connection *connection, const char *media_type)
     return w.found || !w.any;
 }
 
+/* Of all mirrors of the process: those of settings that were replaced answer to the end, and
+ * libmicrohttpd frees a response when its request, and perhaps its mirror, are gone. */
+static atomic_size_t held;
+
+bool answer_hold(size_t bytes)
+{
+    if (atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed) + bytes <= ANSWERS_BYTES)
+        return true;
+    answer_release(bytes);
+    return false;
+}
+
+void answer_release(size_t bytes)
+{
+    atomic_fetch_sub_explicit(&held, bytes, memory_order_relaxed);
+}
+
 /* ---- log ----------------------------------------------------------------------------------------
  */
 
@@ -151,6 +168,11 @@ enum MHD_Result answer_error(struct request *r, unsigned status, enum outcome ou
         return MHD_NO;
     }
     return answer(r, response, status, outcome, 0);
+}
+
+enum MHD_Result answer_busy(struct request *r)
+{
+    return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "too much to do at this moment");
 }
 
 enum MHD_Result answer_base(struct request *r)
@@ -245,7 +267,9 @@ static void ready_keep(struct request *r, struct MHD_Response *response, const s
 
 static void put_document(void *cls)
 {
-    item_put(cls);
+    struct document *document = cls;
+    answer_release(document->body.len);
+    item_put(document);
 }
 
 static struct MHD_Response *child_body(const struct request *r, const struct verdict *v,
@@ -257,7 +281,7 @@ static struct MHD_Response *child_body(const struct request *r, const struct ver
     struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
         d->body.len, d->body.data, put_document, d);
     if (!response)
-        item_put(d);
+        put_document(d);
     return response;
 }
 
@@ -265,6 +289,8 @@ enum MHD_Result answer_child(struct request *r, const struct verdict *v, struct 
 {
     char warning[WARNING_MAX];
     const struct ocv_reference *ref = r->route.reference;
+    if (!r->head && !answer_hold(document->body.len))
+        return answer_busy(r);
     struct MHD_Response *response = child_body(r, v, document);
     if (!response)
         return MHD_NO;

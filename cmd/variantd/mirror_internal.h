@@ -224,11 +224,20 @@ void pass_stop_all(struct mirror *mirror);
  */
 
 bool accepts(struct MHD_Connection *connection, const char *media_type);
+/** Most bytes of documents and rings that clients may take their time with, all together. */
+#define ANSWERS_BYTES (64u * 1024 * 1024)
+/** Count bytes that are kept for one client; false, and nothing is counted, where there are too
+ *  many. */
+bool answer_hold(size_t bytes) OCV_WARN_UNUSED;
+void answer_release(size_t bytes);
+/** 502: what is asked for is there, but no room for it. NULL: no memory. */
+struct verdict *verdict_busy(void);
 /** Queue it; fills the request's part of the log. Drops the response. */
 enum MHD_Result answer(struct request *request, struct MHD_Response *response, unsigned status,
                        enum outcome outcome, int64_t bytes);
 enum MHD_Result answer_error(struct request *request, unsigned status, enum outcome outcome,
                              const char *code, const char *message);
+enum MHD_Result answer_busy(struct request *request);
 enum MHD_Result answer_base(struct request *request);
 /** The chosen child of a tag; `document` are its bytes, for a GET. */
 enum MHD_Result answer_child(struct request *request, const struct verdict *verdict,

@@ -15,6 +15,7 @@ static void free_pass(struct item *item)
     struct pass *p = (struct pass *)((char *)item - offsetof(struct pass, item));
     ocv_reference_free(p->reference);
     item_put(p->no);
+    answer_release(p->held);
     ocv_buffer_free(&p->body);
     free(p->list_link);
     if (p->stream)
@@ -230,11 +231,12 @@ static struct MHD_Response *make_response(struct request *r, struct pass *p)
     }
     if (r->head)
         return answer_head(p->head.size);
-    response = MHD_create_response_from_buffer(p->body.len, p->body.data ? p->body.data : "",
-                                               p->body.data ? MHD_RESPMEM_MUST_FREE
-                                                            : MHD_RESPMEM_PERSISTENT);
+    if (!p->body.data)
+        return MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+    response = MHD_create_response_from_buffer_with_free_callback_cls(p->body.len, p->body.data,
+                                                                      item_put, &p->item);
     if (response)
-        ocv_buffer_init(&p->body, 0);
+        item_get(&p->item);
     return response;
 }
 

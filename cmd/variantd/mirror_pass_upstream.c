@@ -39,6 +39,16 @@ static size_t ring_size(const struct mirror *m)
     return n <= FEW ? STREAM_RING_MAX : n <= 16 ? STREAM_RING_MIN * 2 : STREAM_RING_MIN;
 }
 
+/* What this client takes its time with. False: there is too much of it, and the verdict says so. */
+static bool hold(struct pass *p, size_t bytes)
+{
+    if (answer_hold(bytes))
+        p->held = bytes;
+    else
+        p->no = verdict_busy();
+    return p->held == bytes;
+}
+
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct pass *p = data;
@@ -47,8 +57,9 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     p->list_link = head->link ? strdup(head->link) : NULL;
     if (!pass_streams(p))
         return 0;
-    if (stream_new(head->status == 200, ring_size(p->mirror), STREAM_PATIENCE_MS, &p->stream,
-                   NULL) < 0)
+    size_t ring = ring_size(p->mirror);
+    if (!hold(p, ring) ||
+        stream_new(head->status == 200, ring, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
         return -1;
     return !arrive(p);
 }
@@ -217,14 +228,18 @@ void pass_run(struct job *job)
     if (p->stream) {
         finish_stream(p, status, &err);
     } else {
+        if (status == OCV_OK && p->body.len)
+            sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
+        if (status == OCV_OK && !hold(p, p->body.len)) {
+            status = OCV_ERR_NOMEM;
+            ocv_buffer_free(&p->body);
+        }
         if (status < 0 && err.http_status == 416)
             p->no = verdict_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
-        else if (status < 0)
+        else if (status < 0 && !p->no)
             p->no = verdict_of_error(p->mirror, p->upstream, &err);
         if (status < 0 && !p->no) /* no memory, twice */
             p->head.status = 0;
-        if (status == OCV_OK && p->body.len)
-            sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
         (void)arrive(p);
     }
     pthread_mutex_lock(&p->mirror->lock);

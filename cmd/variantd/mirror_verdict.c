@@ -26,6 +26,11 @@ struct verdict *verdict_new(enum outcome outcome, unsigned status, const char *c
     return v;
 }
 
+struct verdict *verdict_busy(void)
+{
+    return verdict_new(OUTCOME_BUSY, 502, "UNKNOWN", "too much to do at this moment");
+}
+
 static const char *kind_of(const struct ocv_error *err)
 {
     switch (err->status) {

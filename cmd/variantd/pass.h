@@ -31,6 +31,7 @@ struct pass {
     char *list_link;
     struct ocv_buffer body;
     struct stream *stream;
+    size_t held; /* bytes that are counted for it */
     int fd;
     int64_t from, size; /* of the part of a file */
 };

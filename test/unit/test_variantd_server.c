@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/variantd/server.c: what a stop leaves behind while registries do not answer. */
+/* cmd/variantd/server.c: what a stop leaves behind while registries do not answer, and what clients
+ * that read nothing can make the daemon keep. */
+#include "mirror_internal.h"
 #include "server.h"
 #include "settings_make.h"
 
@@ -45,7 +47,8 @@ static void tear_down(void)
     ck_assert_int_eq(system(command), 0); // NOLINT(cert-env33-c)
 }
 
-static struct instance *make_instance(struct metrics *metrics)
+/* With `layout`, that folder stands in for the default registry. */
+static struct instance *make_instance(struct metrics *metrics, const char *layout)
 {
     static char records[128]; /* borrowed by the settings */
     char yaml[512], profile[128];
@@ -59,7 +62,9 @@ static struct instance *make_instance(struct metrics *metrics)
     snprintf(yaml, sizeof(yaml), "listen: 127.0.0.1:0\nsocket: %s/socket\naccess_log: off\n",
              folder);
     const struct settings_flags flags = {.registries = registries,
-                                         .n_registries = 1,
+                                         .n_registries = layout ? 0 : 1,
+                                         .layouts = &layout,
+                                         .n_layouts = layout ? 1 : 0,
                                          .profile_file = profile,
                                          .records = records,
                                          .once = true};
@@ -75,7 +80,8 @@ static int dial(unsigned port)
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0), small = 4096; /* the kernel shall not take it all */
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     ck_assert_int_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
     return fd;
 }
@@ -107,8 +113,8 @@ START_TEST(stop_waits_for_replaced_settings)
     struct ocv_error err = {0};
     char request[256];
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
-    ck_assert_msg(server_new(make_instance(metrics), metrics, -1, &server, &err) == OCV_OK, "%s",
-                  err.message);
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+                  "%s", err.message);
     int client = dial(server_port(server));
     int len = snprintf(request, sizeof(request),
                        "GET /v2/a/manifests/1?ns=%s HTTP/1.1\r\nHost: x\r\n\r\n", registry);
@@ -116,7 +122,7 @@ START_TEST(stop_waits_for_replaced_settings)
     int upstream = accept(silent, NULL, NULL); /* it is asked */
     ck_assert_int_ge(upstream, 0);
     ck_assert_uint_eq(workers(), 1);
-    server_replace(server, make_instance(metrics));
+    server_replace(server, make_instance(metrics, NULL));
     server_free(server);
     for (unsigned i = 0; i < 250 && workers(); i++) /* one that is joined may show up still */
         usleep(20000);
@@ -127,12 +133,99 @@ START_TEST(stop_waits_for_replaced_settings)
 }
 END_TEST
 
+/* ---- clients that read nothing ------------------------------------------------------------------
+ */
+
+#define DOCUMENT_BYTES (3u * 1024 * 1024)
+#define CLIENTS (ANSWERS_BYTES / DOCUMENT_BYTES + 8)
+
+static void write_file(const char *name, const char *text, size_t len)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(text, 1, len, file), len);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* A layout with one big index, "big". */
+static void write_layout(void)
+{
+    static char text[DOCUMENT_BYTES];
+    char digest[OCV_DIGEST_MAX], name[OCV_DIGEST_MAX + 32], command[256], index[512];
+    int head = snprintf(text, sizeof(text),
+                        "{\"schemaVersion\":2,\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX
+                        "\",\"manifests\":[],\"annotations\":{\"a\":\"");
+    memset(text + head, 'x', sizeof(text) - (size_t)head);
+    memcpy(text + sizeof(text) - 4, "\"}}\n", 4);
+    ck_assert_int_eq(ocv_digest_bytes(text, sizeof(text), digest, NULL), OCV_OK);
+    snprintf(command, sizeof(command), "mkdir -p %s/blobs/sha256", folder);
+    ck_assert_int_eq(system(command), 0); // NOLINT(cert-env33-c)
+    snprintf(name, sizeof(name), "blobs/sha256/%s", digest + strlen("sha256:"));
+    write_file(name, text, sizeof(text));
+    write_file("oci-layout", "{\"imageLayoutVersion\":\"1.0.0\"}",
+               strlen("{\"imageLayoutVersion\":\"1.0.0\"}"));
+    int len = snprintf(index, sizeof(index),
+                       "{\"schemaVersion\":2,\"manifests\":[{\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX
+                       "\",\"digest\":\"%s\",\"size\":%u,\"annotations\":"
+                       "{\"org.opencontainers.image.ref.name\":\"big\"}}]}",
+                       digest, DOCUMENT_BYTES);
+    write_file("index.json", index, (size_t)len);
+}
+
+/* The status of the answer, of which nothing more is read. */
+static int ask(int fd)
+{
+    static const char request[] = "GET /raw/v2/a/manifests/big HTTP/1.1\r\nHost: x\r\n\r\n";
+    char head[12];
+    ck_assert_int_eq(send(fd, request, sizeof(request) - 1, 0), sizeof(request) - 1);
+    ck_assert_int_eq(recv(fd, head, sizeof(head), MSG_WAITALL), sizeof(head));
+    return (head[9] - '0') * 100 + (head[10] - '0') * 10 + (head[11] - '0');
+}
+
+START_TEST(unread_answers_are_bounded)
+{
+    struct metrics *metrics = NULL;
+    struct server *server = NULL;
+    struct ocv_error err = {0};
+    int fds[CLIENTS], status = 0;
+    unsigned given = 0;
+    write_layout();
+    ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
+    ck_assert_msg(server_new(make_instance(metrics, folder), metrics, -1, &server, &err) == OCV_OK,
+                  "%s", err.message);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        fds[i] = dial(server_port(server));
+        status = ask(fds[i]);
+        ck_assert_msg(status == 200 || status == 502, "%d", status);
+        given += status == 200;
+    }
+    ck_assert_int_eq(status, 502);
+    ck_assert_uint_le(given, ANSWERS_BYTES / DOCUMENT_BYTES);
+    ck_assert_uint_ge(given, ANSWERS_BYTES / DOCUMENT_BYTES / 2);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        close(fds[i]);
+    for (unsigned i = 0; i < 250 && status != 200; i++) { /* the closed ones are noticed in time */
+        int fd = dial(server_port(server));
+        status = ask(fd);
+        close(fd);
+        if (status != 200)
+            usleep(20000);
+    }
+    ck_assert_int_eq(status, 200);
+    server_free(server);
+    metrics_free(metrics);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("variantd server");
     TCase *tcase = tcase_create("stop");
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, stop_waits_for_replaced_settings);
+    tcase_add_test(tcase, unread_answers_are_bounded);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
