@@ -113,6 +113,9 @@ struct grpc_result {
 int grpc_client_new(const char *socket_path, struct grpc_client **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 void grpc_client_free(struct grpc_client *client);
+/** Before the first call: is a call whose `data` this is still wanted? Asked while it waits; one
+ * that is not ends as if it were late. */
+void grpc_client_set_wanted(struct grpc_client *client, bool (*wanted)(void *data));
 /** One call with one request message. `on_message` gets each message of the answer; non-zero ends
  * the call. An answer with a status other than OK is no error of this function: see `result`. Not
  *  connected, broken, late (`timeout_ms`, 0: none): OCV_ERR_NETWORK. */

@@ -19,6 +19,7 @@
 
 #define POOL_MAX 16u /* idle connections that are kept */
 #define HEADERS_MAX 16u
+#define WANTED_MS 500 /* how often to ask whether a call is still wanted */
 
 struct link {
     struct link *next;
@@ -44,6 +45,7 @@ struct client_call {
 
 struct grpc_client {
     char *path;
+    bool (*wanted)(void *data); /* or NULL */
     nghttp2_session_callbacks *callbacks;
     pthread_mutex_t lock;
     struct link *idle;
@@ -300,6 +302,25 @@ static int submit(struct link *l, struct client_call *call, const char *path,
                : OCV_OK;
 }
 
+/* Wait for the socket: 0 when the time is over, or nobody wants the answer any more. */
+static int wait_for(const struct grpc_client *client, const struct client_call *call,
+                    struct pollfd *fd, int64_t deadline)
+{
+    int ready = 0;
+    while (ready == 0) {
+        int64_t left = deadline ? deadline - now_ms() : INT_MAX;
+        bool ask = client->wanted && left > WANTED_MS;
+        if (left <= 0 || (client->wanted && !client->wanted(call->data)))
+            return 0;
+        ready = poll(fd, 1,
+                     ask              ? WANTED_MS
+                     : !deadline      ? -1
+                     : left > INT_MAX ? INT_MAX
+                                      : (int)left);
+    }
+    return ready;
+}
+
 static int run(struct grpc_client *client, struct link *l, struct client_call *call,
                int64_t deadline, struct ocv_error *err)
 {
@@ -309,10 +330,9 @@ static int run(struct grpc_client *client, struct link *l, struct client_call *c
             return ocv_error_set(err, OCV_ERR_NETWORK, "%s: the connection broke", client->path);
         if (call->closed)
             break;
-        int64_t left = deadline ? deadline - now_ms() : -1;
         bool writing = nghttp2_session_want_write(l->session);
         struct pollfd fd = {.fd = l->fd, .events = (short)(POLLIN | (writing ? POLLOUT : 0))};
-        int ready = deadline && left <= 0 ? 0 : poll(&fd, 1, left > INT_MAX ? INT_MAX : (int)left);
+        int ready = wait_for(client, call, &fd, deadline);
         if (ready == 0)
             return ocv_error_set(err, OCV_ERR_NETWORK, "%s: no answer in time", client->path);
         if (ready < 0 || !(fd.revents & (POLLIN | POLLHUP | POLLERR)))
@@ -377,6 +397,11 @@ int grpc_client_new(const char *socket_path, struct grpc_client **out, struct oc
     nghttp2_session_callbacks_set_send_callback(client->callbacks, on_send);
     *out = client;
     return OCV_OK;
+}
+
+void grpc_client_set_wanted(struct grpc_client *client, bool (*wanted)(void *data))
+{
+    client->wanted = wanted;
 }
 
 void grpc_client_free(struct grpc_client *client)

@@ -282,7 +282,7 @@ START_TEST(test_descriptors)
     int fd = dial(); /* the last one */
     int64_t before = cpu_ms();
     poll(NULL, 0, 1500);
-    ck_assert_int_lt(cpu_ms() - before, 500);
+    ck_assert_int_lt(cpu_ms() - before, 200);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
     struct collected c = {0};
     ck_assert_int_eq(ask(client, "/t.T/Echo", "x", 1, &c, OCV_OK).code, GRPC_OK);

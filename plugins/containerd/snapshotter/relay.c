@@ -19,6 +19,19 @@ struct snap_relay {
     char *name, *ns;
 };
 
+/* A call to the back end, for the sake of ours. */
+struct passed {
+    struct grpc_call *call;
+    Snapshots__StatResponse *stat; /* where it is asked for */
+};
+
+/* The back end may hang for longer than our caller waits. */
+static bool wanted(void *data)
+{
+    const struct passed *passed = data;
+    return !grpc_call_cancelled(passed->call);
+}
+
 int snap_relay_new(const struct snap_relay_options *options, struct snap_relay **out,
                    struct ocv_error *err)
 {
@@ -33,6 +46,7 @@ int snap_relay_new(const struct snap_relay_options *options, struct snap_relay *
         snap_relay_free(relay);
         return status;
     }
+    grpc_client_set_wanted(relay->client, wanted);
     *out = relay;
     return OCV_OK;
 }
@@ -72,7 +86,8 @@ static unsigned timeout_of(const struct grpc_call *call)
 
 static int pass_message(void *data, const uint8_t *message, size_t len)
 {
-    return grpc_call_send(data, message, len) < 0 ? 1 : 0;
+    const struct passed *passed = data;
+    return grpc_call_send(passed->call, message, len) < 0 ? 1 : 0;
 }
 
 /* How the call ended. */
@@ -81,10 +96,11 @@ static enum grpc_code pass(struct snap_relay *relay, struct grpc_call *call, con
 {
     struct grpc_header headers[HEADERS_MAX];
     struct grpc_result result;
+    struct passed passed = {.call = call};
     struct ocv_error err = {0};
     int status = grpc_client_call(relay->client, grpc_call_path(call), headers,
                                   headers_of(relay, call, headers), request, len, timeout_of(call),
-                                  pass_message, call, &result, &err);
+                                  pass_message, &passed, &result, &err);
     if (status < 0)
         result.code = grpc_call_left(call) == 0 ? GRPC_DEADLINE_EXCEEDED : GRPC_UNAVAILABLE;
     const char *text = status < 0 ? err.message : result.message[0] ? result.message : NULL;
@@ -204,24 +220,20 @@ static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *c
 /* ---- Commit: what was said of the image stays with its snapshot --------------------------------
  */
 
-struct found {
-    Snapshots__StatResponse *stat;
-};
-
 static int take_stat(void *data, const uint8_t *message, size_t len)
 {
-    struct found *found = data;
-    if (!found->stat)
-        found->stat = snapshots__stat_response__unpack(NULL, len, message);
+    struct passed *passed = data;
+    if (!passed->stat)
+        passed->stat = snapshots__stat_response__unpack(NULL, len, message);
     return 0;
 }
 
-static Snapshots__StatResponse *stat_of(struct snap_relay *relay, const struct grpc_call *call,
+static Snapshots__StatResponse *stat_of(struct snap_relay *relay, struct grpc_call *call,
                                         Snapshots__CommitRequest *commit)
 {
     struct grpc_header headers[HEADERS_MAX];
     struct grpc_result result;
-    struct found found = {NULL};
+    struct passed passed = {.call = call};
     Snapshots__KeyRequest request = SNAPSHOTS__KEY_REQUEST__INIT;
     request.snapshotter = relay->name ? relay->name : commit->snapshotter;
     request.key = commit->key;
@@ -232,10 +244,10 @@ static Snapshots__StatResponse *stat_of(struct snap_relay *relay, const struct g
     snapshots__key_request__pack(&request, bytes);
     int status = grpc_client_call(relay->client, SNAP_SERVICE "Stat", headers,
                                   headers_of(relay, call, headers), bytes, len, timeout_of(call),
-                                  take_stat, &found, &result, NULL);
+                                  take_stat, &passed, &result, NULL);
     free(bytes);
     (void)status; /* without it the label is lost, the commit is not */
-    return found.stat;
+    return passed.stat;
 }
 
 static bool add_ours(Snapshots__CommitRequest *commit, const Snapshots__Info *info,
