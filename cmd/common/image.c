@@ -96,8 +96,10 @@ int image_bind_credentials(struct cli *cli, const struct ocv_reference *referenc
         return (cli->creds_host = strdup(reference->host)) ? OCV_OK : ocv_error_nomem(err);
     if (!strcmp(cli->creds_host, reference->host))
         return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_INVALID, "%s: --creds-stdin is for %s alone",
-                         reference->familiar, cli->creds_host);
+    ocv_error_set(err, OCV_ERR_INVALID, "%s: --creds-stdin is for %s alone", reference->familiar,
+                  cli->creds_host);
+    ocv_error_hint(err, "--authfile takes the credentials of several registries");
+    return OCV_ERR_INVALID;
 }
 
 static int open_registry(struct cli *cli, struct image *image, struct ocv_error *err)

@@ -141,6 +141,8 @@ static int run_annotate(struct edit *e, char **arguments, struct ocv_error *err)
         status = annotate_one(e, arguments[i], false, err);
     for (size_t i = 0; i < e->n_labels && status == OCV_OK; i++)
         status = annotate_one(e, e->labels[i], true, err);
+    if (status == OCV_ERR_NOT_FOUND)
+        ocv_error_prefix(err, "%s", arguments[0]);
     return status == OCV_OK ? end(e, err) : status;
 }
 

@@ -189,6 +189,8 @@ static int run(struct cli *cli, struct request *r, struct ocv_error *err)
         status = (r->json ? format_json : format_table)(r, ocv_tag_family(tag), plan, &out, err);
     if (status == OCV_OK)
         status = cli_print(out.data, out.len, err);
+    if (status == OCV_OK && r->wanted && ocv_tag_plan_sets(plan) == 0)
+        cli_warn(cli, "the tags form no set named %s", r->wanted);
     return status < 0 ? status : check_doubts(r, plan, err);
 }
 

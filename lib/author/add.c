@@ -20,7 +20,7 @@ static int check_set(const char *label, size_t n_properties, struct ocv_error *e
     if (is_null && n_properties)
         return ocv_error_set(err, OCV_ERR_INVALID, "the label null is for no property");
     if (!is_null && !n_properties) {
-        ocv_error_set(err, OCV_ERR_INVALID, "%s has no property", label);
+        ocv_error_set(err, OCV_ERR_INVALID, "it has no property");
         ocv_error_hint(err, "a build that needs nothing is labelled null");
         return OCV_ERR_INVALID;
     }

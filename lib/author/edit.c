@@ -2,6 +2,7 @@
 /* Removing and annotating entries. */
 #include "author.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_meant(const struct ocv_author_entry *e, const char *which,
@@ -15,12 +16,20 @@ static bool is_meant(const struct ocv_author_entry *e, const char *which,
     return strchr(which, ':') ? !strcmp(which, e->digest) : e->label && !strcmp(which, e->label);
 }
 
-static int not_found(const char *which, struct ocv_error *err)
+static int not_found(const struct ocv_author *author, const char *which, struct ocv_error *err)
 {
-    return ocv_error_set(err, OCV_ERR_NOT_FOUND, "no entry %.150s",
-                         which ? which
-                               : "that is an "
-                                 "ordinary image");
+    char names[200] = "";
+    for (size_t i = 0; i < author->n; i++) {
+        const char *label = author->entries[i].label;
+        size_t used = strlen(names);
+        if (label)
+            snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", label);
+    }
+    ocv_error_set(err, OCV_ERR_NOT_FOUND, "no entry %.150s",
+                  which ? which : "that is an ordinary image");
+    if (which && *names)
+        ocv_error_hint(err, "it has: %s%s", names, strlen(names) + 1 == sizeof(names) ? "..." : "");
+    return OCV_ERR_NOT_FOUND;
 }
 
 static bool is_used(const struct ocv_author *author, const char *digest)
@@ -57,7 +66,7 @@ int ocv_author_remove(struct ocv_author *author, const char *which,
         ocv_author_entry_free(&gone);
         removed++;
     }
-    return removed ? OCV_OK : not_found(which, err);
+    return removed ? OCV_OK : not_found(author, which, err);
 }
 
 /* After its annotations changed: where it stands and under which platform. */
@@ -109,5 +118,5 @@ int ocv_author_annotate(struct ocv_author *author, const char *which,
                 again = true;
             }
     }
-    return status == OCV_OK && !found ? not_found(which, err) : status;
+    return status == OCV_OK && !found ? not_found(author, which, err) : status;
 }

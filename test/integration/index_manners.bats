@@ -130,3 +130,20 @@ YAML
     run -2 "$VARIANTCTL" index create --rules rules.yaml "oci:$L:x" "null=oci:$L:cpu"
     [[ $output == *"--rules is for --from-tags"* ]]
 }
+
+@test "an entry or a set that is not there is named, with what there is" {
+    run -1 "$VARIANTCTL" index annotate "oci:$L:app" 'cuda=nvidia :: sm_arch :: 90_real'
+    [ "${lines[0]}" = "variantctl: oci:$L:app: no entry cuda" ]
+    [[ ${lines[1]} == "hint: it has: null, "*"cuda12.8"* ]]
+    run -1 "$VARIANTCTL" index annotate "oci:$L:app" --label cuda=cuda13
+    [ "${lines[0]}" = "variantctl: oci:$L:app: no entry cuda" ]
+    run -1 "$VARIANTCTL" index remove "oci:$L:app" cuda
+    [[ ${lines[1]} == "hint: it has: null, "*"cuda12.8"* ]]
+    run -2 "$VARIANTCTL" index create "oci:$L:x" "cuda=oci:$L:cuda"
+    [ "${lines[0]}" = "variantctl: cuda: it has no property" ]
+    printf 'cpu-1.9\nturing-1.9\n' >tags
+    run -0 --separate-stderr "$VARIANTCTL" tags plan --tags-file tags ghcr.io/huggingface/text-embeddings-inference:1.8
+    [ "$stderr" = "variantctl: warning: the tags form no set named 1.8" ]
+    run -0 --separate-stderr "$VARIANTCTL" tags plan --tags-file tags ghcr.io/huggingface/text-embeddings-inference:1.9
+    [ -z "$stderr" ]
+}

@@ -310,7 +310,7 @@ START_TEST(refuses_what_readers_would)
         {"a..b", "n :: f :: v", "'a..b' is not a label"},
         {"a1234567890123456789012345678901234567890123456789", "n :: f :: v", "is not a label"},
         {"null", "n :: f :: v", "the label null is for no property"},
-        {"a", NULL, "a has no property"},
+        {"a", NULL, "it has no property"},
         {"cuda", "nvidia :: sm_arch :: 90_real", "the second image for linux/amd64"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
