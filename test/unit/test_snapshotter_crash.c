@@ -27,7 +27,7 @@ struct store {
 
 static struct store store_open(const char *root, bool overlay)
 {
-    struct store s = {NULL};
+    struct store s = {.meta = NULL};
     struct ocv_error err = {0};
     char path[128];
     snprintf(path, sizeof(path), "%s/metadata.db", root);
@@ -181,7 +181,7 @@ static void look(const char *root, struct found *f)
 /* With an orphan at hand. No change: the start is what is killed. */
 static void child(const char *root, enum grpc_code (*change)(struct store *s))
 {
-    struct store s = {NULL};
+    struct store s = {.meta = NULL};
     enum grpc_code code = GRPC_OK;
     if (change)
         s = store_open(root, true);
