@@ -77,12 +77,19 @@ static const char *level_name(enum log_level level)
     return "debug";
 }
 
-/* Control characters of a client's text must not make lines or move a terminal's cursor. */
-static void clean(char *text)
+void log_clean(char *text)
 {
-    for (unsigned char *p = (unsigned char *)text; *p; p++)
+    bool ascii = true;
+    for (unsigned char *p = (unsigned char *)text; *p; p++) {
+        ascii = ascii && *p < 0x80;
         if (*p < 0x20 || *p == 0x7f)
             *p = '?';
+    }
+    json_t *whole = ascii ? NULL : json_string(text);
+    if (!ascii && !whole) /* no UTF-8: JSON would not hold any of it */
+        for (unsigned char *p = (unsigned char *)text; *p; p++)
+            *p = *p < 0x80 ? *p : '?';
+    json_decref(whole);
 }
 
 void log_line(enum log_level level, const char *format, ...)
@@ -94,7 +101,7 @@ void log_line(enum log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    clean(text);
+    log_clean(text);
     if (settings.json) {
         timestamp(now);
         write_json(json_pack("{s:s, s:s, s:s%}", "time", now, "level", level_name(level), "message",
@@ -111,13 +118,15 @@ void log_line(enum log_level level, const char *format, ...)
         write_line(line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
 }
 
-/* A quoted field: what a client sent, without quotes, backslashes and control characters. */
+/* A quoted field: what a client sent, without quotes, backslashes and control characters, and as
+ * UTF-8: a line of JSON that cannot be made would be a request that nobody sees. */
 static const char *field(const char *text, char *out, size_t size)
 {
     size_t n = 0;
     for (const char *p = text ? text : "-"; *p && n + 1 < size; p++)
-        out[n++] = (unsigned char)*p < 0x20 || *p == 0x7f || *p == '"' || *p == '\\' ? '?' : *p;
+        out[n++] = *p == '"' || *p == '\\' ? '?' : *p;
     out[n] = '\0';
+    log_clean(out);
     return out;
 }
 
