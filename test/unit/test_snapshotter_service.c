@@ -398,6 +398,23 @@ START_TEST(test_deep)
 }
 END_TEST
 
+/* Names that a removal which was killed has used before. */
+START_TEST(test_deep_again)
+{
+    char path[512];
+    snprintf(path, sizeof(path),
+             "cd %s/snapshots && mkdir -p rm-5/$(printf 'd/%%.0s' $(seq 40)) rm-rm-5-0/x rm-rm-5-1 "
+             "&& touch rm-5/f rm-rm-5-0/f",
+             w.root);
+    ck_assert_int_eq(system(path), 0);
+    snprintf(path, sizeof(path), "%s/snapshots", w.root);
+    int fd = open(path, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_eq(snap_tree_remove(fd, "rm-5"), 0);
+    close(fd);
+    ck_assert_uint_eq(folders(), 0);
+}
+END_TEST
+
 static void *many(void *data)
 {
     char key[64], name[64], parent[64] = "";
@@ -491,6 +508,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, test_cleanup);
     tcase_add_test(tcase, test_in_the_way);
     tcase_add_test(tcase, test_deep);
+    tcase_add_test(tcase, test_deep_again);
     tcase_add_test(tcase, test_threads);
     tcase_add_test(tcase, test_again);
     tcase_add_test(tcase, test_remapped);

@@ -25,21 +25,27 @@ struct removal {
 
 static int remove_below(struct removal *r, int fd, unsigned depth);
 
-/* A folder below `parent`. Too deep: moved beside the top, for the next round. */
-static int remove_folder(struct removal *r, int parent, const char *name, unsigned depth)
+/* Beside the top, for the next round. What an interrupted removal left there is done then, too. */
+static int move_up(struct removal *r, int parent, const char *name)
 {
     char aside[NAME_MAX + 1];
-    if (depth >= DEPTH_MAX) {
-        int n = snprintf(aside, sizeof(aside), "rm-%s-%u", r->top, r->moved);
+    do {
+        int n = snprintf(aside, sizeof(aside), "rm-%s-%u", r->top, r->moved++);
         if (n < 0 || (size_t)n >= sizeof(aside)) {
             errno = ENAMETOOLONG;
             return -1;
         }
-        if (renameat(parent, name, r->topfd, aside) < 0)
-            return errno == ENOENT ? 0 : -1;
-        r->moved++;
-        return 0;
-    }
+        if (renameat(parent, name, r->topfd, aside) == 0 || errno == ENOENT)
+            return 0;
+    } while (errno == EEXIST || errno == ENOTEMPTY);
+    return -1;
+}
+
+/* A folder below `parent`. */
+static int remove_folder(struct removal *r, int parent, const char *name, unsigned depth)
+{
+    if (depth >= DEPTH_MAX)
+        return move_up(r, parent, name);
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : -1;
