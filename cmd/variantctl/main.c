@@ -25,8 +25,7 @@ static void print_help(FILE *out)
           out);
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
         fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-    fputs("\n'variantctl VERB --help' tells the options of a verb, --version the version.\n",
-          out);
+    fputs("\n'variantctl VERB --help' tells the options of a verb, --version the version.\n", out);
 }
 
 /* Options before the verb (`variantctl -v --config F resolve`) are moved behind it, where the verb

@@ -169,7 +169,7 @@ completed()
 }
 
 @test "the help texts, which completions read, name every long option" {
-    local verb
+    local verb option
     "$OCV_BUILD/vpull" --help >"$BATS_TEST_TMPDIR/help"
     for verb in probe resolve explain lint lock verify setup "tags parse" "tags plan" "index create" \
         "index remove" "index annotate" "index show" "index coverage" "index diff" "index copy"; do
@@ -179,8 +179,10 @@ completed()
     run -0 grep -hoE '"[a-z-]+", (no|required|optional)_argument' "$OCV_TOP"/cmd/common/cli.h \
         "$OCV_TOP"/cmd/v{pull,ariantctl}/*.[ch]
     [ "${#lines[@]}" -gt 60 ]
-    for verb in $(sed 's/"\([^"]*\)".*/\1/' <<<"$output" | sort -u); do
-        grep -qE -- "--$verb([^a-z-]|$)" "$BATS_TEST_TMPDIR/help" || echo "no help has --$verb"
+    for option in "${lines[@]}"; do
+        option=--${option:1}
+        option=${option%%\"*}
+        grep -qE -- "$option([^a-z-]|$)" "$BATS_TEST_TMPDIR/help" || echo "no help has $option"
     done >"$BATS_TEST_TMPDIR/missing"
     diff /dev/null "$BATS_TEST_TMPDIR/missing"
 }

@@ -96,6 +96,7 @@ YAML
 @test "a reader that has seen enough ends every verb alike, without a word" {
     local arguments code
     mkfifo pipe
+    # shellcheck disable=SC2094
     exec 4<>pipe 5>pipe 4>&- # nobody reads
     for arguments in "index show oci:$L:app" "index diff oci:$L:app oci:$L:cpu" "explain oci:$L:app" \
         "lint oci:$L:app" "index coverage --profiles $PROFILES oci:$L:app" "--help" "index create --help" \
