@@ -195,6 +195,20 @@ static bool mode_norange(const struct request *r)
         return half(r, true);
     return whole(r, r->blob ? &served_blob : &served_index);
 }
+/* Half of it; then all of it again, of which less comes; then the rest. */
+static bool mode_anew(const struct request *r)
+{
+    const unsigned n = r->blob ? count("anew") : 2;
+    if (n == 0)
+        return half(r, true);
+    if (n > 1)
+        return good(r);
+    say(r->fd, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n",
+        served_blob.type, served_blob.len);
+    put(r->fd, served_blob.data, served_blob.len / 4);
+    usleep(100000); /* a reset drops what the peer has not read */
+    return false;
+}
 /* After a break the rest is told as what it is not. */
 static bool rest_told(const struct request *r, const char *mode, struct told told)
 {
@@ -550,6 +564,7 @@ static const struct {
     {"reset", mode_reset},
     {"cut", mode_cut},
     {"norange", mode_norange},
+    {"anew", mode_anew},
     {"badrange", mode_badrange},
     {"badend", mode_badend},
     {"badtotal", mode_badtotal},

@@ -75,6 +75,9 @@ START_TEST(broken_transfer_goes_on)
     ck_assert_ptr_nonnull(strstr(log, "bytes="));
     expect_blob("norange"); /* the server sends all of it again */
     expect_blob("expired"); /* the signed URL expired on the way */
+    new_client((struct ocv_registry_options){.retries = 3});
+    expect_blob(
+        "anew"); /* it sends all of it again, breaks off before the first one did, goes on */
 }
 END_TEST
 
