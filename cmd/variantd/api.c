@@ -127,7 +127,8 @@ static enum MHD_Result start_resolve(struct call *call)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    if (atomic_fetch_add(&resolving, 1) >= API_RESOLVES_MAX) {
+    /* counted first: a stop waits for those that are counted, and for no others */
+    if (atomic_fetch_add(&resolving, 1) >= API_RESOLVES_MAX || server_stopping(call->server)) {
         atomic_fetch_sub(&resolving, 1);
         return answer_error(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
                             "too many references are being resolved; try again");

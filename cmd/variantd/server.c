@@ -38,7 +38,7 @@ struct server {
     struct peer *peers;
     size_t n_peers;
     atomic_uint_fast64_t running;
-    atomic_bool draining;
+    atomic_bool draining, stopping;
 };
 
 /* What a request of the mirror carries from its first call to its end. */
@@ -74,6 +74,11 @@ const struct instance *server_instance(const struct server *server)
 struct metrics *server_metrics(struct server *server)
 {
     return server->metrics;
+}
+
+bool server_stopping(const struct server *server)
+{
+    return atomic_load(&server->stopping);
 }
 
 void server_replace(struct server *server, struct instance *instance)
@@ -373,6 +378,7 @@ void server_free(struct server *server)
 {
     if (!server)
         return;
+    atomic_store(&server->stopping, true);
     mirror_stop(server->current->mirror);
     for (struct instance *instance = server->retired; instance; instance = instance->next)
         mirror_stop(instance->mirror);

@@ -37,5 +37,7 @@ void server_free(struct server *server);
 struct instance *server_borrow(struct server *server);
 void server_return(struct server *server, struct instance *instance);
 struct metrics *server_metrics(struct server *server);
+/** The end has come: nothing may be suspended any more. */
+bool server_stopping(const struct server *server);
 
 #endif
