@@ -153,12 +153,13 @@ static void write_file(const char *name, const char *text, size_t len)
 static void write_layout(void)
 {
     static char text[DOCUMENT_BYTES];
+    static const char tail[] = {'"', '}', '}', '\n'};
     char digest[OCV_DIGEST_MAX], name[OCV_DIGEST_MAX + 32], command[256], index[512];
     int head = snprintf(text, sizeof(text),
                         "{\"schemaVersion\":2,\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX
                         "\",\"manifests\":[],\"annotations\":{\"a\":\"");
     memset(text + head, 'x', sizeof(text) - (size_t)head);
-    memcpy(text + sizeof(text) - 4, "\"}}\n", 4);
+    memcpy(text + sizeof(text) - sizeof(tail), tail, sizeof(tail));
     ck_assert_int_eq(ocv_digest_bytes(text, sizeof(text), digest, NULL), OCV_OK);
     snprintf(command, sizeof(command), "mkdir -p %s/blobs/sha256", folder);
     ck_assert_int_eq(system(command), 0); // NOLINT(cert-env33-c)
