@@ -14,7 +14,15 @@ static struct world w;
 static char config[96], daemon_path[96];
 static int daemon_fd;
 static pthread_t daemon_thread;
-static const char *answer; /* JSON; set before the question */
+static char answer[2048]; /* JSON */
+static pthread_mutex_t answer_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void set_answer(const char *text)
+{
+    pthread_mutex_lock(&answer_lock);
+    snprintf(answer, sizeof(answer), "%s", text);
+    pthread_mutex_unlock(&answer_lock);
+}
 
 /* The node's daemon: the same answer to everybody. */
 static void *answer_all(void *data)
@@ -24,10 +32,12 @@ static void *answer_all(void *data)
     (void)data;
     while ((fd = accept(daemon_fd, NULL, NULL)) >= 0) {
         ssize_t got = read(fd, request, sizeof(request));
+        pthread_mutex_lock(&answer_lock);
         int len = snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
                            strlen(answer));
         if (got > 0 && write(fd, head, (size_t)len) == len)
             got = write(fd, answer, strlen(answer));
+        pthread_mutex_unlock(&answer_lock);
         close(fd);
     }
     return NULL;
@@ -86,7 +96,7 @@ static void remember_misfit(void)
 /* Layers that cannot go are known as before. */
 START_TEST(test_kept)
 {
-    answer = "{\"verdict\":\"misfit\",\"label\":\"rocm7.1\",\"reason\":\"no card\"}";
+    set_answer("{\"verdict\":\"misfit\",\"label\":\"rocm7.1\",\"reason\":\"no card\"}");
     with_policy("policy: enforce");
     unpack("");
     remember_misfit();
@@ -111,7 +121,7 @@ START_TEST(test_unreadable)
                  {"policy: enforce\nfail: closed", GRPC_FAILED_PRECONDITION},
                  {"policy: warn\nfail: closed", GRPC_OK},
                  {"policy: off\nfail: closed", GRPC_OK}};
-    answer = "{\"verdict\":\"fits\"}";
+    set_answer("{\"verdict\":\"fits\"}");
     with_policy("policy: warn");
     unpack("");
     ck_assert_int_eq(sqlite3_exec(w.service.meta->db, "DROP TABLE variants", NULL, NULL, NULL),
@@ -136,7 +146,7 @@ START_TEST(test_cut)
         for (size_t i = 0; i < 300; i++) /* one of three bytes */
             n += (size_t)snprintf(text + n, sizeof(text) - n, "\xe2\x82\xac");
         snprintf(text + n, sizeof(text) - n, "\\n\"}");
-        answer = text;
+        set_answer(text);
         with_policy("policy: warn");
         snprintf(labels, sizeof(labels), "%s", image);
         unpack(labels);
