@@ -109,7 +109,7 @@ static struct grpc_result ask(struct grpc_client *client, const char *method, co
     struct grpc_result result;
     struct ocv_error err = {0};
     ocv_buffer_init(&out->bytes, 64u * 1024 * 1024);
-    int status = grpc_client_call(client, method, headers, 1, request, len, 20000, collect, out,
+    int status = grpc_client_call(client, method, headers, 1, request, len, 120000, collect, out,
                                   &result, &err);
     ck_assert_msg(status == expected, "%s: %d %s", method, status, err.message);
     return result;
@@ -388,7 +388,7 @@ int main(void)
 {
     Suite *suite = suite_create("grpc");
     TCase *tcase = tcase_create("grpc");
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 240); /* the largest messages take long under a sanitizer */
     tcase_add_test(tcase, test_text);
     tcase_add_test(tcase, test_calls);
     tcase_add_test(tcase, test_large_request);
