@@ -262,6 +262,9 @@ static const struct {
      "nvidia :: sm_arch :: 90_real",
      "this needs SM 90_real: a GPU of compute capability 9.0 (Hopper; CUDA 11.8 or newer)"},
     {"'features':[{'name':'unknown','values':['1']}]", "nvidia :: unknown :: 2", ""},
+    {"'features':[]", "nvidia :: cuda_version_lower_bound :: 12.8", ""}, /* no device, no advice */
+    {"'features':[],'devices':[{'id':'d0'}]", "nvidia :: cuda_version_lower_bound :: 12.8",
+     "this needs CUDA 12.8: driver 570 or newer"},
 };
 
 START_TEST(test_hints)
