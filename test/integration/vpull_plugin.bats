@@ -129,14 +129,20 @@ present()
     start_registry mute
     # stopped, it accepts and never answers
     kill -STOP "$(<"$STATE/pids/mute")"
-    docker vpull "$REGISTRY/demo/app:1" >/dev/null 2>&1 3>&- &
+    setsid docker vpull "$REGISTRY/demo/app:1" >/dev/null 2>&1 3>&- &
     client=$!
     for ((i = 0; i < 200; i++)); do
         plugin=$(pgrep -P "$client" -f docker-vpull) && break
         sleep 0.05
     done
     [ -n "$plugin" ]
-    kill -TERM "$client"
+    # before 25 docker has no way to tell its plugin and waits for it: the
+    # terminal tells both, as one process group
+    if (($(docker version --format '{{.Client.Version}}' 2>/dev/null | cut -d. -f1) >= 25)); then
+        kill -TERM "$client"
+    else
+        kill -TERM -- "-$client"
+    fi
     for ((i = 0; i < 200; i++)); do
         kill -0 "$plugin" 2>/dev/null || break
         sleep 0.05
