@@ -52,7 +52,7 @@ int ocv_config_new(struct ocv_config **out, struct ocv_error *err)
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
-void ocv_strings_clear(struct ocv_strings *s)
+static void clear_strings(struct ocv_strings *s)
 {
     for (size_t i = 0; i < s->count; i++)
         free(s->list[i]);
@@ -78,7 +78,7 @@ static void clear_devices(struct ocv_config *c)
 {
     for (size_t i = 0; i < c->n_devices; i++) {
         free(c->devices[i].name);
-        ocv_strings_clear(&c->devices[i].values);
+        clear_strings(&c->devices[i].values);
     }
     free(c->devices);
     c->devices = NULL;
@@ -99,7 +99,7 @@ static void clear_overrides(struct ocv_config *c)
     for (size_t i = 0; i < c->n_overrides; i++) {
         free(c->overrides[i].ns);
         free(c->overrides[i].feature);
-        ocv_strings_clear(&c->overrides[i].values);
+        clear_strings(&c->overrides[i].values);
     }
     free(c->overrides);
     c->overrides = NULL;
@@ -122,11 +122,11 @@ static void clear_registries(struct ocv_config *c)
 void ocv_config_clear(struct ocv_config *c, const char *key)
 {
     if (!strcmp(key, "namespace_priority"))
-        ocv_strings_clear(&c->namespace_priority);
+        clear_strings(&c->namespace_priority);
     else if (!strcmp(key, "disable"))
-        ocv_strings_clear(&c->disable);
+        clear_strings(&c->disable);
     else if (!strcmp(key, "allow"))
-        ocv_strings_clear(&c->allow);
+        clear_strings(&c->allow);
     else if (!strcmp(key, "device_policy"))
         clear_policies(c);
     else if (!strcmp(key, "devices"))

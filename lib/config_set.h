@@ -12,7 +12,6 @@ const char *ocv_config_key(const char *name);
 enum ocv_key_shape ocv_config_shape(const char *key);
 /** Forget a list, map or the registries. */
 void ocv_config_clear(struct ocv_config *c, const char *key);
-void ocv_strings_clear(struct ocv_strings *s);
 int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, struct ocv_error *err);
 
 /** One member of a list key. */

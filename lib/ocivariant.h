@@ -410,8 +410,6 @@ struct ocv_resolve_options {
     bool unchecked;                      /**< with label: also if this host cannot run it */
 };
 
-enum ocv_source { OCV_SOURCE_NONE, OCV_SOURCE_INDEX, OCV_SOURCE_RULE };
-
 struct ocv_decision;
 /** Choose. Pure. The decision borrows index and profile: both must outlive it. Nothing fitting is
  *  not an error: ocv_decision_selected is NULL then. No platform in profile and options:

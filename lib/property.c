@@ -117,7 +117,7 @@ size_t ocv_span_parts(struct ocv_span text, struct ocv_span *parts, size_t max)
     }
 }
 
-int ocv_property_parse(struct ocv_span text, struct ocv_span parts[3], struct ocv_error *err)
+static int parse_property(struct ocv_span text, struct ocv_span parts[3], struct ocv_error *err)
 {
     size_t n = ocv_span_parts(text, parts, 3);
     if (n == 3 && ocv_property_name_valid(parts[0].data, parts[0].len) &&
@@ -193,7 +193,7 @@ int ocv_properties_parse(const char *text, size_t len, struct ocv_properties **o
     char *at = (char *)(set->list + n);
     struct ocv_span piece, parts[3];
     for (set->count = 0; set->count < n && ocv_span_split(&rest, ',', &piece); set->count++) {
-        int status = ocv_property_parse(piece, parts, err);
+        int status = parse_property(piece, parts, err);
         if (status < 0) {
             free(set);
             return status;

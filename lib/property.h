@@ -18,8 +18,6 @@ bool ocv_span_split(struct ocv_span *rest, char separator, struct ocv_span *piec
 size_t ocv_span_parts(struct ocv_span text, struct ocv_span *parts, size_t max);
 /** Number of comma-separated pieces of a property list, empty ones included. */
 size_t ocv_properties_pieces(struct ocv_span text);
-/** "ns :: feature :: value" into three checked spans. */
-int ocv_property_parse(struct ocv_span text, struct ocv_span parts[3], struct ocv_error *err);
 int ocv_property_compare(const struct ocv_property *a, const struct ocv_property *b);
 bool ocv_namespace_is_cpu(const char *ns);
 

@@ -177,7 +177,6 @@ int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile
         return ocv_error_nomem(err);
     d->index = index;
     d->profile = profile;
-    d->label_only = request.options->label != NULL;
     int status = choose_platform(d, &request, err);
     if (status == OCV_OK)
         status = allocate(d, err);

@@ -76,7 +76,6 @@ struct ocv_decision {
     const struct ocv_profile *profile;
     struct ocv_host host;
     struct ocv_platform platform; /* resolved for */
-    bool label_only;              /* --label was given */
     struct ocv_candidate *candidates;
     size_t n_candidates;
     struct ocv_rejection *rejected;

@@ -80,7 +80,7 @@ void progress_free(struct progress *progress)
     free(progress);
 }
 
-bool progress_is_text(const struct progress *progress)
+static bool is_text(const struct progress *progress)
 {
     return progress->mode == PROGRESS_BARS || progress->mode == PROGRESS_PLAIN;
 }
@@ -184,7 +184,7 @@ void progress_message(struct progress *progress, const char *format, ...)
 {
     va_list args;
 
-    if (!progress_is_text(progress))
+    if (!is_text(progress))
         return;
     erase(progress);
     va_start(args, format);

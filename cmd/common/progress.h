@@ -31,8 +31,6 @@ void progress_free(struct progress *progress);
 void progress_message(struct progress *progress, const char *format, ...) OCV_PRINTF(2, 3);
 /** A JSON event; nothing in the other modes. Takes the object; NULL is ignored. */
 void progress_event(struct progress *progress, const char *event, json_t *object);
-/** True if messages are shown to people. */
-bool progress_is_text(const struct progress *progress);
 bool progress_is_json(const struct progress *progress);
 /** "PROGRAM: warning: ..." as a line, in quiet mode too, or as an event. */
 void progress_warn(struct progress *progress, const char *program, const char *format, ...)

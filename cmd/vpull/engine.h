@@ -8,8 +8,6 @@
 
 #include "sink.h"
 
-#define ENGINE_ANSWER_MAX (1024u * 1024) /* body of an answer that is kept */
-
 /** Where an engine's API is. */
 struct endpoint {
     char socket[512];            /**< unix socket, or empty */

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MATCHED_SHOWN 4u
 #define TEXT_MAX (64u * 1024)
 #define REJECTIONS_SHOWN 10u
 

@@ -48,10 +48,6 @@ struct ocv_author {
 
 /* ---- scan.c ---------------------------------------------------------------------------------- */
 
-struct ocv_author_span {
-    const char *at;
-    size_t len;
-};
 /** Length of the JSON value that begins at `text` (known to be valid JSON). */
 size_t ocv_author_scan_value(const char *text, const char *end);
 /** Blanks at `text`. */

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#define REFERENCE_TYPE "vnd.docker.reference.type"
 #define REFERENCE_DIGEST "vnd.docker.reference.digest"
 
 static bool unknown_platform(const struct ocv_platform *p)

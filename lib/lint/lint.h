@@ -32,7 +32,6 @@ const char *ocv_lint_level_name(enum ocv_lint_level level);
 #define OCV_LINT_INDEX_MAX \
     (64u * 1024 * 1024)           /**< bytes of an index that is too large for clients */
 #define OCV_LINT_TAGS_MAX 100000u /**< tags of an input */
-#define OCV_LINT_LIST_MAX (16u * 1024 * 1024) /**< bytes of a list of tags */
 
 enum ocv_lint_child_state {
     OCV_LINT_STATE_UNREAD, /**< nothing is known, nothing is said */

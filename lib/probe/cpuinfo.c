@@ -188,7 +188,6 @@ static int read_line(struct ocv_cpuinfo *cpuinfo, struct walk *walk, const char 
         return OCV_OK;
     splitter split_line = isa ? split_isa : split;
     walk->x86 |= x86;
-    cpuinfo->processors++;
     if (!walk->first.data) {
         walk->first = value;
         return split_line(value, &walk->flags, err);

@@ -23,7 +23,6 @@ struct ocv_cpuinfo {
     char *strings;      /**< what the others point into */
     const char **flags; /**< sorted; what every processor has. RISC-V: extensions of the isa line */
     size_t n_flags;
-    size_t processors;        /**< processors that listed flags */
     const char *architecture; /**< GOARCH by the content, or NULL */
     const char *variant;      /**< of the platform where the content says it, or NULL */
     const char *fields[OCV_CPUINFO_FIELDS]; /**< NULL where there is no such line */

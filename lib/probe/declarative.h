@@ -32,8 +32,6 @@ struct ocv_declaration {
  *  OCV_ERR_CONFIG with file and line. */
 int ocv_declaration_read(const char *source, const char *text, size_t len,
                          struct ocv_declaration *out, struct ocv_error *err) OCV_WARN_UNUSED;
-int ocv_declaration_read_file(const char *path, struct ocv_declaration *out,
-                              struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_declaration_free(struct ocv_declaration *declaration);
 
 struct ocv_declarations {
@@ -45,11 +43,9 @@ struct ocv_declarations {
  *  files that the build knew and that ask for nothing the host has stay without a tree. */
 int ocv_declarations_load(struct ocv_declarations *set, const char *folder,
                           const struct ocv_probe_host *host, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Apply `replaces`. `builtin` are the providers that are compiled in. Two providers for one
- *  namespace, a replaced name that does not exist or has another namespace: OCV_ERR_CONFIG. */
-int ocv_declarations_settle(struct ocv_declarations *set, const struct provider *const *builtin,
-                            size_t n_builtin, struct ocv_error *err) OCV_WARN_UNUSED;
-/** All of that for a probe: the shipped files, then the administrator's; or the file to check. */
+/** For a probe: the shipped files, then the administrator's, with `replaces` applied; or the file
+ * to check. `builtin` are the providers that are compiled in. Two providers for one namespace, a
+ *  replaced name that does not exist or has another namespace: OCV_ERR_CONFIG. */
 int ocv_declarations_open(const struct ocv_probe_options *options,
                           const struct ocv_probe_host *host, const struct provider *const *builtin,
                           size_t n_builtin, struct ocv_declarations *out,

@@ -49,11 +49,6 @@ static int read_file(const char *path, const struct ocv_probe_host *host,
     return out->source ? OCV_OK : ocv_error_nomem(err);
 }
 
-int ocv_declaration_read_file(const char *path, struct ocv_declaration *out, struct ocv_error *err)
-{
-    return read_file(path, NULL, out, err);
-}
-
 static int is_provider(const struct dirent *entry)
 {
     const char *dot = strrchr(entry->d_name, '.');
@@ -157,8 +152,9 @@ static int conflict(const struct ocv_declaration *d, const char *name, const cha
     return OCV_ERR_CONFIG;
 }
 
-int ocv_declarations_settle(struct ocv_declarations *set, const struct provider *const *builtin,
-                            size_t n_builtin, struct ocv_error *err)
+/* Apply `replaces`; afterwards every namespace has one provider. */
+static int settle(struct ocv_declarations *set, const struct provider *const *builtin,
+                  size_t n_builtin, struct ocv_error *err)
 {
     for (size_t i = 0; i < set->n; i++) {
         int status = set->items[i].replaces ? replace(set, i, builtin, n_builtin, err) : OCV_OK;
@@ -196,7 +192,7 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
         if (status == OCV_OK)
             status = ocv_declarations_load(&set, own, NULL, err);
         if (status == OCV_OK)
-            status = ocv_declarations_settle(&set, builtin, n_builtin, err);
+            status = settle(&set, builtin, n_builtin, err);
         free(shipped);
     }
     if (status < 0)

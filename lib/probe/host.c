@@ -24,7 +24,7 @@ static const struct {
     {"mips", "mips", NULL},       {"mips64", "mips64", NULL},
 };
 
-const char *ocv_host_architecture(const char *machine, const char **variant)
+static const char *architecture_of(const char *machine, const char **variant)
 {
     *variant = NULL;
     for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
@@ -58,7 +58,7 @@ static void ask_uname(struct ocv_probe_host *host)
 {
     struct utsname name;
     if (uname(&name) == 0)
-        host->architecture = ocv_host_architecture(name.machine, &host->variant);
+        host->architecture = architecture_of(name.machine, &host->variant);
 }
 
 #define CPUID_EXT_EDX_LM (1u << 29)

@@ -42,10 +42,6 @@ void ocv_pci_sort(struct ocv_pci_list *list);
 bool ocv_pci_decode(const unsigned char config[OCV_PCI_CONFIG], struct ocv_pci_device *device);
 /** Copy a driver's name; one that is too long or not printable is no name. */
 void ocv_pci_set_driver(struct ocv_pci_device *device, const char *name, size_t len);
-/** What a dump needs to become harmless to libpci: header lines cut to their address, well-formed
- *  rows of the first 64 bytes, nothing else. */
-int ocv_pci_dump_clean(const char *text, size_t len, struct ocv_buffer *out,
-                       struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append the devices of such a text; the list is sorted afterwards. */
 int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
                       struct ocv_error *err) OCV_WARN_UNUSED;

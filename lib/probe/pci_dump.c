@@ -69,7 +69,9 @@ static bool next_line(const char **at, const char *end, const char **line, size_
     return true;
 }
 
-int ocv_pci_dump_clean(const char *text, size_t len, struct ocv_buffer *out, struct ocv_error *err)
+/* What a dump needs to become harmless to libpci: header lines cut to their address, well-formed
+ * rows of the first 64 bytes, nothing else. */
+static int clean_dump(const char *text, size_t len, struct ocv_buffer *out, struct ocv_error *err)
 {
     const char *end = text + len, *line;
     size_t n, devices = 0;
@@ -89,8 +91,7 @@ int ocv_pci_dump_clean(const char *text, size_t len, struct ocv_buffer *out, str
     }
     if (status == OCV_OK && devices == 0)
         status = ocv_error_set(err, OCV_ERR_DATA,
-                               "no device in it; wanted is the output of "
-                               "'lspci -kx'");
+                               "no device in it; wanted is the output of 'lspci -kx'");
     return status;
 }
 
@@ -161,7 +162,7 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
     struct ocv_libpci *pci;
     ocv_auto_buffer clean;
     ocv_buffer_init(&clean, 2 * DUMP_MAX);
-    int status = ocv_pci_dump_clean(text->data, text->len, &clean, err);
+    int status = clean_dump(text->data, text->len, &clean, err);
     if (status < 0)
         return status;
     int fd = in_memory(&clean, err);

@@ -107,8 +107,6 @@ bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char 
 /** A variable of the environment that speaks of the machine this runs on: NULL where it is unset or
  *  empty, the machine is another one, or the options say that the environment does not count. */
 const char *ocv_host_variable(const struct ocv_probe_host *host, const char *name);
-/** GOARCH and platform variant for uname's machine; NULL where there is no such port. */
-const char *ocv_host_architecture(const char *machine, const char **variant);
 /** True if nothing says which processor a sysroot's machine has, because what would say it cannot
  * be read: that is told in the CPU namespace of this machine, the likeliest one. */
 bool ocv_host_cpu_unread(const struct ocv_probe_host *host, const char *ns);

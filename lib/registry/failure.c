@@ -33,7 +33,8 @@ static void words_of_json(const json_t *root, char *out, size_t size)
         add_words(out, size, NULL, json_string_value(json_object_get(root, keys[i])));
 }
 
-void ocv_failure_text(const struct ocv_buffer *body, char *out, size_t size)
+/* Text of a distribution or token error body, empty if there is none. */
+static void failure_text(const struct ocv_buffer *body, char *out, size_t size)
 {
     out[0] = '\0';
     if (!body->len)
@@ -127,7 +128,7 @@ int ocv_failure_http(struct ocv_exchange *x, const struct ocv_host *host)
 {
     long status = x->transfer.response.status;
     char words[SERVER_WORDS_MAX];
-    ocv_failure_text(&x->transfer.body, words, sizeof(words));
+    failure_text(&x->transfer.body, words, sizeof(words));
     const char *colon = *words ? ": " : "";
     const char *at = host->authority;
     int result;

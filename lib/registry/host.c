@@ -28,7 +28,8 @@ static void host_part(const char *authority, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), start);
 }
 
-bool ocv_host_is_loopback(const char *authority)
+/* localhost, 127.0.0.0/8, ::1, with or without a port */
+static bool is_loopback(const char *authority)
 {
     char host[256];
     host_part(authority, host, sizeof(host));
@@ -216,7 +217,7 @@ static int set_up(struct ocv_registry *registry, struct ocv_host *host, struct o
     host->prefix = strdup("");
     host->insecure = config.insecure || named_insecure(registry, host->name);
     host->configured = config.host || host->insecure;
-    host->loopback = ocv_host_is_loopback(host->name);
+    host->loopback = is_loopback(host->name);
     host->scheme = OCV_SCHEME_HTTPS;
     int status = OCV_OK;
     bool own_tls = config.ca || config.cert;
@@ -233,7 +234,7 @@ static int set_up(struct ocv_registry *registry, struct ocv_host *host, struct o
     if (!host->authority || !host->account || !host->prefix)
         return ocv_error_nomem(err);
     if (config.url)
-        host->loopback = ocv_host_is_loopback(host->authority);
+        host->loopback = is_loopback(host->authority);
     if (host->scheme == OCV_SCHEME_HTTP && !host->loopback && !host->insecure)
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "registries: %s: a plain HTTP url needs `insecure: true`", host->name);

@@ -105,8 +105,6 @@ int ocv_url_origin(const char *url, char out[OCV_ORIGIN_MAX], struct ocv_error *
 void ocv_origin_authority(const char *origin, char *out, size_t size);
 /** URL without query and fragment, for messages: queries of signed URLs are secrets. */
 void ocv_url_public(const char *url, char *out, size_t size);
-/** localhost, 127.0.0.0/8, ::1, with or without a port. */
-bool ocv_host_is_loopback(const char *authority);
 /** Loopback, link-local or unspecified address, where a foreign server must not send us. */
 bool ocv_address_is_local(const struct sockaddr *address);
 /** May a server at `from` (an origin) send us to `to`? `*guard`: the address must be checked when
@@ -259,8 +257,6 @@ size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
 int ocv_failure_curl(struct ocv_exchange *exchange, const struct ocv_host *host);
 /** The same for an HTTP status that is no success. */
 int ocv_failure_http(struct ocv_exchange *exchange, const struct ocv_host *host);
-/** Text of a distribution or token error body into `out`, bounded; empty if there is none. */
-void ocv_failure_text(const struct ocv_buffer *body, char *out, size_t size);
 
 /* ---- authentication
  * ------------------------------------------------------------------------------- */

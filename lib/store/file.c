@@ -25,7 +25,7 @@ int ocv_store_fail(struct ocv_error *err, const char *dir, const char *name, con
                          name ? name : "", what, why);
 }
 
-int ocv_store_write_all(int fd, const void *data, size_t len)
+static int write_all(int fd, const void *data, size_t len)
 {
     const char *at = data;
     while (len) {
@@ -150,7 +150,7 @@ int ocv_store_replace_file(int tmpfd, int dirfd, const char *dir, const char *na
     ocv_auto_fd int fd = open_temporary(tmpfd, temporary);
     if (fd < 0)
         return ocv_store_fail(err, dir, name, "write");
-    if (ocv_store_write_all(fd, data, len) < 0 || (mode && fchmod(fd, mode) < 0) || fsync(fd) < 0 ||
+    if (write_all(fd, data, len) < 0 || (mode && fchmod(fd, mode) < 0) || fsync(fd) < 0 ||
         renameat(tmpfd, temporary, dirfd, name) < 0) {
         int status = ocv_store_fail(err, dir, name, "write");
         unlinkat(tmpfd, temporary, 0);

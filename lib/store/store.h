@@ -36,8 +36,6 @@ static inline void ocv_store_close(int *fd)
 
 /** OCV_ERR_IO "DIR/NAME: cannot WHAT: <errno>". `name` may be NULL. */
 int ocv_store_fail(struct ocv_error *err, const char *dir, const char *name, const char *what);
-/** Write all bytes. Returns 0, or -1 with errno. */
-int ocv_store_write_all(int fd, const void *data, size_t len);
 /** Read up to the end or out->max. `dir` is for messages. A missing file is OCV_ERR_NOT_FOUND. */
 int ocv_store_read_file(int dirfd, const char *dir, const char *name, struct ocv_buffer *out,
                         struct ocv_error *err);

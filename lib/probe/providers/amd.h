@@ -42,7 +42,6 @@ struct ocv_kfd_node {
     uint32_t location; /**< bus << 8 | device << 3 | function or partition */
     uint64_t capability;
     uint64_t unique_id;
-    uint64_t simds;
     uint64_t memory; /**< bytes, 0 unknown */
     bool with_cpu;   /**< the node is a processor as well */
 };

@@ -83,7 +83,6 @@ int ocv_kfd_parse(const char *text, size_t len, struct ocv_kfd_node *out)
                                  .location = (uint32_t)location,
                                  .capability = capability,
                                  .unique_id = unique_id,
-                                 .simds = simds,
                                  .with_cpu = cores > 0};
     return 1;
 }

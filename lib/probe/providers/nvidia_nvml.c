@@ -17,8 +17,6 @@
 #define SCHEMA "dev.ocivariant.nvml-query/v1"
 #define CAPABILITY_MAX 99 /* major of a compute capability */
 #define CUDA_NUMBER_MAX 99999
-/* CUDA reserves addresses for the memory of all GPUs; where size_t is small, the default holds */
-#define MEMORY_MAX ((size_t)(1024ull * 1024 * 1024 * 1024 & SIZE_MAX))
 #define ERRORS_MAX 64u /* failed calls that are looked at */
 
 /* A member that is plain ASCII and fits; false and empty otherwise. */
