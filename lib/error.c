@@ -14,11 +14,13 @@ const char *ocv_version(void)
     return OCV_VERSION;
 }
 
-/* Length of the UTF-8 character at s (RFC 3629), 0 if there is none. */
-static size_t character_length(const unsigned char *s)
+size_t ocv_text_character(const void *text, size_t len)
 {
+    const unsigned char *s = text;
     unsigned char low = 0x80, high = 0xbf; /* of the second byte: no overlong form, no surrogate */
     size_t n = 0;
+    if (!len)
+        return 0;
     if (s[0] < 0x80)
         return 1;
     if (s[0] >= 0xc2 && s[0] <= 0xdf)
@@ -29,7 +31,7 @@ static size_t character_length(const unsigned char *s)
         n = 4;
     low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : low;
     high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : high;
-    if (n && (s[1] < low || s[1] > high))
+    if (n > len || (n && (s[1] < low || s[1] > high)))
         return 0;
     for (size_t i = 2; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
@@ -39,9 +41,10 @@ static size_t character_length(const unsigned char *s)
 
 void ocv_text_clean(char *s)
 {
-    while (*s) {
+    const char *end = s + strlen(s);
+    while (s < end) {
         const unsigned char *u = (unsigned char *)s;
-        size_t n = character_length(u);
+        size_t n = ocv_text_character(u, (size_t)(end - s));
         bool control = *u < 0x20 || *u == 0x7f || (n == 2 && *u == 0xc2 && u[1] < 0xa0);
         if (n == 0 || control)
             memset(s, '?', n ? n : 1);

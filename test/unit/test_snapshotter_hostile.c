@@ -222,6 +222,44 @@ START_TEST(test_bad_messages)
 }
 END_TEST
 
+/* A name that another name begins, and what nobody could read in an answer. */
+START_TEST(test_bad_texts)
+{
+    static const struct {
+        const char *method, *bytes;
+        size_t len;
+        int status;
+    } cases[] = {
+        {"Remove", "\0\0\0\0\x04\x12\x02g\0", 9, GRPC_INVALID_ARGUMENT},
+        {"Stat", "\0\0\0\0\x05\x12\x03g\0x", 10, GRPC_INVALID_ARGUMENT},
+        {"Prepare", "\0\0\0\0\x04\x12\x02\0g", 9, GRPC_INVALID_ARGUMENT},
+        {"Prepare", "\0\0\0\0\x04\x12\x02\xff\xfe", 9, GRPC_INTERNAL},
+        {"Prepare", "\0\0\0\0\x04\x12\x02g\xc3", 9, GRPC_INTERNAL}, /* half a character */
+        {"Prepare",
+         "\0\0\0\0\x0d\x12\x01h\x22\x08\x0a\x02k\0\x12\x02"
+         "vv",
+         18, GRPC_INVALID_ARGUMENT}, /* within a label */
+        {"Prepare",
+         "\0\0\0\0\x0b\x12\x01h\x22\x06\x0a\x00\x12\x02"
+         "vv",
+         16, GRPC_INVALID_ARGUMENT}, /* a label without a key */
+        {"Update",
+         "\0\0\0\0\x13\x12\x03\x0a\x01g\x1a\x0c\x0a\x0a"
+         "labels.k\0\0",
+         24, GRPC_INVALID_ARGUMENT},
+        {"List", "\0\0\0\0\x09\x12\x07name==\0", 14, GRPC_INVALID_ARGUMENT},
+        {"Prepare", "\0\0\0\0\x04\x12\x02\xc3\xa9", 9, GRPC_OK}, /* good, by the way */
+    };
+    ck_assert_int_eq(prepare(&w, "g", "", NULL), GRPC_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        int status = ask_raw(cases[i].method, cases[i].bytes, cases[i].len);
+        ck_assert_msg(status == cases[i].status, "case %zu: %d", i, status);
+    }
+    ck_assert_int_eq(stat_snapshot(&w, "g", (char[64]){0}, 64), GRPC_OK);
+    ck_assert_int_eq(stat_snapshot(&w, "h", (char[64]){0}, 64), GRPC_NOT_FOUND);
+}
+END_TEST
+
 /* A request that takes much memory when it is decoded. */
 START_TEST(test_amplification)
 {
@@ -404,6 +442,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, opened, closed);
     tcase_add_test(tcase, test_byte_by_byte);
     tcase_add_test(tcase, test_bad_messages);
+    tcase_add_test(tcase, test_bad_texts);
     tcase_add_test(tcase, test_amplification);
     tcase_add_test(tcase, test_huge_headers);
     tcase_add_test(tcase, test_metadata);

@@ -68,6 +68,8 @@ enum grpc_code snap_labels_set(struct ocv_buffer *labels, const char *key, const
     }
     if (!*value)
         return GRPC_OK;
+    if (!*key)
+        return snap_fail(err, GRPC_INVALID_ARGUMENT, "a label has no key");
     size_t tail = labels->len - start;
     if (ocv_buffer_append(labels, key, key_len, NULL) < 0 ||
         ocv_buffer_append(labels, value, value_len, NULL) < 0)

@@ -35,10 +35,16 @@ void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor 
 {
     struct budget budget = {.left = SNAP_DECODED_MAX};
     ProtobufCAllocator allocator = {take_memory, give_memory, &budget};
+    struct ocv_error err = {0};
     size_t len = 0;
     const uint8_t *bytes = grpc_call_request(call, &len);
     if (len > SNAP_REQUEST_MAX) {
         grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "request larger than 1 MiB");
+        return NULL;
+    }
+    enum grpc_code code = snap_message_check(type, bytes, len, &err);
+    if (code != GRPC_OK) {
+        snap_call_refuse(call, code, &err);
         return NULL;
     }
     void *message = protobuf_c_message_unpack(type, &allocator, len, bytes);

@@ -10,6 +10,9 @@
 /** The request, to be released; NULL: answered. */
 void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor *type);
 void snap_call_release(void *message);
+/** No text of a message may have a NUL, and all must be UTF-8 (message_texts.c). */
+enum grpc_code snap_message_check(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
+                                  size_t len, struct ocv_error *err);
 enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
                                      struct ocv_buffer *out, struct ocv_error *err);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests go on as they came, unless they must say something else. */
-#include "service.h"
-
-#include "snapshots.pb-c.h"
+#include "message.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,6 +293,7 @@ enum grpc_code snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
     const uint8_t *bytes = grpc_call_request(call, &len);
     if (labels)
         return pass_prepare(relay, call, labels);
-    return keep && len <= SNAP_REQUEST_MAX ? pass_commit(relay, call, bytes, len)
-                                           : pass_with_tail(relay, call, bytes, len);
+    keep = keep && len <= SNAP_REQUEST_MAX &&
+           snap_message_check(&snapshots__commit_request__descriptor, bytes, len, NULL) == GRPC_OK;
+    return keep ? pass_commit(relay, call, bytes, len) : pass_with_tail(relay, call, bytes, len);
 }
