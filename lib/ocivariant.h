@@ -12,7 +12,10 @@
  *
  * Fallible functions return OCV_OK (0) or a negative enum ocv_status and, when `err` is not NULL,
  * fill it. Outputs are written on success only, unless a function says otherwise. A pointer to a
- * pointer is freed by the caller with the matching _free; a returned pointer is borrowed.
+ * pointer is freed by the caller with the matching _free, which takes NULL, too; a returned pointer
+ * is borrowed from the object it was asked of. Places count from 0; what takes one asks for less
+ * than the count unless it says what comes past the last. Sizes are bytes. "Section N" is one of
+ * the specification, schema/annotations.md.
  */
 #ifndef OCIVARIANT_H
 #define OCIVARIANT_H
@@ -93,10 +96,15 @@ struct ocv_buffer {
     size_t max; /**< an append past this fails with OCV_ERR_DATA */
 };
 
+/** Make it empty; it may grow to `max` bytes. Allocates nothing. */
 OCV_API void ocv_buffer_init(struct ocv_buffer *buffer, size_t max);
-OCV_API void ocv_buffer_free(struct ocv_buffer *buffer); /**< also resets it; NULL is allowed */
+/** Free the bytes and make it empty again, of the same maximum. */
+OCV_API void ocv_buffer_free(struct ocv_buffer *buffer);
+/** Append `len` bytes (none: only make sure that there is a NUL). After an error the buffer is as
+ * it was. */
 OCV_API int ocv_buffer_append(struct ocv_buffer *buffer, const void *data, size_t len,
                               struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append as printf does. Mind the order: `err` stands before the format. */
 OCV_API int ocv_buffer_printf(struct ocv_buffer *buffer, struct ocv_error *err, const char *format,
                               ...) OCV_PRINTF(3, 4) OCV_WARN_UNUSED;
 
@@ -109,9 +117,9 @@ struct ocv_property {
     const char *value;
 };
 
-/** True if the `len` bytes at `s` are a namespace or feature ([a-z0-9_]+) / a value ([a-z0-9_.]+).
- */
+/** True if the `len` bytes at `s` are a namespace or feature: [a-z0-9_]+. */
 OCV_API bool ocv_property_name_valid(const char *s, size_t len);
+/** True if they are a value: [a-z0-9_.]+. */
 OCV_API bool ocv_property_value_valid(const char *s, size_t len);
 /** True if readers accept the label: [a-z0-9_.]{1,63}, not "." or "..". */
 OCV_API bool ocv_label_readable(const char *s, size_t len);
@@ -126,6 +134,7 @@ OCV_API int ocv_properties_parse(const char *text, size_t len, struct ocv_proper
                                  struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_properties_free(struct ocv_properties *properties);
 OCV_API size_t ocv_properties_count(const struct ocv_properties *properties);
+/** The i-th one in sorted order; its strings live as long as the set. */
 OCV_API struct ocv_property ocv_properties_get(const struct ocv_properties *properties, size_t i);
 /** Append the canonical form: sorted, one space around `::`, joined by ", ". */
 OCV_API int ocv_properties_format(const struct ocv_properties *properties, struct ocv_buffer *out,
@@ -150,8 +159,9 @@ OCV_API int ocv_digest_bytes(const void *data, size_t len, char out[OCV_DIGEST_M
 OCV_API int ocv_digest_check(const char *digest, const void *data, size_t len,
                              struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Streaming digest of the algorithm that `digest` names. */
+/** Streaming digest. */
 struct ocv_hasher;
+/** Begin one of the algorithm that `digest` names. Not known here: OCV_ERR_DATA. */
 OCV_API int ocv_hasher_new(const char *digest, struct ocv_hasher **out,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API int ocv_hasher_update(struct ocv_hasher *hasher, const void *data, size_t len,
@@ -280,6 +290,7 @@ enum ocv_reject {
 /** The code's text, e.g. "value-unsupported". Never NULL. */
 OCV_API const char *ocv_reject_name(enum ocv_reject code);
 
+/** A variant, the default entry `null`, or an ordinary image without variant annotations. */
 enum ocv_entry_kind { OCV_ENTRY_VARIANT, OCV_ENTRY_NULL, OCV_ENTRY_NON_VARIANT };
 
 /** One entry of an index, as read. Everything is borrowed from the index. */
@@ -309,8 +320,12 @@ OCV_API int ocv_index_parse(const void *bytes, size_t len, const char *media_typ
 OCV_API int ocv_index_of_manifest(const struct ocv_descriptor *manifest, struct ocv_index **out,
                                   struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_index_free(struct ocv_index *index);
+/** Number of entries, unusable ones included. */
 OCV_API size_t ocv_index_count(const struct ocv_index *index);
+/** The entry at place `i` of `manifests`, NULL past the last. */
 OCV_API const struct ocv_entry *ocv_index_entry(const struct ocv_index *index, size_t i);
+/** The property of an id (below ocv_index_property_count); its strings live as long as the index.
+ */
 OCV_API struct ocv_property ocv_index_property(const struct ocv_index *index, uint32_t id);
 /** Number of distinct properties used in the index; ids are below it, in canonical order. */
 OCV_API size_t ocv_index_property_count(const struct ocv_index *index);
@@ -324,9 +339,9 @@ OCV_API size_t ocv_index_namespaces(const struct ocv_index *index, const char *c
                                     bool *declared);
 /** Notes for people: static namespace that a provider owns, bad namespace list, ... */
 OCV_API size_t ocv_index_warnings(const struct ocv_index *index, const char *const **out);
-/** First entry with this digest, or NULL. */
 /** Is the namespace one that the index itself ranks by (dev.ocivariant.static.NS)? */
 OCV_API bool ocv_index_namespace_static(const struct ocv_index *index, const char *ns);
+/** First entry with this digest, or NULL. */
 OCV_API const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index,
                                                       const char *digest);
 
@@ -350,17 +365,19 @@ OCV_API bool ocv_profile_supports(const struct ocv_profile *profile, struct ocv_
 /* ---- Configuration (YAML; section 6 of the specification) -------------------------------------
  */
 
+/** Which of a namespace's devices a variant must fit (`device_policy`): all, one, the first. */
 enum ocv_policy { OCV_POLICY_ALL, OCV_POLICY_ANY, OCV_POLICY_FIRST };
 
 /** A registry of the configuration. Strings are borrowed, NULL where not set. */
 struct ocv_registry_config {
     const char *host; /**< as written in references, e.g. "registry.example:5000" */
-    const char *url;
-    const char *ca;
-    const char *cert;
+    const char *url;  /**< where it is, if not at https://HOST */
+    const char *ca;   /**< PEM file of certificate authorities that are trusted for it */
+    const char *cert; /**< PEM files of a client certificate and its key */
     const char *key;
-    const char *mirror_of;
-    bool insecure;
+    const char *mirror_of; /**< the registry that it stands in for, or NULL: only noted, nothing is
+                              chosen by it */
+    bool insecure;         /**< plain HTTP and unverified TLS are allowed */
 };
 
 struct ocv_config;
@@ -388,9 +405,10 @@ OCV_API const char *ocv_config_get(const struct ocv_config *config, const char *
 /** The globs of `allow`. */
 OCV_API size_t ocv_config_allow_count(const struct ocv_config *config);
 OCV_API const char *ocv_config_allow(const struct ocv_config *config, size_t i);
+/** The `registries`, in the order in which they were read. */
 OCV_API size_t ocv_config_registry_count(const struct ocv_config *config);
 OCV_API struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i);
-/** The registry entry for a host, host NULL in the result if there is none. */
+/** The entry for a host; `host` of the result is NULL if there is none. */
 OCV_API struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
                                                             const char *host);
 /** A new profile with the configuration's `override` lists applied: they replace the namespace's
@@ -427,13 +445,14 @@ OCV_API int ocv_judge(const char *label, const char *properties, const char *sta
                       bool *fits, struct ocv_buffer *reason, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The chosen entry or NULL. */
 OCV_API const struct ocv_entry *ocv_decision_selected(const struct ocv_decision *decision);
-/** Compatible entries, best first. */
+/** Number of compatible entries. */
 OCV_API size_t ocv_decision_order_count(const struct ocv_decision *decision);
+/** The i-th best of them, NULL past the last. */
 OCV_API const struct ocv_entry *ocv_decision_order(const struct ocv_decision *decision, size_t i);
 /** What an older client gets: the first plain default entry for the platform, or NULL. */
 OCV_API const struct ocv_entry *ocv_decision_default(const struct ocv_decision *decision);
-/** Ids (ocv_index_property) of the entry's properties that this host supports; 0 if not compatible.
- */
+/** Write the ids (ocv_index_property) of the entry's properties that this host supports, at most
+ *  `max`, and return how many were written; 0 if the entry is not compatible. */
 OCV_API size_t ocv_decision_matched(const struct ocv_decision *decision,
                                     const struct ocv_entry *entry, uint32_t *ids, size_t max);
 
@@ -447,10 +466,10 @@ struct ocv_rejection {
 };
 OCV_API size_t ocv_decision_rejected_count(const struct ocv_decision *decision);
 OCV_API struct ocv_rejection ocv_decision_rejected(const struct ocv_decision *decision, size_t i);
-/** One sentence for people. Appends to `out`. */
+/** Why the i-th rejected entry is out, one sentence for people. Appends to `out`. */
 OCV_API int ocv_decision_reason(const struct ocv_decision *decision, size_t i,
                                 struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** What would make it fit; appends nothing where unknown. */
+/** What would make it fit, for people; appends nothing where that is not known. */
 OCV_API int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append the decision as JSON (dev.ocivariant.decision/v1), with a final newline. */
@@ -468,6 +487,7 @@ OCV_API int ocv_manifest_parse(const void *bytes, size_t len, const char *media_
 OCV_API void ocv_manifest_free(struct ocv_manifest *manifest);
 OCV_API const struct ocv_descriptor *ocv_manifest_config(const struct ocv_manifest *manifest);
 OCV_API size_t ocv_manifest_layer_count(const struct ocv_manifest *manifest);
+/** A layer from the base up, NULL past the last. */
 OCV_API const struct ocv_descriptor *ocv_manifest_layer(const struct ocv_manifest *manifest,
                                                         size_t i);
 
@@ -475,6 +495,7 @@ OCV_API const struct ocv_descriptor *ocv_manifest_layer(const struct ocv_manifes
  */
 
 struct ocv_layout;
+/** Flags of ocv_layout_open, joined by `|`. */
 enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_PASSING = 2 };
 
 /** Open a layout folder; OCV_LAYOUT_CREATE makes what is missing and allows writing. With
@@ -484,6 +505,7 @@ enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_PASSING = 2 };
 OCV_API int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_layout_free(struct ocv_layout *layout);
+/** The folder as it was given to ocv_layout_open. */
 OCV_API const char *ocv_layout_path(const struct ocv_layout *layout);
 /** True if a blob of that digest and size is there (size -1: any). By name and size; content is
  *  verified when it was written and when it is read. */
@@ -533,7 +555,7 @@ OCV_API int64_t ocv_blob_writer_offset(const struct ocv_blob_writer *writer);
  *  The writer is freed in every case. */
 OCV_API int ocv_blob_writer_commit(struct ocv_blob_writer *writer,
                                    struct ocv_error *err) OCV_WARN_UNUSED;
-/** Close, keeping the partial for a later resume. NULL is allowed. */
+/** Close, keeping the partial for a later resume. */
 OCV_API void ocv_blob_writer_close(struct ocv_blob_writer *writer);
 /** Like open, but never waits: `*busy` and *out NULL while another writer (also of this process)
  * has the blob. Whoever writes several blobs in one thread must use this and come back later, or
@@ -582,6 +604,7 @@ OCV_API int ocv_record_write(const char *dir, const struct ocv_record *record,
 OCV_API int ocv_record_read(const char *dir, const char *child, struct ocv_buffer *out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** Limits on what the node remembers. */
 #define OCV_RECORDS_MAX 4096u                /**< images that were chosen */
 #define OCV_RECORD_INDEXES_MAX 256u          /**< indexes that are kept whole */
 #define OCV_RECORD_INDEX_MAX (1024u * 1024u) /**< bytes of one; a larger one is not kept */
@@ -593,11 +616,12 @@ OCV_API int ocv_record_read(const char *dir, const char *child, struct ocv_buffe
  *  so. */
 OCV_API int ocv_record_index(const char *dir, const struct ocv_index *index, const char *reference,
                              bool secret, struct ocv_error *err) OCV_WARN_UNUSED;
+/** An index as it was kept. */
 struct ocv_record_index {
     struct ocv_index *index;     /**< its own digest is that of the kept text: use `digest` */
     char digest[OCV_DIGEST_MAX]; /**< of the index */
     char reference[1024];        /**< where it was resolved, or empty */
-    bool secret;
+    bool secret;                 /**< learnt with credentials: not for every user of the node */
 };
 /** The index resolved last that has the digest as an entry, or that is of this digest itself:
  *  OCV_ERR_NOT_FOUND if none is kept. Freed with ocv_record_index_free. */
@@ -611,6 +635,7 @@ OCV_API void ocv_record_index_free(struct ocv_record_index *record);
 /** What published tags mean, for images whose accelerator is only in the tag. Immutable once read,
  * and then safe to use from several threads. */
 struct ocv_tag_rules;
+/** Rules without any family. */
 OCV_API int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_tag_rules_free(struct ocv_tag_rules *rules);
 /** Add one rule file's text (YAML). `source` names it in messages. A family that is there already
@@ -624,7 +649,9 @@ OCV_API int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, c
 OCV_API int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
                                const struct ocv_reference *only,
                                struct ocv_error *err) OCV_WARN_UNUSED;
+/** Number of families. */
 OCV_API size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules);
+/** The name of a family, in the order in which they were added. */
 OCV_API const char *ocv_tag_rules_family(const struct ocv_tag_rules *rules, size_t i);
 
 /** What one tag says by the rules. Its texts are its own; the rules must outlive it. */
@@ -635,13 +662,16 @@ OCV_API int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_re
                           const char *tag, struct ocv_tag **out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_tag_free(struct ocv_tag *tag);
-OCV_API const char *ocv_tag_family(const struct ocv_tag *tag); /**< or NULL */
-OCV_API const char *ocv_tag_text(const struct ocv_tag *tag);
+/** The family whose rules apply, NULL if no rule knows the repository. */
+OCV_API const char *ocv_tag_family(const struct ocv_tag *tag);
+OCV_API const char *ocv_tag_text(const struct ocv_tag *tag);      /**< the tag itself, "86-1.9" */
 OCV_API const char *ocv_tag_reference(const struct ocv_tag *tag); /**< "HOST/REPOSITORY:TAG" */
 /** Why such a tag is no variant of anything ("a driver image"), or NULL. */
 OCV_API const char *ocv_tag_refused(const struct ocv_tag *tag);
 OCV_API const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm64", or NULL */
+/** What it says of the image, an empty set for nothing. Never NULL. */
 OCV_API const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag);
+/** Parts of the tag: without meaning for a choice, not known to the rules, open to two readings. */
 enum ocv_tag_list { OCV_TAG_IGNORED, OCV_TAG_UNKNOWN, OCV_TAG_AMBIGUOUS };
 /** One of its lists of texts. Returns how many; `out` may be NULL. */
 OCV_API size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which,
@@ -668,6 +698,7 @@ OCV_API int ocv_tag_plan_new(const struct ocv_tag_rules *rules,
                              const char *const *tags, size_t n, struct ocv_tag_plan **out,
                              struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_tag_plan_free(struct ocv_tag_plan *plan);
+/** Number of sets; each has a name, the tag that stands for it, and members. */
 OCV_API size_t ocv_tag_plan_sets(const struct ocv_tag_plan *plan);
 OCV_API const char *ocv_tag_plan_name(const struct ocv_tag_plan *plan, size_t set);
 OCV_API size_t ocv_tag_plan_members(const struct ocv_tag_plan *plan, size_t set);
@@ -829,6 +860,7 @@ ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_sourc
 OCV_API const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice);
 /** The same as the caller's own, and the choice is freed. */
 OCV_API struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice);
+/** The family whose rules made it ("huggingface-tei"), and the name that its tags stand for. */
 OCV_API const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice);
 OCV_API const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice); /**< "1.9" */
 /** The tag of an entry of that index ("86-1.9"), and what it stood for when it was fixed. */

@@ -55,6 +55,7 @@ struct ocv_registry_options {
                           asked for credentials, and no client certificate of theirs is sent */
 };
 
+/** Make a client. Nothing is asked yet; files of credentials are read when a host wants some. */
 OCV_API int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
                              struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_registry_free(struct ocv_registry *registry);

@@ -155,6 +155,8 @@ static int parse(const struct ocv_buffer *text, const char *digest, struct ocv_r
 
 void ocv_record_index_free(struct ocv_record_index *record)
 {
+    if (!record)
+        return;
     ocv_index_free(record->index);
     *record = (struct ocv_record_index){0};
 }

@@ -168,6 +168,29 @@ START_TEST(test_wrong)
 }
 END_TEST
 
+/* What is added again is asked first, and so stands last. */
+START_TEST(test_families_in_order)
+{
+    static const char *const names[] = {"a", "b", "a"};
+    struct ocv_tag_rules *rules = NULL;
+    struct ocv_error err = {0};
+    ck_assert_int_eq(ocv_tag_rules_new(&rules, &err), OCV_OK);
+    for (size_t i = 0; i < 3; i++) {
+        char text[160];
+        snprintf(text, sizeof(text),
+                 "schema: dev.ocivariant.tags/v1\nfamily: %s\nrepositories: [a.example/b]\n"
+                 "parts:\n- {match: a}\n",
+                 names[i]);
+        ck_assert_int_eq(ocv_tag_rules_add(rules, "r.yaml", text, strlen(text), NULL, &err),
+                         OCV_OK);
+    }
+    ck_assert_uint_eq(ocv_tag_rules_count(rules), 2);
+    ck_assert_str_eq(ocv_tag_rules_family(rules, 0), "b");
+    ck_assert_str_eq(ocv_tag_rules_family(rules, 1), "a");
+    ocv_tag_rules_free(rules);
+}
+END_TEST
+
 START_TEST(test_plan)
 {
     static const char *const tags[] = {
@@ -311,6 +334,7 @@ int main(void)
     TCase *tcase = tcase_create("tags");
     tcase_add_loop_test(tcase, test_parse, 0, sizeof(parsed) / sizeof(*parsed));
     tcase_add_loop_test(tcase, test_wrong, 0, sizeof(wrong) / sizeof(*wrong));
+    tcase_add_test(tcase, test_families_in_order);
     tcase_add_test(tcase, test_plan);
     tcase_add_test(tcase, test_names_group);
     tcase_add_test(tcase, test_index);
