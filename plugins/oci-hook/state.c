@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What image it is: annotations of the container (dev.ocivariant.properties and .label, where
- * somebody copied them), else the manifest digest that the engine noted. */
+ * somebody copied them), else the manifest digest in the engine's storage or its annotations. */
 #include "state.h"
 
 #include <errno.h>
@@ -15,7 +15,6 @@
 static const char *const name_keys[] = {
     "io.kubernetes.cri-o.ImageName", "io.kubernetes.cri.image-name",
     "io.podman.annotations.image-name", "org.opencontainers.image.ref.name"};
-static const char *const digest_keys[] = {"dev.ocivariant.digest", "io.kubernetes.cri-o.ImageRef"};
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -105,17 +104,19 @@ bool state_read(const json_t *json, struct state *out)
     const json_t *annotations = out->annotations;
     struct verdict_question *q = &out->question;
     q->reference = first_of(annotations, name_keys, sizeof(name_keys) / sizeof(*name_keys));
-    q->digest =
-        digest_in(first_of(annotations, digest_keys, sizeof(digest_keys) / sizeof(*digest_keys)));
+    q->digest = digest_in(text_of(annotations, "dev.ocivariant.digest"));
     q->label = text_of(annotations, OCV_ANNOTATION_LABEL);
     q->properties = text_of(annotations, OCV_ANNOTATION_PROPERTIES);
     if (q->digest || q->properties)
         return true;
     const char *bundle = text_of(json, "bundle");
     bool other = graph_root(annotations, root, sizeof(root));
-    if (!bundle || !storage_find(bundle, other ? root : NULL, &out->image))
+    if (bundle && storage_find(bundle, other ? root : NULL, &out->image))
+        q->digest = out->image.digest;
+    else /* as it was asked for: it may be an index's */
+        q->digest = digest_in(text_of(annotations, "io.kubernetes.cri-o.ImageRef"));
+    if (!q->digest)
         return false; /* not ours to judge */
-    q->digest = out->image.digest;
     if (!q->reference && out->image.name[0])
         q->reference = out->image.name;
     return true;

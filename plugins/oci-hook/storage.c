@@ -104,6 +104,17 @@ static const char *image_of(const char *root, const char *driver, const char *id
     return NULL;
 }
 
+/* An image that came by an index's digest is kept under that one. What runs is the entry that the
+ * engine took of it, whose manifest is kept, too. */
+static const char *digest_of(const json_t *entry)
+{
+    const json_t *kept = json_object_get(entry, "big-data-digests");
+    const char *manifest = json_string_value(json_object_get(kept, "manifest"));
+    return manifest && ocv_digest_wellformed(manifest)
+               ? manifest
+               : json_string_value(json_object_get(entry, "digest"));
+}
+
 static bool find_in(const char *root, const char *driver, const char *id, struct storage_image *out)
 {
     char path[4300];
@@ -112,7 +123,7 @@ static bool find_in(const char *root, const char *driver, const char *id, struct
     snprintf(path, sizeof(path), "%s/%s-images/images.json", root, driver);
     json_t *images = image ? read_list(path, &out->lost) : NULL;
     const json_t *entry = image ? find(images, image) : NULL;
-    const char *digest = json_string_value(json_object_get(entry, "digest"));
+    const char *digest = digest_of(entry);
     const char *name = name_of(json_object_get(entry, "names"));
     if (digest && ocv_digest_wellformed(digest))
         snprintf(out->digest, sizeof(out->digest), "%s", digest);

@@ -269,3 +269,15 @@ SH
     [ "$status" -ne 0 ]
     [[ $output == *"(rocm7.1) does not fit this node"* ]]
 }
+
+@test "podman starts the default entry of an index that was pulled past the mirror" {
+    require podman runc
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    start_podman
+    podman rmi --all --force >/dev/null 3>&-
+    podman pull --quiet --tls-verify=false "$REGISTRY/app@$INDEX" >/dev/null 3>&-
+    [ "$(podman image inspect --format '{{.Digest}}' "$REGISTRY/app@$INDEX" 3>&-)" = "$INDEX" ]
+    run -0 podman --hooks-dir "$STATE/hooks.d" --runtime /usr/sbin/runc run --rm --network none \
+        --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --volume "$STATE/rootfs/bin:/bin:ro" \
+        "$REGISTRY/app@$INDEX" /bin/true 3>&-
+}

@@ -103,6 +103,17 @@ START_TEST(engine_storage)
              scratch);
     ck_assert(!reads(text)); /* made of no image */
     ck_assert(!state.image.lost);
+    /* pulled by an index's digest: the manifest that was taken of it */
+    write_text(at("graph/overlay-images/images.json"),
+               "[{\"id\":\"i1\",\"digest\":\"" A_DIGEST "\",\"big-data-digests\":{"
+               "\"manifest-" A_DIGEST "\":\"" A_DIGEST "\",\"manifest\":\"" B_DIGEST
+               "\"},\"names\":[\"r.example/app:1\"]}]");
+    snprintf(text, sizeof(text),
+             "{\"bundle\":\"%s/graph/overlay-containers/c1/userdata\",\"annotations\":{"
+             "\"io.kubernetes.cri-o.ImageRef\":\"r.example/app@" A_DIGEST "\"}}",
+             scratch);
+    ck_assert(reads(text));
+    ck_assert_str_eq(state.question.digest, B_DIGEST);
     /* CRI-O: the bundle is in the run root */
     snprintf(text, sizeof(text), "{\"bundle\":\"%s/run/overlay-containers/c1/userdata\"}", scratch);
     ck_assert(!reads(text));
