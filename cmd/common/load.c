@@ -3,6 +3,7 @@
  */
 #include "cli.h"
 #include "ocivariant-probe.h"
+#include "paths.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 
 #define CONFIG_MAX (256u * 1024)
-#define DAEMON_SOCKET "/run/ocivariant/variantd.sock"
 #define DAEMON_TIMEOUT_MS 1000u /* a daemon that hangs must not hang a pull */
 
 static int merge_file(struct cli *cli, const char *path, bool must_exist, struct ocv_error *err)
@@ -30,7 +30,7 @@ static int merge_files(struct cli *cli, struct ocv_error *err)
 {
     if (cli->config_file)
         return merge_file(cli, cli->config_file, true, err);
-    int status = merge_file(cli, "/etc/ocivariant/config.yaml", false, err);
+    int status = merge_file(cli, OCV_PATH_CONFIG, false, err);
     const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
     char path[4096];
     if (status < 0 || (!home && !xdg) || cli->no_environment)
@@ -137,7 +137,7 @@ static bool ask_daemon(struct cli *cli, struct ocv_buffer *json)
     struct ocv_error err = {0};
     long http = 0;
     if (!path || !*path)
-        path = DAEMON_SOCKET;
+        path = OCV_PATH_SOCKET;
     int status = ocv_local_get(path, "/v1/profile", DAEMON_TIMEOUT_MS, &http, json, &err);
     if (status == OCV_OK && http != 200)
         status = ocv_error_set(&err, OCV_ERR_DATA, "%s: HTTP %ld", path, http);

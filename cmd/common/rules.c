@@ -2,13 +2,13 @@
 #include "rules.h"
 
 #include "datadir.h"
+#include "paths.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define RULES_MAX (256u * 1024) /* bytes of a file */
-#define TAGS_MAX 100000u        /* of a repository; more is a registry that never ends */
 
 int rules_load_from(const char *datadir, const struct ocv_reference *only,
                     struct ocv_tag_rules **out, struct ocv_error *err)
@@ -20,7 +20,7 @@ int rules_load_from(const char *datadir, const struct ocv_reference *only,
     if (status == OCV_OK)
         status = ocv_tag_rules_load(rules, dir, only, err);
     if (status == OCV_OK)
-        status = ocv_tag_rules_load(rules, RULES_DIR_OWN, only, err);
+        status = ocv_tag_rules_load(rules, OCV_PATH_TAG_RULES, only, err);
     if (status < 0)
         return status;
     *out = rules;
@@ -61,8 +61,8 @@ int rules_load_more(struct cli *cli, const char *extra, const struct ocv_referen
 
 int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err)
 {
-    if (tags->n == TAGS_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "more than %u tags", TAGS_MAX);
+    if (tags->n == OCV_TAGS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "more than %u tags", OCV_TAGS_MAX);
     if ((tags->n & (tags->n - 1)) == 0) {
         char **list = realloc(tags->list, (tags->n ? 2 * tags->n : 1) * sizeof(*list));
         if (!list)

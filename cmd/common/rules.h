@@ -5,12 +5,8 @@
 
 #include "cli.h"
 
-#define RULES_DIR_OWN                                                          \
-    "/etc/ocivariant/tags.d" /**< the administrator's: replaces by family name \
-                              */
-
-/** Load the shipped rules and the administrator's; `only` (may be NULL) leaves out families that
- *  cannot know this repository. */
+/** Load the shipped rules and over them the administrator's (OCV_PATH_TAG_RULES), which replace by
+ *  family name; `only` (may be NULL) leaves out families that cannot know this repository. */
 int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 /** The same with the shipped ones in DATADIR/tags.d; NULL: where they were installed. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl setup: have the container engines of this machine ask variantd. */
+#include "paths.h"
 #include "setup/run.h"
 #include "verbs.h"
 
@@ -190,7 +191,7 @@ static int set_state(struct setup *setup, struct ocv_error *err)
     if (asprintf(&setup->state_dir, "%s%s/setup", user && !own ? home : "",
                  own    ? state
                  : user ? "/.local/state/ocivariant"
-                        : "/var/lib/ocivariant") < 0)
+                        : OCV_PATH_STATE) < 0)
         setup->state_dir = NULL;
     if (user && asprintf(&setup->home, "%s/.config/containers", home) < 0)
         setup->home = NULL;
@@ -211,12 +212,11 @@ static int check_user(const struct setup *setup, const char *engine, struct ocv_
 /* `listen` of the configuration that the daemon of that tree reads. */
 static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error *err)
 {
-    static const char config[] = "/etc/ocivariant/config.yaml";
     char *own = NULL;
     if (!setup->root && !(setup->root = strdup("")))
         return ocv_error_nomem(err);
     if (*setup->root && !cli->config_file) {
-        own = setup_system_path(setup, config, err);
+        own = setup_system_path(setup, OCV_PATH_CONFIG, err);
         if (!own)
             return OCV_ERR_NOMEM;
         cli->config_file = access(own, R_OK) == 0 ? own : "/dev/null";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl verify: drivers are downgraded, cards are moved; does what was pulled still fit? */
+#include "paths.h"
 #include "verbs.h"
 #include "verify_sources.h"
 
@@ -8,7 +9,6 @@
 #include <string.h>
 
 #define RECORD_MAX (64u * 1024)
-#define STATE_DIR "/var/lib/ocivariant"
 #define PLACES_MAX 64u
 
 enum { OPTION_FROM = 1, OPTION_FORMAT, OPTION_ALL };
@@ -226,7 +226,7 @@ static int run(struct verify *v, const char *const *places, size_t n, struct ocv
 {
     const char *state = getenv("OCV_STATE_DIR");
     snprintf(v->records, sizeof(v->records), "%.4000s/resolved",
-             state && *state ? state : STATE_DIR);
+             state && *state ? state : OCV_PATH_STATE);
     int status = cli_load(v->cli, err);
     if (status == OCV_OK)
         status = cli_profile(v->cli, err);

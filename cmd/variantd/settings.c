@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "paths.h"
 #include "settings_make.h"
 
 #include <arpa/inet.h>
@@ -8,9 +9,7 @@
 #include <sys/stat.h>
 
 #define DEFAULT_LISTEN "127.0.0.1:5050"
-#define DEFAULT_SOCKET "/run/ocivariant/variantd.sock"
 #define DEFAULT_PROBE_INTERVAL "10m"
-#define DEFAULT_RECORDS "/var/lib/ocivariant/resolved"
 
 /* ---- names -------------------------------------------------------------------------------------
  */
@@ -279,7 +278,7 @@ static int read_values(struct settings *s, struct ocv_error *err)
 {
     int status = copy_text(&s->listen_address, get(s, "listen", DEFAULT_LISTEN), err);
     if (status == OCV_OK)
-        status = copy_text(&s->socket_path, get(s, "socket", DEFAULT_SOCKET), err);
+        status = copy_text(&s->socket_path, get(s, "socket", OCV_PATH_SOCKET), err);
     if (status == OCV_OK)
         status = copy_text(&s->metrics_listen, get(s, "metrics_listen", NULL), err);
     if (status == OCV_OK)
@@ -336,7 +335,7 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
     s->config = config;
     s->once = flags->once;
     s->datadir = flags->datadir;
-    s->records = flags->records ? flags->records : DEFAULT_RECORDS;
+    s->records = flags->records ? flags->records : OCV_PATH_RECORDS;
     int status = copy_text(&s->profile_file, flags->profile_file, err);
     if (status == OCV_OK)
         status = add_upstreams(s, flags, err);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the node remembers of a resolution, and what a manifest says of itself when it is named by
  * digest and no index can be asked. */
+#include "paths.h"
 #include "pull.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define RECORD_MAX (64u * 1024)
-#define STATE_DIR "/var/lib/ocivariant"
 
 static const char *record_dir(char *out, size_t size)
 {
     const char *state = getenv("OCV_STATE_DIR");
-    snprintf(out, size, "%s/resolved", state && *state ? state : STATE_DIR);
+    snprintf(out, size, "%s/resolved", state && *state ? state : OCV_PATH_STATE);
     return out;
 }
 

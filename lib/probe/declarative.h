@@ -12,8 +12,6 @@
 #define OCV_DECLARATION_MAX (64u * 1024) /**< bytes of a file */
 #define OCV_DECLARATIONS_MAX 256u        /**< files of a folder */
 
-#define OCV_PROVIDERS_FOLDER "/etc/ocivariant/providers.d" /**< the administrator's files */
-
 /* ---- Files (declarative_read.c, declarative_load.c) ------------------------------------------
  */
 

@@ -2,6 +2,7 @@
 /* Folders of declarative providers, and which provider answers for a namespace. */
 #include "datadir.h"
 #include "declarative.h"
+#include "paths.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -179,7 +180,7 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
                           size_t n_builtin, struct ocv_declarations *out, struct ocv_error *err)
 {
     const char *datadir = options->datadir ? options->datadir : OCV_DEFAULT_DATADIR;
-    const char *own = options->providers ? options->providers : OCV_PROVIDERS_FOLDER;
+    const char *own = options->providers ? options->providers : OCV_PATH_PROVIDERS;
     struct ocv_declarations set = {0};
     char *shipped = NULL;
     int status;

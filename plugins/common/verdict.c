@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "verdict.h"
 
+#include "paths.h"
 #include "text.h"
 
 #include <errno.h>
@@ -12,9 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONFIG_FILE "/etc/ocivariant/config.yaml"
 #define CONFIG_MAX (256u * 1024)
-#define SOCKET "/run/ocivariant/variantd.sock"
 #define ANSWER_MAX (64u * 1024)
 #define TARGET_MAX 16000u /* properties of 4,000 bytes, escaped, and names */
 
@@ -58,13 +57,13 @@ int verdict_policy_read(const char *file, struct verdict_policy *out, struct ocv
     *out = (struct verdict_policy){0};
     int status = ocv_config_new(&out->config, err);
     if (status == OCV_OK)
-        status = read_config(file ? file : CONFIG_FILE, file != NULL, out->config, err);
+        status = read_config(file ? file : OCV_PATH_CONFIG, file != NULL, out->config, err);
     if (status < 0) {
         verdict_policy_free(out);
         return status;
     }
     const char *socket = ocv_config_get(out->config, "socket");
-    out->socket = socket && *socket ? socket : SOCKET;
+    out->socket = socket && *socket ? socket : OCV_PATH_SOCKET;
     out->enforce = says(out->config, "policy", "enforce");
     out->off = says(out->config, "policy", "off");
     out->closed = says(out->config, "fail", "closed");

@@ -4,6 +4,7 @@
 #include "decide.h"
 #include "log.h"
 #include "notify.h"
+#include "paths.h"
 #include "proxy.h"
 #include "verdict.h"
 
@@ -21,8 +22,7 @@
 
 #define LISTEN "/run/ocivariant-cri-proxy.sock"
 #define BACKEND "/run/containerd/containerd.sock"
-#define STATE "/var/lib/ocivariant/cri-proxy"
-#define RECORDS "/var/lib/ocivariant/resolved"
+#define STATE OCV_PATH_STATE "/cri-proxy"
 #define DRAIN_MS 20000u /* what still runs after this is cut: systemd would kill us soon */
 #define BACKLOG 128
 
@@ -53,7 +53,7 @@ static void print_help(void)
          "  --config FILE    instead of /etc/ocivariant/config.yaml\n"
          "  --state DIR      what was chosen (default " STATE ")\n"
          "  --records DIR    what was chosen, for the hooks (default\n"
-         "                   " RECORDS ")\n"
+         "                   " OCV_PATH_RECORDS ")\n"
          "  --profile FILE   this profile instead of the one that variantd gives\n"
          "  -v, --verbose    say more on standard error\n"
          "      --version, --help\n\n"
@@ -196,7 +196,8 @@ static int serve(const struct arguments *a, const struct verdict_policy *policy,
 
 int main(int argc, char **argv)
 {
-    struct arguments a = {.listen = LISTEN, .backend = BACKEND, .state = STATE, .records = RECORDS};
+    struct arguments a = {
+        .listen = LISTEN, .backend = BACKEND, .state = STATE, .records = OCV_PATH_RECORDS};
     struct ocv_error err = {0};
     struct verdict_policy policy = {0};
     struct map *map = NULL;

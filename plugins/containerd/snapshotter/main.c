@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Options, socket, signals. */
 #include "notify.h"
+#include "paths.h"
 #include "service.h"
 
 #include <errno.h>
@@ -20,7 +21,6 @@
 
 #define DEFAULT_ROOT "/var/lib/ocivariant-snapshotter"
 #define DEFAULT_SOCKET "/run/ocivariant-snapshotter/snapshotter.sock"
-#define DEFAULT_RECORDS "/var/lib/ocivariant/resolved"
 #define WORKERS 8u
 #define BACKLOG 1024
 
@@ -34,7 +34,7 @@ struct program {
 
 /* What signal handlers reach. */
 static struct program program = {
-    .root = DEFAULT_ROOT, .socket = DEFAULT_SOCKET, .records = DEFAULT_RECORDS, .lock_fd = -1};
+    .root = DEFAULT_ROOT, .socket = DEFAULT_SOCKET, .records = OCV_PATH_RECORDS, .lock_fd = -1};
 
 static void say(const char *line)
 {
@@ -63,7 +63,7 @@ static void print_help(void)
           "                        namespace of it, which must be nobody else's\n"
           "  --config FILE         policy (default /etc/ocivariant/config.yaml)\n"
           "  --records DIR         what was resolved on this node\n"
-          "                        (default " DEFAULT_RECORDS ")\n"
+          "                        (default " OCV_PATH_RECORDS ")\n"
           "  --metrics FILE        counters, in Prometheus' text format\n"
           "  --remap-ids           give containers with id mappings idmapped mounts\n"
           "  --help, --version\n\n"

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Where this project's files are on a machine (section 6 of the specification). Folders that are
+ * chosen at build time stand in the generated datadir.h and libexecdir.h. */
+#ifndef OCV_PATHS_H
+#define OCV_PATHS_H
+
+#define OCV_PATH_CONFIG "/etc/ocivariant/config.yaml"
+#define OCV_PATH_PROVIDERS "/etc/ocivariant/providers.d" /**< the administrator's providers */
+#define OCV_PATH_TAG_RULES "/etc/ocivariant/tags.d"      /**< and tag rules */
+#define OCV_PATH_SOCKET "/run/ocivariant/variantd.sock"  /**< of the daemon's API */
+#define OCV_PATH_STATE "/var/lib/ocivariant"
+#define OCV_PATH_RECORDS OCV_PATH_STATE "/resolved" /**< what was resolved on this node */
+
+#endif
