@@ -17,9 +17,10 @@
 #define ANSWER_MAX (64u * 1024)
 #define TARGET_MAX 16000u /* properties of 4,000 bytes, escaped, and names */
 
-/* A node cannot do without these, whatever the daemon thinks: the sandbox's own image and this
- * project's. */
-static const char *const always[] = {"*/pause:*", "*/pause@*", "*/ocivariant/*"};
+/* A node cannot do without these, whatever the daemon thinks: the sandbox's own image (k3s and
+ * podman have theirs) and this project's. */
+static const char *const always[] = {"*/pause", "*/mirrored-pause", "*/podman-pause",
+                                     "*/ocivariant/*"};
 
 /* ---- policy ------------------------------------------------------------------------------------
  */
@@ -76,15 +77,29 @@ void verdict_policy_free(struct verdict_policy *policy)
     *policy = (struct verdict_policy){0};
 }
 
+/* The repository of "REPOSITORY[:TAG][@DIGEST]"; true if it is a shorter text. */
+static bool repository_of(const char *reference, char *out, size_t size)
+{
+    size_t n = strcspn(reference, "@");
+    for (size_t i = n; i > 0 && reference[i - 1] != '/'; i--)
+        if (reference[i - 1] == ':')
+            n = i - 1;
+    return reference[n] && snprintf(out, size, "%.*s", (int)n, reference) < (int)size;
+}
+
+/* A glob is one of whole references, or of repositories. */
 static bool allowed(const struct verdict_policy *policy, const char *reference)
 {
+    char name[1024];
     if (!reference)
         return false;
+    const char *repository = repository_of(reference, name, sizeof(name)) ? name : reference;
     for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
-        if (fnmatch(always[i], reference, 0) == 0)
+        if (fnmatch(always[i], repository, 0) == 0)
             return true;
     for (size_t i = 0; i < ocv_config_allow_count(policy->config); i++)
-        if (fnmatch(ocv_config_allow(policy->config, i), reference, 0) == 0)
+        if (fnmatch(ocv_config_allow(policy->config, i), reference, 0) == 0 ||
+            fnmatch(ocv_config_allow(policy->config, i), repository, 0) == 0)
             return true;
     return false;
 }

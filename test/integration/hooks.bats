@@ -124,7 +124,16 @@ verify()
     run -0 verify closed "registry.k8s.io/pause@$ROCM" "$ROCM"
     run -0 verify closed "registry.k8s.io/pause:3.9@$ROCM" "$ROCM"
     run -1 verify closed "registry.k8s.io/pauses@$ROCM" "$ROCM"
+    run -0 verify closed docker.io/rancher/mirrored-pause:3.6 "$ROCM"
+    run -0 verify closed localhost/podman-pause:4.3.1-0 "$ROCM"
     run -0 verify allow "$REGISTRY/app:1" "$ROCM"
+    # a repository alone means all of its images, and no other's
+    printf 'policy: enforce\nfail: closed\nallow: ["%s/app"]\nsocket: %s\n' "$REGISTRY" "$STATE/nobody.sock" >"$STATE/repository.yaml"
+    run -0 verify repository "$REGISTRY/app:1" "$ROCM"
+    run -0 verify repository "$REGISTRY/app@$ROCM" "$ROCM"
+    run -0 verify repository "$REGISTRY/app:1@$ROCM" "$ROCM"
+    run -1 verify repository "$REGISTRY/app/more:1" "$ROCM"
+    run -1 verify repository "$REGISTRY/app2:1" "$ROCM"
 }
 
 @test "a daemon that hangs is no opinion" {
