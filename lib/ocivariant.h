@@ -188,6 +188,9 @@ struct ocv_reference {
 OCV_API int ocv_reference_parse(const char *text, struct ocv_reference **out,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_reference_free(struct ocv_reference *reference);
+/** True if a reference's host is this machine: localhost, 127.0.0.0/8 or [::1], with or without a
+ *  port. Registries there may be asked without TLS. */
+OCV_API bool ocv_host_is_loopback(const char *host);
 /** True if the text is a legal tag: [A-Za-z0-9_][A-Za-z0-9._-]{0,127}. */
 OCV_API bool ocv_tag_valid(const char *tag);
 

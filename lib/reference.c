@@ -7,10 +7,13 @@
  * The first part is a host if it has a "." or ":", is "localhost", or has upper-case letters. */
 #include "ocivariant.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define REFERENCE_MAX 1024u /* bytes of a reference */
 #define NAME_MAX_BYTES 255u /* distribution/reference: NameTotalLengthMax */
@@ -106,6 +109,33 @@ static bool looks_like_host(const char *s, size_t len)
         if (s[i] >= 'A' && s[i] <= 'Z')
             return true;
     return false;
+}
+
+/* Host part of "host", "host:port", "[v6]:port" into `out`, without brackets. */
+static void host_part(const char *authority, char *out, size_t size)
+{
+    size_t len = strlen(authority);
+    const char *start = authority;
+    if (*start == '[') {
+        start++;
+        len = strcspn(start, "]");
+    } else if (strchr(start, ':') && strchr(start, ':') == strrchr(start, ':')) {
+        len = strcspn(start, ":");
+    }
+    snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), start);
+}
+
+bool ocv_host_is_loopback(const char *authority)
+{
+    char host[256];
+    host_part(authority, host, sizeof(host));
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (!strcasecmp(host, "localhost"))
+        return true;
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return (ntohl(v4.s_addr) >> 24) == 127;
+    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
 static bool is_docker_hub(const char *host)

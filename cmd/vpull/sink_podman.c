@@ -62,10 +62,7 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
 static bool insecure(const struct pull *pull)
 {
     const char *host = pull->image.reference->host;
-    size_t n = strcspn(host[0] == '[' ? host + 1 : host, host[0] == '[' ? "]" : ":");
-    const char *name = host[0] == '[' ? host + 1 : host;
-    if (!strncmp(host, "127.", 4) || (n == 9 && !strncmp(name, "localhost", 9)) ||
-        (n == 3 && !strncmp(name, "::1", 3)))
+    if (ocv_host_is_loopback(host))
         return true;
     for (size_t i = 0; i < pull->cli->n_insecure; i++)
         if (!strcmp(pull->cli->insecure[i], host))

@@ -14,34 +14,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* Host part of "host", "host:port", "[v6]:port" into `out`, without brackets. */
-static void host_part(const char *authority, char *out, size_t size)
-{
-    size_t len = strlen(authority);
-    const char *start = authority;
-    if (*start == '[') {
-        start++;
-        len = strcspn(start, "]");
-    } else if (strchr(start, ':') && strchr(start, ':') == strrchr(start, ':')) {
-        len = strcspn(start, ":");
-    }
-    snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), start);
-}
-
-/* localhost, 127.0.0.0/8, ::1, with or without a port */
-static bool is_loopback(const char *authority)
-{
-    char host[256];
-    host_part(authority, host, sizeof(host));
-    struct in_addr v4;
-    struct in6_addr v6;
-    if (!strcasecmp(host, "localhost"))
-        return true;
-    if (inet_pton(AF_INET, host, &v4) == 1)
-        return (ntohl(v4.s_addr) >> 24) == 127;
-    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
 static bool local_v4(uint32_t address)
 {
     return address >> 24 == 127 || address >> 24 == 0 || address >> 16 == 0xa9fe;
@@ -217,7 +189,7 @@ static int set_up(struct ocv_registry *registry, struct ocv_host *host, struct o
     host->prefix = strdup("");
     host->insecure = config.insecure || named_insecure(registry, host->name);
     host->configured = config.host || host->insecure;
-    host->loopback = is_loopback(host->name);
+    host->loopback = ocv_host_is_loopback(host->name);
     host->scheme = OCV_SCHEME_HTTPS;
     int status = OCV_OK;
     bool own_tls = config.ca || config.cert;
@@ -234,7 +206,7 @@ static int set_up(struct ocv_registry *registry, struct ocv_host *host, struct o
     if (!host->authority || !host->account || !host->prefix)
         return ocv_error_nomem(err);
     if (config.url)
-        host->loopback = is_loopback(host->authority);
+        host->loopback = ocv_host_is_loopback(host->authority);
     if (host->scheme == OCV_SCHEME_HTTP && !host->loopback && !host->insecure)
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "registries: %s: a plain HTTP url needs `insecure: true`", host->name);

@@ -238,6 +238,22 @@ teardown_file()
     stop_daemon private
 }
 
+@test "podman goes without TLS to this machine only, not to names that begin like it" {
+    mkdir -p "$STATE/fake"
+    cat >"$STATE/fake/podman" <<'END'
+#!/bin/sh
+[ "$1" = pull ] && echo "$*" >>"$LOG"
+[ "$1" != image ]
+END
+    chmod +x "$STATE/fake/podman"
+    export LOG=$STATE/fake.log PATH=$STATE/fake:$PATH
+    run -0 --separate-stderr "$VPULL" --to podman --profile "$H100" "$REGISTRY/demo/app:1"
+    grep -F -- "--tls-verify=false $REGISTRY/demo/app@" "$LOG"
+    echo "registries: {\"127.0.0.1.example:5000\": {url: \"http://$REGISTRY\"}}" >"$STATE/likeness.yaml"
+    run -0 --separate-stderr "$VPULL" --to podman --config "$STATE/likeness.yaml" --profile "$H100" 127.0.0.1.example:5000/demo/app:1
+    grep -x "pull 127.0.0.1.example:5000/demo/app@$(digest_of cuda12.8)" "$LOG"
+}
+
 @test "an unchanged tag costs one HEAD, a changed one is fetched" {
     export XDG_CACHE_HOME=$STATE/cache
     push_layout "$STATE/layout:app" "$REGISTRY/demo/moving:1"

@@ -170,6 +170,27 @@ START_TEST(test_limits)
 }
 END_TEST
 
+/* A name that only begins like an address of this machine belongs to somebody else. */
+START_TEST(test_loopback)
+{
+    static const char *const here[] = {
+        "localhost", "LocalHost:5000", "127.0.0.1:5000", "127.9.8.7", "[::1]:5000", "[::1]", "::1"};
+    static const char *const elsewhere[] = {"",
+                                            "docker.io",
+                                            "localhost.example:5000",
+                                            "127.example:5000",
+                                            "127.0.0.1.example",
+                                            "128.0.0.1",
+                                            "0.0.0.0",
+                                            "[::2]:5000",
+                                            "[::10]"};
+    for (size_t i = 0; i < sizeof(here) / sizeof(*here); i++)
+        ck_assert_msg(ocv_host_is_loopback(here[i]), "%s", here[i]);
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++)
+        ck_assert_msg(!ocv_host_is_loopback(elsewhere[i]), "%s", elsewhere[i]);
+}
+END_TEST
+
 START_TEST(test_tags)
 {
     char tag[130];
@@ -199,6 +220,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_bad, 0, N(bad));
     tcase_add_test(tcase, test_scheme_hint);
     tcase_add_test(tcase, test_limits);
+    tcase_add_test(tcase, test_loopback);
     tcase_add_test(tcase, test_tags);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
