@@ -259,23 +259,6 @@ const char *cli_text(const char *text, char *out, size_t size)
     return out;
 }
 
-const char *cli_bytes(int64_t bytes, char out[32])
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    while (value >= 999.5 && unit < 5) {
-        value /= 1000;
-        unit++;
-    }
-    snprintf(out, 32, "%.*f %s",
-             unit == 0 || value >= 99.95 ? 0
-             : value >= 9.995            ? 1
-                                         : 2,
-             value, units[unit]);
-    return out;
-}
-
 bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
                      void (*print_help)(void), int *value, int *code)
 {

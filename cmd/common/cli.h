@@ -172,7 +172,5 @@ int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *er
 int cli_print(const char *text, size_t len, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Copy text from outside, without what a terminal would obey. Returns `out`. */
 const char *cli_text(const char *text, char *out, size_t size);
-/** Write bytes as "1.2 GB" (SI, three digits) into `out`. Returns `out`. */
-const char *cli_bytes(int64_t bytes, char out[32]);
 
 #endif

@@ -15,7 +15,7 @@ int explain_format(const struct image *image, const struct ocv_decision *decisio
 int explain_matched(const struct image *image, const struct ocv_decision *decision,
                     const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** "LABEL", "non-variant" or the digest's first characters, for a table's first column. */
+/** "LABEL", else "(entry N)", for a table's first column. Returns `out`. */
 const char *explain_name(const struct ocv_entry *entry, char *out, size_t size);
 
 #endif

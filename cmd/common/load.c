@@ -32,14 +32,11 @@ static int merge_files(struct cli *cli, struct ocv_error *err)
         return merge_file(cli, cli->config_file, true, err);
     int status = merge_file(cli, OCV_PATH_CONFIG, false, err);
     const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
-    char path[4096];
-    if (status < 0 || (!home && !xdg) || cli->no_environment)
-        return status;
     bool has_xdg = xdg && *xdg;
-    snprintf(path, sizeof(path), "%s%s/ocivariant/config.yaml",
-             has_xdg ? xdg
-             : home  ? home
-                     : "",
+    char path[4096];
+    if (status < 0 || (!has_xdg && !home) || cli->no_environment)
+        return status;
+    snprintf(path, sizeof(path), "%s%s/ocivariant/config.yaml", has_xdg ? xdg : home,
              has_xdg ? "" : "/.config");
     return merge_file(cli, path, false, err);
 }
@@ -116,7 +113,9 @@ int cli_load(struct cli *cli, struct ocv_error *err)
         ocv_error_hint(err, "use --label %s", cli->platform->variant + 2);
     }
     if (status == OCV_OK && cli->label && !ocv_label_readable(cli->label, strlen(cli->label)))
-        status = ocv_error_set(err, OCV_ERR_INVALID, "'%.64s' is not a label", cli->label);
+        status =
+            ocv_error_set(err, OCV_ERR_INVALID,
+                          "--label: '%.64s' is not a label (a-z 0-9 . _, at most 63)", cli->label);
     if (status == OCV_OK && cli->unchecked && !cli->label)
         status = ocv_error_set(err, OCV_ERR_INVALID, "--unchecked needs --label");
     if (status == OCV_OK && cli->creds_stdin && cli->profile_file &&

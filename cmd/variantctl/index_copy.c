@@ -37,11 +37,11 @@ void copier_close(struct copier *copier)
 
 const char *copier_summary(const struct copier *copier, char *out, size_t size)
 {
-    char sent[32], mounted[32], present[32];
+    char sent[FORMAT_NUMBER_MAX], mounted[FORMAT_NUMBER_MAX], present[FORMAT_NUMBER_MAX];
     snprintf(out, size, "%zu manifest%s written; blobs: %s sent, %s mounted, %s there before",
              copier->manifests, copier->manifests == 1 ? "" : "s",
-             cli_bytes(copier->bytes_sent, sent), cli_bytes(copier->bytes_mounted, mounted),
-             cli_bytes(copier->bytes_present, present));
+             format_bytes(copier->bytes_sent, sent), format_bytes(copier->bytes_mounted, mounted),
+             format_bytes(copier->bytes_present, present));
     return out;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The end of every verb that makes or edits an index: check, warn, show or copy, publish. */
 #include "explain.h"
+#include "format.h"
 #include "index_build.h"
 #include "lint/lint.h"
 
@@ -116,19 +117,16 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
 {
     int64_t bytes = 0;
     size_t n = 0;
-    char text[32];
+    char text[FORMAT_NUMBER_MAX];
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
         const struct job *job = job_of(b, e);
-        char name[80], platform[128], clean[128];
-        printf("%4zu  %-20s  %-24s  %s%s%s\n", i,
-               e->code == OCV_REJECT_ATTESTATION ? "attestation"
-                                                 : explain_name(e, name, sizeof(name)),
-               e->has_platform
-                   ? cli_text(ocv_platform_format(&e->platform, platform, sizeof(platform)), clean,
-                              sizeof(clean))
-                   : "-",
-               e->digest, job ? "  from " : "", job ? b->images[job->image].text : "");
+        char name[80], platform[128];
+        printf(
+            "%4zu  %-20s  %-24s  %s%s%s\n", i,
+            e->code == OCV_REJECT_ATTESTATION ? "attestation" : explain_name(e, name, sizeof(name)),
+            e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
+            e->digest, job ? "  from " : "", job ? b->images[job->image].text : "");
     }
     for (size_t i = 0; i < b->n_jobs; i++)
         if (to_copy(b, &b->jobs[i])) {
@@ -136,7 +134,7 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
             n++;
         }
     printf("to copy: %zu manifest%s with %s, less what is there or can be mounted\n", n,
-           n == 1 ? "" : "s", cli_bytes(bytes, text));
+           n == 1 ? "" : "s", format_bytes(bytes, text));
 }
 
 static json_t *relabelled_json(const struct build *b)

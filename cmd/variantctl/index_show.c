@@ -41,15 +41,13 @@ static int format_entry(const struct image *image, size_t i, struct ocv_buffer *
                         struct ocv_error *err)
 {
     const struct ocv_entry *e = ocv_index_entry(image->index, i);
-    char name[80], platform[128], clean[128];
+    char name[80], platform[128];
     const char *kind = e->kind == OCV_ENTRY_NON_VARIANT ? "ordinary image" : NULL;
     if (e->code != OCV_REJECT_NONE)
         kind = e->detail ? e->detail : ocv_reject_name(e->code);
     int status = ocv_buffer_printf(
         out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i, explain_name(e, name, sizeof(name)),
-        e->has_platform ? cli_text(ocv_platform_format(&e->platform, platform, sizeof(platform)),
-                                   clean, sizeof(clean))
-                        : "-",
+        e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
         e->digest, kind ? "  " : "", kind ? kind : "");
     return status < 0 ? status : format_properties(image, e, out, err);
 }

@@ -24,7 +24,7 @@ static int64_t default_bytes(struct pull *pull)
     return bytes;
 }
 
-static int announce_text(struct pull *pull, const char *matched, int64_t bytes, int64_t others)
+static void announce_text(struct pull *pull, const char *matched, int64_t bytes, int64_t others)
 {
     char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX];
     size_t layers = ocv_manifest_layer_count(pull->child.manifest);
@@ -33,10 +33,9 @@ static int announce_text(struct pull *pull, const char *matched, int64_t bytes, 
     progress_message(pull->progress, "%s: %s%s%s%s", pull->image.text,
                      entry->label ? entry->label : "ordinary image", variant ? " (matched " : "",
                      variant ? matched : "", variant ? ")" : "");
-    progress_message(pull->progress, "%s in %zu layer%s%s%s%s", format_bytes(bytes, size), layers,
+    progress_message(pull->progress, "%s in %zu layer%s%s%s", format_bytes(bytes, size), layers,
                      layers == 1 ? "" : "s", others >= 0 ? "; the default entry is " : "",
-                     others >= 0 ? format_bytes(others, other) : "", "");
-    return OCV_OK;
+                     others >= 0 ? format_bytes(others, other) : "");
 }
 
 static json_t *decision_event(const struct pull *pull, int64_t bytes, int64_t others)

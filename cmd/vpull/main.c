@@ -72,7 +72,6 @@ struct settings {
     struct pull_options pull;
     enum progress_mode mode;
     const char *lock_file, *lock_profile;
-    bool done;      /* --help and the like: nothing more to do */
     struct say say; /* where -v goes */
 };
 
@@ -102,7 +101,8 @@ static int read_mode(const char *text, enum progress_mode *out, struct ocv_error
                          text);
 }
 
-static int own_option(struct cli *cli, struct settings *s, int value, struct ocv_error *err)
+/* 1: its value is none that it takes, or it is no option. */
+static int own_option(struct settings *s, int value, struct ocv_error *err)
 {
     switch (value) {
     case OPTION_DRY_RUN:
@@ -130,34 +130,23 @@ static int own_option(struct cli *cli, struct settings *s, int value, struct ocv
         return read_jobs(optarg, &s->pull.jobs, err);
     case OPTION_PROGRESS:
         return read_mode(optarg, &s->mode, err);
-    case CLI_OPTION_HELP:
-        print_help();
-        s->done = true;
-        return OCV_OK;
-    case CLI_OPTION_VERSION:
-        cli_print_version(cli);
-        s->done = true;
-        return OCV_OK;
     default:
         return 1;
     }
 }
 
-/* Returns 0 or the exit code. */
+/* Returns the exit code, or -1 to go on. */
 static int read_options(struct cli *cli, struct settings *s, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    int value, index = 0;
-    while (!s->done && (value = getopt_long(argc, argv, ":vqn:", options_table, &index)) != -1) {
-        int taken = cli_option(cli, value, options_table, index, &err);
-        int status = taken == 0 ? own_option(cli, s, value, &err) : 0;
-        if (taken < 0 || status < 0)
-            return cli_fail(cli, &err);
-        if (status > 0)
-            return cli_bad_option(cli, argv, value);
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options_table, print_help, &value, &code)) {
+        int status = own_option(s, value, &err);
+        if (status != OCV_OK)
+            return status < 0 ? cli_fail(cli, &err) : cli_bad_option(cli, argv, value);
     }
-    if (s->done)
-        return 0;
+    if (code >= 0)
+        return code;
     size_t images = (size_t)(argc - optind);
     if (images == 0 && !s->lock_file)
         ocv_error_set(&err, OCV_ERR_INVALID, "no image named");
@@ -171,7 +160,7 @@ static int read_options(struct cli *cli, struct settings *s, int argc, char **ar
     else if (s->pull.dry_run && s->pull.print_ref)
         ocv_error_set(&err, OCV_ERR_INVALID, "--dry-run and --print-ref exclude each other");
     else
-        return 0;
+        return -1;
     ocv_error_hint(&err, "vpull --help");
     return cli_fail(cli, &err);
 }
@@ -231,16 +220,13 @@ static int pull_locked(struct cli *cli, const struct settings *s, struct progres
                       s->lock_profile);
         return fail(cli, progress, locked->reference, &err);
     }
-    if (!choice)
-        options.locked = locked;
-    if (choice && strncmp(locked->reference, "oci:", 4) == 0) {
+    options.locked = choice ? NULL : locked;
+    if (strncmp(locked->reference, "oci:", 4) == 0) {
+        if (!choice) /* a layout's name leads to the index; its digest is compared */
+            return pull_one(cli, &options, progress, locked->reference, target);
         ocv_error_set(&err, OCV_ERR_UNSUPPORTED, "%s: --lock-profile is for images of registries",
                       locked->reference);
         return fail(cli, progress, locked->reference, &err);
-    }
-    if (strncmp(locked->reference, "oci:", 4) == 0) {
-        options.locked = locked; /* a layout's name leads to the index; its digest is compared */
-        return pull_one(cli, &options, progress, locked->reference, target);
     }
     if (ocv_reference_parse(locked->reference, &reference, &err) < 0)
         return fail(cli, progress, locked->reference, &err);
@@ -367,16 +353,16 @@ int main(int argc, char **argv)
     switch (plugin.call) {
     case PLUGIN_METADATA:
         plugin_print_metadata(stdout);
-        return 0;
+        return cli_quit(&cli, 0);
     case PLUGIN_COMPLETION:
         puts(":0"); /* cobra: nothing to offer, the shell's own completion goes on */
-        return 0;
+        return cli_quit(&cli, 0);
     case PLUGIN_HOOK:
         plugin_print_hook(stdout, argv[argc - 1]);
-        return 0;
+        return cli_quit(&cli, 0);
     case PLUGIN_HELP:
         print_help();
-        return 0;
+        return cli_quit(&cli, 0);
     case PLUGIN_RUN:
         settings.pull.to = "docker";
         settings.pull.docker = plugin.globals;
@@ -391,7 +377,7 @@ int main(int argc, char **argv)
     int skip = plugin.call == PLUGIN_RUN ? plugin.first - 1 : 0;
     argv[skip] = argv[0];
     int code = read_options(&cli, &settings, argc - skip, argv + skip);
-    if (code == 0 && !settings.done)
+    if (code < 0)
         code = run(&cli, &settings, argv + skip + optind);
     return cli_quit(&cli, code);
 }

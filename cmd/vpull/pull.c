@@ -84,7 +84,7 @@ static int check_locked(const struct pull *pull, struct ocv_error *err)
     if (lock_holds(locked, pull->entry->digest))
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: this machine would get %s (%s), which is not locked",
-                  locked->reference, pull->entry->label ? pull->entry->label : "a non-variant",
+                  locked->reference, pull->entry->label ? pull->entry->label : "an ordinary image",
                   pull->entry->digest);
     ocv_error_hint(err, "lock it for this machine, too: variantctl lock --profile NAME=FILE ...");
     return OCV_ERR_NO_MATCH;

@@ -34,8 +34,8 @@ struct pull {
     bool cached; /**< the sink had everything already */
 };
 
-/** Resolve and pull one image into `sink`; prints the result. Returns a status. */
 struct sink;
+/** Resolve and pull one image into `sink`; prints the result. Returns a status. */
 int pull_image(struct cli *cli, const struct pull_options *options, struct progress *progress,
                const char *text, const struct sink *sink, const char *argument,
                struct ocv_error *err) OCV_WARN_UNUSED;

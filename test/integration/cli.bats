@@ -79,6 +79,11 @@ vpull()
     run -0 vpull --to "oci:$STATE/one" "oci:$L:app" "oci:$L:v3"
 }
 
+@test "what is no label names its option" {
+    run -2 --separate-stderr "$VPULL" --print-ref --label 'a b' example.org/a:1
+    [[ ${stderr_lines[0]} == "vpull: --label: 'a b' is not a label "* ]]
+}
+
 @test "a label that does not fit is not called a missing default" {
     run -3 --separate-stderr "$VARIANTCTL" resolve --label rocm7.1 --profile "$PROFILES/h100.json" "oci:$L:app"
     [[ $stderr == *": the variant asked for does not fit this host or does not exist"* ]]
