@@ -203,6 +203,25 @@ static int choose(const struct ocv_tag_rules *rules, const struct ocv_reference 
     return status == OCV_OK && choice->n ? make_index(choice, err) : status;
 }
 
+/* A tag of which no part says what it needs is the name of a set, but no member of it. Where there
+ * is such a tag, it is what was asked for. */
+static int taken_as_it_is(const struct ocv_tag *tag, const struct ocv_tag_source *source, bool *out,
+                          struct ocv_error *err)
+{
+    struct ocv_descriptor seen;
+    *out = false;
+    if (!ocv_tag_refused(tag))
+        return OCV_OK;
+    struct ocv_error failure = {0};
+    int status = source->head(source->data, ocv_tag_text(tag), &seen, &failure);
+    *out = status == OCV_OK;
+    if (status == OCV_OK || status == OCV_ERR_NOT_FOUND)
+        return OCV_OK;
+    if (err)
+        *err = failure;
+    return status;
+}
+
 int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                        const struct ocv_tag_source *source, struct ocv_tag_choice **out,
                        struct ocv_error *err)
@@ -213,6 +232,10 @@ int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_refer
         return OCV_OK;
     int status = ocv_tag_parse(rules, reference, NULL, &tag, err);
     if (status < 0 || !ocv_tag_names_group(tag))
+        return status;
+    bool as_it_is;
+    status = taken_as_it_is(tag, source, &as_it_is, err);
+    if (status < 0 || as_it_is)
         return status;
     struct ocv_tag_choice *choice = calloc(1, sizeof(*choice));
     if (!choice)

@@ -247,13 +247,17 @@ static int parse_defaults(struct parser *p)
             done = same_question(&f->defaults[k], d) && applies(p, &f->defaults[k]);
         if (done || !applies(p, d))
             continue;
-        status = add_properties(p, d->gives, d->n_gives, "", none);
+        /* a part that is not understood may be the one that is missed */
+        if (!d->n_missing || !p->tag->n_unknown)
+            status = add_properties(p, d->gives, d->n_gives, "", none);
         if (status == OCV_OK)
             status = add_groups(p, d->groups, d->n_groups, "", none);
         if (status == OCV_OK && !p->tag->platform)
             status = set_platform(p, d->platform);
-        if (d->refuse && !p->tag->refused)
+        if (d->refuse && !p->tag->refused) {
             p->tag->refused = d->refuse;
+            p->tag->by_default = true;
+        }
     }
     return status;
 }

@@ -7,26 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int leave_out(struct ocv_tag_plan *plan, const struct ocv_tag *tag, const char *reason,
-                     struct ocv_error *err)
-{
-    struct left_out *list = realloc(plan->out, (plan->n_out + 1) * sizeof(*list));
-    if (!list)
-        return ocv_error_nomem(err);
-    plan->out = list;
-    list[plan->n_out++] = (struct left_out){tag, reason};
-    return OCV_OK;
-}
-
-static int add_tag(struct ocv_tag_plan *plan, const struct ocv_tag *tag, const char *wanted,
+static int add_tag(struct ocv_tag_plan *plan, struct ocv_tag *tag, const char *wanted,
                    struct ocv_error *err)
 {
     char name[OCV_TAG_TEXT_MAX];
-    const char *reason = ocv_tag_unfit(&plan->arena, tag);
     int status = OCV_OK;
     bool any = false;
-    if (reason)
-        return leave_out(plan, tag, reason, err);
+    tag->out = ocv_tag_unfit(&plan->arena, tag);
+    if (tag->out)
+        return OCV_OK;
     for (size_t i = 0; status == OCV_OK && i < tag->family->n_group_tags; i++) {
         const char *format = tag->family->group_tags[i];
         if (!ocv_tag_group_format(tag, format, name) || !ocv_tag_joins(tag, format))
@@ -35,9 +24,28 @@ static int add_tag(struct ocv_tag_plan *plan, const struct ocv_tag *tag, const c
         if (!wanted || strcmp(wanted, name) == 0)
             status = ocv_tag_set_add(plan, name, format, tag, err);
     }
-    if (status == OCV_OK && !any)
-        status = leave_out(plan, tag, "the rule names no group for it", err);
+    if (!any)
+        tag->out = "the rule names no group for it";
     return status;
+}
+
+/* Every tag that might have stood in a set stands in one, or here. */
+static int list_left_out(struct ocv_tag_plan *plan, struct ocv_error *err)
+{
+    plan->out = calloc(plan->n_tags + 1, sizeof(*plan->out));
+    if (!plan->out)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < plan->n_tags; i++) {
+        struct ocv_tag *tag = plan->tags[i];
+        if (!tag->out && tag->candidate && !tag->placed)
+            tag->out = tag->better ? ocv_arena_printf(&plan->arena,
+                                                      "says the same as %s, which is preferred",
+                                                      tag->better->tag)
+                                   : "nothing to choose: no other tag is of its group";
+        if (tag->out)
+            plan->out[plan->n_out++] = (struct left_out){tag, tag->out};
+    }
+    return OCV_OK;
 }
 
 /* "1.9-py312" and "1.9-py3.12" want the same set. */
@@ -75,6 +83,8 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
     }
     if (status == OCV_OK)
         status = ocv_tag_sets_settle(plan, err);
+    if (status == OCV_OK)
+        status = list_left_out(plan, err);
     if (status < 0) {
         ocv_tag_plan_free(plan);
         return status;

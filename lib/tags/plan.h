@@ -6,7 +6,7 @@
 #include "tags.h"
 
 struct ocv_tag_member {
-    const struct ocv_tag *tag;
+    struct ocv_tag *tag;
     char *identity; /* platform and properties: what a host can tell apart */
     char label[OCV_TAG_LABEL_MAX + 1];
 };
@@ -40,7 +40,7 @@ const char *ocv_tag_unfit(struct ocv_arena *arena, const struct ocv_tag *tag);
 /** May the tag stand for a name of this template? */
 bool ocv_tag_joins(const struct ocv_tag *tag, const char *format);
 int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *format,
-                    const struct ocv_tag *tag, struct ocv_error *err) OCV_WARN_UNUSED;
+                    struct ocv_tag *tag, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Keep one tag for each thing that can be told apart, label them, and drop the sets in which there
  *  is nothing to choose. */
 int ocv_tag_sets_settle(struct ocv_tag_plan *plan, struct ocv_error *err) OCV_WARN_UNUSED;

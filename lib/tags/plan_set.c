@@ -105,7 +105,7 @@ static struct ocv_tag_set *set_of(struct ocv_tag_plan *plan, const char *name, c
 }
 
 int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *format,
-                    const struct ocv_tag *tag, struct ocv_error *err)
+                    struct ocv_tag *tag, struct ocv_error *err)
 {
     bool taken = false; /* two templates make the same name: the first one of the rule counts */
     struct ocv_tag_set *set = set_of(plan, name, format, &taken);
@@ -119,6 +119,7 @@ int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *for
     if (!list[set->n].identity)
         return ocv_error_nomem(err);
     set->n++;
+    tag->candidate = true;
     return OCV_OK;
 }
 
@@ -181,6 +182,18 @@ static bool is_name(const struct ocv_tag_set *set, const struct ocv_tag_member *
     return name && strcmp(name, set->name) == 0;
 }
 
+/* Of the members from `from` to `to`, which say the same, `best` is taken; NULL: none of them. */
+static void note_fate(const struct ocv_tag_set *set, size_t from, size_t to,
+                      const struct ocv_tag *best)
+{
+    for (size_t i = from; i < to; i++) {
+        struct ocv_tag *tag = set->members[i].tag;
+        tag->placed |= !best; /* a doubt names them */
+        if (best && best != tag)
+            tag->better = best;
+    }
+}
+
 /* Keep one tag for each identity. The tag that is the set's own name needs no preference: it was
  * asked for by name. */
 static int settle(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct ocv_error *err)
@@ -197,6 +210,7 @@ static int settle(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct ocv
                 best = &set->members[next];
         if (next > i + 1 && !named)
             tie = compare_preference(best->tag, set->members[i + 1].tag) == 0;
+        note_fate(set, i, next, tie ? NULL : best->tag);
         if (tie)
             status = doubt(plan, set, best->tag, set->members[i + 1].tag, err);
         else
@@ -248,6 +262,8 @@ int ocv_tag_sets_settle(struct ocv_tag_plan *plan, struct ocv_error *err)
             status = settle(plan, set, err);
         if (status == OCV_OK && has_variants(set)) {
             status = label_members(set, err);
+            for (size_t k = 0; k < set->n; k++)
+                set->members[k].tag->placed = true;
             plan->sets[kept++] = *set;
         } else {
             ocv_tag_set_clear(set);

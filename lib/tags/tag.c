@@ -82,7 +82,8 @@ static bool is_group(const struct ocv_tag *tag, const char *format)
 
 const char *ocv_tag_group_name(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX])
 {
-    if (!tag->family || !tag->plain || tag->refused || tag->n_unknown || tag->n_ambiguous)
+    if (!tag->family || !tag->plain || tag->n_unknown || tag->n_ambiguous ||
+        (tag->refused && !tag->by_default))
         return NULL;
     for (size_t i = 0; i < tag->family->n_group_tags; i++) {
         const char *format = tag->family->group_tags[i];

@@ -142,8 +142,13 @@ struct ocv_tag {
     bool plain; /**< every part of it is a group's value: nothing speaks of hardware */
     const char **ignored, **unknown, **ambiguous;
     size_t n_ignored, n_unknown, n_ambiguous;
-    const char *refused;  /**< or NULL */
-    const char *platform; /**< or NULL */
+    const char *refused; /**< or NULL */
+    bool by_default;     /**< refused for what no part says, not for what one does */
+    /* in a plan: */
+    const char *out;              /**< why it is in no set, or NULL */
+    bool candidate, placed;       /**< of some set; shown in one */
+    const struct ocv_tag *better; /**< says the same, and was taken instead; or NULL */
+    const char *platform;         /**< or NULL */
 };
 
 /** Value of a group key, or NULL. */

@@ -38,6 +38,13 @@ setup_file()
     skopeo_index ray rayproject/ray:2.49.2-py311-cpu
     put rayproject/ray:2.49.2-py311-cu128
     put rayproject/ray:2.49.2-py310-cu128
+    # a group whose name says nothing of CUDA, and two tags that say the same
+    for tag in 2.9.1-cuda12.8-cudnn9-runtime 2.9.1-cuda13.0-cudnn9-runtime latest; do
+        put "pytorch/pytorch:$tag"
+    done
+    for tag in server server-cuda server-cuda12 server-cuda13; do
+        put "ggml-org/llama.cpp:$tag"
+    done
     # an index that has variants of its own
     "$VARIANTCTL" index create --quiet "oci:$STATE/layout:own" "null=oci:$STATE/layout:ray-amd64" 3>&-
     push_layout "$STATE/layout:own" "$REGISTRY/$VLLM:v0.16.0"
@@ -151,6 +158,26 @@ chooses()
     [ "$output" = "docker.io/rayproject/ray@$arm" ]
     # the newest python where the name leaves it open
     chooses h100 docker.io/rayproject/ray:2.49.2 2.49.2-py311-cu128
+}
+
+@test "a name that leaves the CUDA version open stands for the tags that say it" {
+    chooses h100 docker.io/pytorch/pytorch:2.9.1 2.9.1-cuda13.0-cudnn9-runtime
+    chooses mid docker.io/pytorch/pytorch:2.9.1-runtime 2.9.1-cuda12.8-cudnn9-runtime
+    # but a tag of that name is what was asked for
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" pytorch/pytorch:latest
+    [ "$output" = "docker.io/pytorch/pytorch@$(digest_of pytorch/pytorch:latest)" ]
+    VARIANTD=$RULES_ON
+    ask HEAD "/resolver/v2/pytorch/pytorch/manifests/2.9.1?ns=docker.io"
+    [ "$(header docker-content-digest)" = "$(digest_of pytorch/pytorch:2.9.1-cuda12.8-cudnn9-runtime)" ]
+    ask HEAD "/resolver/v2/pytorch/pytorch/manifests/latest?ns=docker.io"
+    [ "$code" = 404 ]
+}
+
+@test "llama.cpp: cuda and cuda12 are one build, and nothing to doubt" {
+    chooses h100 ghcr.io/ggml-org/llama.cpp:server server-cuda
+    chooses cpu ghcr.io/ggml-org/llama.cpp:server server
+    run -0 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" --format table ghcr.io/ggml-org/llama.cpp
+    [[ $output == *"server-cuda12"*"says the same as server-cuda, which is preferred"* ]]
 }
 
 @test "any other full tag is pulled as it is, and so is all with the rules off" {

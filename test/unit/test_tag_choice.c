@@ -248,6 +248,46 @@ START_TEST(test_as_it_is)
 }
 END_TEST
 
+/* "1.9" does not say what it needs: where it is a tag, it is what was asked for; where it is none,
+ * it is the name of those that do say. */
+START_TEST(test_refused_name)
+{
+    static const char text[] =
+        "schema: dev.ocivariant.tags/v1\n"
+        "family: demo\n"
+        "repositories: [docker.io/demo/app]\n"
+        "parts:\n"
+        "  - {match: 'cu([0-9][0-9])([0-9])', kind: device, gives: ['nvidia :: "
+        "cuda_version_lower_bound :: \\1.\\2']}\n"
+        "  - {match: 'driver', group: version, refuse: 'a driver'}\n"
+        "  - {match: '[0-9]+\\.[0-9]+', group: version}\n"
+        "defaults: [{missing: device, refuse: 'not said'}]\n"
+        "group_tags: ['{version}']\n";
+    static const char *const names[] = {"demo/app:driver", "demo/app:1.9-x"};
+    ocv_auto(ocv_tag_rules) own = NULL;
+    ocv_auto(ocv_tag_choice) choice = NULL;
+    ck_assert_int_eq(ocv_tag_rules_new(&own, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_rules_add(own, "own.yaml", text, strlen(text), NULL, NULL), OCV_OK);
+    add(&repository, "1.9-cu128", AMD64);
+    add(&repository, "1.9-cu130", AMD64);
+    ck_assert_int_eq(ocv_tag_choice_new(own, reference, &source, &choice, NULL), OCV_OK);
+    ck_assert_ptr_nonnull(choice);
+    ck_assert_str_eq(ocv_tag_choice_group(choice), "1.9");
+    ocv_tag_choice_free(choice);
+    choice = NULL;
+    for (size_t i = 0; i < 2; i++) { /* what a part refuses, or nobody understands, is no name */
+        ocv_auto(ocv_reference) other = NULL;
+        ck_assert_int_eq(ocv_reference_parse(names[i], &other, NULL), OCV_OK);
+        ck_assert_int_eq(ocv_tag_choice_new(own, other, &source, &choice, NULL), OCV_OK);
+        ck_assert_ptr_null(choice);
+    }
+    add(&repository, "1.9", AMD64);
+    repository.failure = OCV_ERR_DENIED; /* no list is asked for */
+    ck_assert_int_eq(ocv_tag_choice_new(own, reference, &source, &choice, NULL), OCV_OK);
+    ck_assert_ptr_null(choice);
+}
+END_TEST
+
 START_TEST(test_failures)
 {
     struct ocv_error err = {0};
@@ -287,6 +327,7 @@ int main(void)
     tcase_add_test(tcase, test_platform_is_learnt);
     tcase_add_test(tcase, test_decision_names_the_tag);
     tcase_add_test(tcase, test_as_it_is);
+    tcase_add_test(tcase, test_refused_name);
     tcase_add_test(tcase, test_failures);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

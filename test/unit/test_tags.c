@@ -79,9 +79,9 @@ static const struct {
      ",\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[\"cuda12.1 "
      "after cu118\"]}"},
     {"demo/app:1.9-what-ever",
-     "{\"reference\":\"docker.io/demo/app:1.9-what-ever\",\"family\":\"demo\",\"properties\":["
-     "\"nvidia :: sm_arch :: "
-     "80_real\"],\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":["
+     /* one of the two may be the device that is missed */
+     "{\"reference\":\"docker.io/demo/app:1.9-what-ever\",\"family\":\"demo\",\"properties\":[],"
+     "\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":["
      "\"what\",\"ever\"],\"ambiguous\":[]}"},
     {"demo/app:driver-1",
      "{\"reference\":\"docker.io/demo/app:driver-1\",\"family\":\"demo\",\"properties\":[\"nvidia "
@@ -218,10 +218,12 @@ START_TEST(test_plan)
         ck_assert_str_eq(ocv_tag_text(tag), members[i][0]);
         ck_assert_str_eq(label, members[i][1]);
     }
-    ck_assert_uint_eq(ocv_tag_plan_left_out(plan), 2);
-    ck_assert_str_eq(ocv_tag_text(ocv_tag_plan_left(plan, 0, &reason)), "1.9-what");
+    ck_assert_uint_eq(ocv_tag_plan_left_out(plan), 3);
+    ck_assert_str_eq(ocv_tag_text(ocv_tag_plan_left(plan, 0, &reason)), "1.9-cu128-py311");
+    ck_assert_str_eq(reason, "says the same as 1.9-cu128-py312, which is preferred");
+    ck_assert_str_eq(ocv_tag_text(ocv_tag_plan_left(plan, 1, &reason)), "1.9-what");
     ck_assert_str_eq(reason, "unknown part 'what'");
-    ck_assert_str_eq(ocv_tag_text(ocv_tag_plan_left(plan, 1, &reason)), "driver-1.9");
+    ck_assert_str_eq(ocv_tag_text(ocv_tag_plan_left(plan, 2, &reason)), "driver-1.9");
     ck_assert_str_eq(reason, "a driver image");
     ocv_tag_plan_free(plan);
     plan = NULL;
@@ -232,6 +234,10 @@ START_TEST(test_plan)
     ck_assert_uint_eq(ocv_tag_plan_members(plan, 1), 0);
     ck_assert_uint_eq(ocv_tag_plan_doubts(plan, 1, &doubts), 1);
     ck_assert_str_eq(doubts[0], "86-2.0 and hopper-2.0 say the same");
+    /* every tag is in a set, named by a doubt, or left out with its reason */
+    ck_assert_uint_eq(ocv_tag_plan_left_out(plan), 4);
+    ck_assert_str_eq(ocv_tag_text(ocv_tag_plan_left(plan, 3, &reason)), "1.8-cpu");
+    ck_assert_str_eq(reason, "nothing to choose: no other tag is of its group");
 }
 END_TEST
 
