@@ -18,6 +18,17 @@ static int ping(struct cli *cli, const struct endpoint *endpoint, struct ocv_err
     return status < 0 ? status : engine_call(cli, endpoint, &call, err);
 }
 
+/* Paths begin with a version from here on. It is asked for first: what is half sent cannot be sent
+ * again to another path. */
+static void choose_version(struct cli *cli, struct endpoint *endpoint)
+{
+    struct ocv_error err = {0};
+    size_t n = strlen(endpoint->base);
+    snprintf(endpoint->base + n, sizeof(endpoint->base) - n, "%s", API);
+    if (ping(cli, endpoint, &err) < 0 && err.http_status == 400 && strstr(err.message, "too old"))
+        snprintf(endpoint->base + n, sizeof(endpoint->base) - n, "%s", API_NEW);
+}
+
 static bool available(struct cli *cli, const struct pull_options *options)
 {
     struct endpoint endpoint;
@@ -95,26 +106,6 @@ static int auth_header(struct pull *pull, struct ocv_buffer *header, struct ocv_
     return status;
 }
 
-static int call_versioned(struct cli *cli, const struct endpoint *endpoint,
-                          struct engine_call *call, const char *path, struct ocv_error *err)
-{
-    ocv_auto_buffer full;
-    ocv_buffer_init(&full, 64u * 1024);
-    int status = ocv_buffer_printf(&full, err, "%s%s", API, path);
-    if (status < 0)
-        return status;
-    call->path = full.data;
-    status = engine_call(cli, endpoint, call, err);
-    if (status < 0 && err->http_status == 400 && strstr(err->message, "too old")) {
-        full.len = 0;
-        status = ocv_buffer_printf(&full, err, "%s%s", API_NEW, path);
-        call->path = full.data;
-        if (status == OCV_OK)
-            status = engine_call(cli, endpoint, call, err);
-    }
-    return status;
-}
-
 /* A pull may fail after the answer began with 200; the texts are the engine's. */
 static int stream_failed(const char *failure, struct ocv_error *err)
 {
@@ -135,7 +126,8 @@ static int stream_call(struct pull *pull, const struct endpoint *endpoint,
         const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
         progress_add(pull->progress, layer->digest, layer->size);
     }
-    int status = call_versioned(pull->cli, endpoint, &call, path, err);
+    call.path = path;
+    int status = engine_call(pull->cli, endpoint, &call, err);
     if (status == OCV_OK && stream.failure[0])
         status = stream_failed(stream.failure, err);
     if (status < 0 && strstr(err->message, "HTTP response to HTTPS client"))
@@ -195,8 +187,8 @@ static int tag(struct pull *pull, const struct endpoint *endpoint, struct ocv_er
     free(repository);
     if (status == OCV_OK)
         status = ocv_buffer_printf(&path, err, "&tag=%s", colon + 1);
-    struct engine_call call = {.method = "POST"};
-    return status < 0 ? status : call_versioned(pull->cli, endpoint, &call, path.data, err);
+    struct engine_call call = {.method = "POST", .path = path.data};
+    return status < 0 ? status : engine_call(pull->cli, endpoint, &call, err);
 }
 
 static int pull_docker(struct pull *pull, const char *argument, char *where, size_t size,
@@ -211,6 +203,8 @@ static int pull_docker(struct pull *pull, const char *argument, char *where, siz
         status = err->status == OCV_ERR_INTERRUPTED ? OCV_ERR_INTERRUPTED : OCV_ERR_ENGINE;
         err->status = (enum ocv_status)status;
     }
+    if (status == OCV_OK)
+        choose_version(pull->cli, &endpoint);
     if (status == OCV_OK)
         status = pull->image.reference ? create(pull, &endpoint, err) : load(pull, &endpoint, err);
     if (status == OCV_OK && pull->image.reference && pull->name)
