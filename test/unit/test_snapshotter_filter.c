@@ -60,6 +60,8 @@ START_TEST(test_filters)
         {"image~=,id?=?fbaq", "!"},
         {"labels.|foo|==x", "!"},
         {"labels.?\"x\"", "!"},
+        {"labels.fo-o==x", "!"}, /* to be quoted, as for containerd */
+        {"-", "!"},
         {"name=a", "!"},
         {"name===a", "!"},
         {"name==", "!"},
