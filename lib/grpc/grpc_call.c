@@ -232,6 +232,18 @@ static void dispatch(struct grpc_call *call)
         grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "too many calls at once");
 }
 
+/* Why a frame cannot be taken: without a grpc-encoding there is nothing it could be packed with. */
+static const char *frame_fault(const struct grpc_call *call, enum grpc_code *code)
+{
+    const char *encoding = grpc_call_metadata(call, "grpc-encoding");
+    if (*code != GRPC_UNIMPLEMENTED)
+        return "message larger than 16 MiB";
+    if (encoding && strcmp(encoding, "identity") != 0)
+        return "compression is not supported";
+    *code = GRPC_INTERNAL;
+    return "a compressed message without a grpc-encoding";
+}
+
 /* The request is complete. */
 void grpc_call_judge(struct grpc_call *call)
 {
@@ -244,11 +256,10 @@ void grpc_call_judge(struct grpc_call *call)
         grpc_call_finish(call, call->bad_code, "the request cannot be taken");
     else if (!call->path || !type || strncmp(type, "application/grpc", 16) != 0)
         grpc_call_finish(call, GRPC_INTERNAL, "not a gRPC request");
-    else if (whole < 0)
-        grpc_call_finish(call, code,
-                         code == GRPC_UNIMPLEMENTED ? "compression is not supported"
-                                                    : "message larger than 16 MiB");
-    else if (whole == 0 || call->body.len != at + len)
+    else if (whole < 0) {
+        const char *fault = frame_fault(call, &code);
+        grpc_call_finish(call, code, fault);
+    } else if (whole == 0 || call->body.len != at + len)
         grpc_call_finish(call, GRPC_INTERNAL, "not exactly one message");
     else {
         call->request_at = at;

@@ -153,10 +153,11 @@ bool grpc_stream_advance(struct grpc_call *call)
     if (!c)
         return true;
     nghttp2_nv head[] = {header(":status", "200"), header("content-type", "application/grpc"),
-                         header("grpc-status", code), header("grpc-message", message)};
+                         header("grpc-status", code), header("grpc-accept-encoding", "identity"),
+                         header("grpc-message", message)};
     int result = 0;
     if (only_status)
-        result = nghttp2_submit_response(c->session, call->stream, head, message[0] ? 4 : 3, NULL);
+        result = nghttp2_submit_response(c->session, call->stream, head, message[0] ? 5 : 4, NULL);
     else if (first)
         result = nghttp2_submit_response(c->session, call->stream, head, 2, &body);
     else

@@ -40,8 +40,8 @@ struct raw {
     nghttp2_session *session;
     const uint8_t *body; /* with its frame */
     size_t len, sent;
-    int status; /* grpc-status, -1: none yet */
-    bool closed;
+    int status;             /* grpc-status, -1: none yet */
+    bool closed, encodings; /* encodings: those that are taken were named */
     size_t received;
 };
 
@@ -55,6 +55,8 @@ static int raw_header(nghttp2_session *session, const nghttp2_frame *frame, cons
     snprintf(text, sizeof(text), "%.*s", (int)(value_len < 15 ? value_len : 15), value);
     if (name_len == 11 && memcmp(name, "grpc-status", 11) == 0)
         r->status = (int)strtol(text, NULL, 10);
+    if (name_len == 20 && memcmp(name, "grpc-accept-encoding", 20) == 0)
+        r->encodings = strcmp(text, "identity") == 0;
     return 0;
 }
 
@@ -204,7 +206,7 @@ START_TEST(test_bad_messages)
          "a",
          8, GRPC_INTERNAL},                                 /* shorter than it says */
         {"\0\0\0\0\0\0\0\0\0\0", 10, GRPC_INTERNAL},        /* two messages */
-        {"\1\0\0\0\0", 5, GRPC_UNIMPLEMENTED},              /* compressed */
+        {"\1\0\0\0\0", 5, GRPC_INTERNAL},                   /* compressed, and not said how */
         {"\0\xff\xff\xff\xff", 5, GRPC_RESOURCE_EXHAUSTED}, /* 4 GiB announced */
         {"\0\0\0\0\x02\x12\x7f", 7, GRPC_INTERNAL},         /* a field longer than all */
         {"\0\0\0\0\x02\x17\xff", 7, GRPC_INTERNAL},         /* a wire type that is none */
@@ -298,6 +300,28 @@ START_TEST(test_huge_headers)
         free(value);
         raw_free(&r);
         ck_assert_int_eq(stat_snapshot(&w, "none", (char[8]){0}, 8), GRPC_NOT_FOUND);
+    }
+}
+END_TEST
+
+/* What takes no compressed messages says so; their encoding alone is no fault. */
+START_TEST(test_compressed)
+{
+    static const struct {
+        const char *encoding;
+        uint8_t body[5];
+        int status;
+    } cases[] = {{"gzip", {1, 0, 0, 0, 0}, GRPC_UNIMPLEMENTED},
+                 {"gzip", {0, 0, 0, 0, 0}, GRPC_OK},
+                 {"identity", {1, 0, 0, 0, 0}, GRPC_INTERNAL},
+                 {"identity", {0, 0, 0, 0, 0}, GRPC_OK}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct raw r = raw_open(65535);
+        raw_submit(&r, "Cleanup", "grpc-encoding", cases[i].encoding, cases[i].body, 5);
+        ck_assert(raw_wait(&r, 0, 20000));
+        ck_assert_msg(r.status == cases[i].status, "case %zu: %d", i, r.status);
+        ck_assert(r.status != GRPC_UNIMPLEMENTED || r.encodings);
+        raw_free(&r);
     }
 }
 END_TEST
@@ -445,6 +469,7 @@ int main(void)
     tcase_add_test(tcase, test_bad_texts);
     tcase_add_test(tcase, test_amplification);
     tcase_add_test(tcase, test_huge_headers);
+    tcase_add_test(tcase, test_compressed);
     tcase_add_test(tcase, test_metadata);
     tcase_add_test(tcase, test_stalls);
     tcase_add_test(tcase, test_stalled_deadline);
