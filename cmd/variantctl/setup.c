@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ enum {
     OPTION_ENGINE_CONFIG,
     OPTION_ENGINE_VERSION,
     OPTION_STORE,
+    OPTION_FORMAT,
 };
 
 static const struct option options[] = {
@@ -39,6 +41,7 @@ static const struct option options[] = {
     {"engine-config", required_argument, NULL, OPTION_ENGINE_CONFIG},
     {"engine-version", required_argument, NULL, OPTION_ENGINE_VERSION},
     {"store", required_argument, NULL, OPTION_STORE},
+    {"format", required_argument, NULL, OPTION_FORMAT},
     CLI_COMMON_OPTIONS,
     CLI_OPTIONS_END};
 
@@ -46,7 +49,7 @@ static void print_help(void)
 {
     fputs(
         "Usage: variantctl setup containerd|docker|podman|crio|buildkit [OPTIONS]\n"
-        "       variantctl setup [ENGINE] --status\n\n"
+        "       variantctl setup [ENGINE] --status|--uninstall\n\n"
         "Write the configuration that makes an engine ask variantd for tags. What is there is "
         "kept\n"
         "and backed up; a second run with other options changes the first one's result.\n\n"
@@ -54,8 +57,10 @@ static void print_help(void)
         "  --registry HOST[:PORT]   for this registry (repeat). containerd: all, if none is named\n"
         "  --dry-run                print a diff, change nothing\n"
         "  --uninstall              leave every file as it was; in files that others have changed\n"
-        "                           since, take out only what the set-up put there\n"
+        "                           since, take out only what the set-up put there. Without an\n"
+        "                           engine: of every one that is set up\n"
         "  --status                 tell what is set up; 0: all as written, 5: not\n"
+        "  --format text|json       of --status\n"
         "  --fail-closed            never pull past variantd (containerd, podman, CRI-O)\n"
         "  --listen HOST:PORT       where variantd listens (configuration `listen`)\n"
         "  --config-dir DIR         folder of hosts.toml files (containerd), of daemon.json\n"
@@ -73,6 +78,8 @@ static void print_help(void)
 /* ---- arguments --------------------------------------------------------------------------------
  */
 
+#define PORT_MAX 65535u
+
 /* HOST[:PORT] as references have it: never a path, never a name that a folder cannot have. */
 static bool registry_valid(const char *text)
 {
@@ -86,26 +93,42 @@ static bool registry_valid(const char *text)
     }
     if (text[n] == ':') {
         size_t digits = strspn(text + n + 1, "0123456789");
-        return digits > 0 && digits <= 5 && text[n + 1 + digits] == '\0';
+        unsigned long port = strtoul(text + n + 1, NULL, 10);
+        return digits > 0 && digits <= 5 && text[n + 1 + digits] == '\0' && port > 0 &&
+               port <= PORT_MAX;
     }
     return text[n] == '\0' && strlen(text) < 256;
+}
+
+/* The engines compare names byte by byte, and podman takes no capitals in a mirror's path: a host's
+ * name is written as everybody writes it. */
+static char *registry_name(const char *text)
+{
+    if (strcasecmp(text, "index.docker.io") == 0 || strcasecmp(text, "registry-1.docker.io") == 0)
+        text = "docker.io";
+    char *name = strdup(text);
+    for (char *at = name; at && *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    return name;
 }
 
 static int add_registry(struct setup *setup, const char *text, struct ocv_error *err)
 {
     if (!registry_valid(text))
         return ocv_error_set(err, OCV_ERR_INVALID, "--registry: '%.200s' is not HOST[:PORT]", text);
-    if (strcmp(text, "index.docker.io") == 0 || strcmp(text, "registry-1.docker.io") == 0)
-        text = "docker.io";
-    for (size_t i = 0; i < setup->n_registries; i++)
-        if (strcmp(setup->registries[i], text) == 0)
-            return OCV_OK;
-    if (setup->n_registries == SETUP_REGISTRIES_MAX)
-        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u registries", SETUP_REGISTRIES_MAX);
-    char *copy = strdup(text);
-    if (!copy)
+    char *name = registry_name(text);
+    if (!name)
         return ocv_error_nomem(err);
-    setup->registries[setup->n_registries++] = copy;
+    for (size_t i = 0; i < setup->n_registries; i++)
+        if (strcmp(setup->registries[i], name) == 0) {
+            free(name);
+            return OCV_OK;
+        }
+    if (setup->n_registries == SETUP_REGISTRIES_MAX) {
+        free(name);
+        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u registries", SETUP_REGISTRIES_MAX);
+    }
+    setup->registries[setup->n_registries++] = name;
     return OCV_OK;
 }
 
@@ -142,18 +165,46 @@ static int set_root(struct setup *setup, const char *text, struct ocv_error *err
     return OCV_OK;
 }
 
+static int set_action(enum setup_action *action, enum setup_action asked, struct ocv_error *err)
+{
+    if (*action != SETUP_ACTION_SETUP && *action != asked)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--status and --uninstall exclude each other");
+    *action = asked;
+    return OCV_OK;
+}
+
+static int set_choice(const char *option, const char *const *choices, const char **out,
+                      struct ocv_error *err)
+{
+    *out = optarg;
+    return strcmp(optarg, choices[0]) == 0 || strcmp(optarg, choices[1]) == 0
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_INVALID, "%s: %s or %s, not '%s'", option, choices[0],
+                               choices[1], optarg);
+}
+
+static int set_version(struct setup *setup, struct ocv_error *err)
+{
+    struct setup_version version = {0};
+    setup->engine_version = optarg;
+    return setup_parse_version(optarg, &version)
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_INVALID,
+                               "--engine-version: '%.100s' is not MAJOR.MINOR", optarg);
+}
+
 static int take(int value, struct setup *setup, enum setup_action *action, bool *dry_run,
                 struct ocv_error *err)
 {
+    static const char *const stores[] = {"classic", "containerd"}, *const formats[] = {"text",
+                                                                                       "json"};
     switch (value) {
     case OPTION_REGISTRY:
         return add_registry(setup, optarg, err);
     case OPTION_UNINSTALL:
-        *action = SETUP_ACTION_UNINSTALL;
-        return OCV_OK;
+        return set_action(action, SETUP_ACTION_UNINSTALL, err);
     case OPTION_STATUS:
-        *action = SETUP_ACTION_STATUS;
-        return OCV_OK;
+        return set_action(action, SETUP_ACTION_STATUS, err);
     case OPTION_DRY_RUN:
         *dry_run = true;
         return OCV_OK;
@@ -171,14 +222,11 @@ static int take(int value, struct setup *setup, enum setup_action *action, bool 
         setup->engine_config = optarg;
         return OCV_OK;
     case OPTION_ENGINE_VERSION:
-        setup->engine_version = optarg;
-        return OCV_OK;
+        return set_version(setup, err);
+    case OPTION_FORMAT:
+        return set_choice("--format", formats, &setup->format, err);
     default:
-        setup->store = optarg;
-        return strcmp(optarg, "classic") == 0 || strcmp(optarg, "containerd") == 0
-                   ? OCV_OK
-                   : ocv_error_set(err, OCV_ERR_INVALID, "--store: classic or containerd, not '%s'",
-                                   optarg);
+        return set_choice("--store", stores, &setup->store, err);
     }
 }
 
@@ -253,16 +301,20 @@ static int dispatch(struct cli *cli, struct setup *setup, enum setup_action acti
                     const char *name, struct ocv_error *err)
 {
     const struct setup_engine *engine = setup_find_engine(name);
-    if (name ? !engine : action != SETUP_ACTION_STATUS)
+    if (name ? !engine : action == SETUP_ACTION_SETUP)
         return ocv_error_set(
             err, OCV_ERR_INVALID,
             "setup wants one of containerd, docker, podman, crio, buildkit%s%.100s",
             name ? ", not " : "", name ? name : "");
     int status = finish_options(cli, setup, err);
+    if (status == OCV_OK && setup->format && action != SETUP_ACTION_STATUS)
+        status = ocv_error_set(err, OCV_ERR_INVALID, "--format is for --status");
     if (status < 0)
         return status;
     if (action == SETUP_ACTION_STATUS)
         return setup_show_status(setup, name, err);
+    if (!engine)
+        return setup_uninstall_all(setup, dry_run, err);
     setup->engine = engine->name;
     status = check_user(setup, engine->name, err);
     if (status < 0)

@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     ocv_buffer_free(&after);
     copy_of(&after, data, size);
-    if (setup_registry_remove("f", &after, "p", "m", NULL) == 0)
+    if (setup_registry_remove("f", &after, "p", "m", "other", NULL) == 0)
         values(&after, "registry", &before);
     return 0;
 }

@@ -449,7 +449,6 @@ as_user()
     [[ $output == *"nothing to change"* ]]
     run -0 as_user "$USER_HOME/variantctl" setup podman --status
     run -0 as_user "$USER_HOME/variantctl" setup podman --uninstall
-    rmdir "$USER_HOME/.local/state" "$USER_HOME/.local" 2>/dev/null || true
     diff <(printf '%s\n' "$before") <(TREE=$USER_HOME picture)
     run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
     [ "$output" = upstream ]

@@ -234,11 +234,30 @@ START_TEST(only_our_registry_is_taken_out)
                      "[[registry]]\nprefix = \"b\"\nlocation = \"b\"\n\n"
                      "[[registry.mirror]]\nlocation = \"m/b\"\n\n"
                      "[[registry]]\nprefix = \"c\"\n[[registry.mirror]]\nlocation = \"m/b\"\n");
-    ck_assert_int_eq(setup_registry_remove("f", &text, "a", "m/a", &err), OCV_OK);
-    ck_assert_int_eq(setup_registry_remove("f", &text, "b", "m/b", &err), OCV_OK);
+    ck_assert_int_eq(setup_registry_remove("f", &text, "a", "m/a", NULL, &err), OCV_OK);
+    ck_assert_int_eq(setup_registry_remove("f", &text, "b", "m/b", NULL, &err), OCV_OK);
     ck_assert_str_eq(text.data, "[[registry]]\nprefix = \"a\"\nlocation = \"a\"\n\n"
                                 "[[registry]]\nprefix = \"c\"\n[[registry.mirror]]\nlocation = "
                                 "\"m/b\"\n");
+}
+END_TEST
+
+START_TEST(a_mirror_that_others_added_stays)
+{
+    struct ocv_error err = {0};
+    ocv_auto_buffer text;
+    buffer_of(&text, "[[registry]]\nprefix = \"a\"\n[[registry.mirror]]\nlocation = \"m/a\"\n"
+                     "[[registry.mirror]]\nlocation = \"near\"\n");
+    struct ocv_buffer same;
+    buffer_of(&same, text.data);
+    ck_assert_int_eq(setup_registry_remove("f", &text, "a", "m/a", "location = 'far'", &err),
+                     OCV_OK);
+    ck_assert_str_eq(text.data, "[[registry]]\nprefix = \"a\"\n"
+                                "[[registry.mirror]]\nlocation = \"near\"\n");
+    ck_assert_int_eq(setup_registry_remove("f", &same, "a", "m/a", "location = 'near'", &err),
+                     OCV_OK);
+    ck_assert_str_eq(same.data, "");
+    ocv_buffer_free(&same);
 }
 END_TEST
 
@@ -344,6 +363,7 @@ int main(void)
     tcase_add_test(tcase, a_string_goes_into_a_toml_list_and_out_again);
     tcase_add_test(tcase, lists_of_other_things_are_refused);
     tcase_add_test(tcase, only_our_registry_is_taken_out);
+    tcase_add_test(tcase, a_mirror_that_others_added_stays);
     tcase_add_test(tcase, a_key_that_others_changed_is_theirs);
     tcase_add_test(tcase, versions_as_programs_tell_them);
     tcase_add_test(tcase, diffs_that_patch_takes);

@@ -209,13 +209,11 @@ static int add_folder(struct setup *setup, const char *path, size_t len, struct 
     return OCV_OK;
 }
 
-/* Folders that are missing for the file, outermost first. */
-static int note_folders(struct setup *setup, const struct setup_file *file, struct ocv_error *err)
+int setup_note_folders(struct setup *setup, const char *path, struct ocv_error *err)
 {
     int status = OCV_OK;
-    for (const char *at = strchr(file->path + 1, '/'); at && status == OCV_OK;
-         at = strchr(at + 1, '/')) {
-        char *folder = strndup(file->path, (size_t)(at - file->path));
+    for (const char *at = strchr(path + 1, '/'); at && status == OCV_OK; at = strchr(at + 1, '/')) {
+        char *folder = strndup(path, (size_t)(at - path));
         if (!folder)
             return ocv_error_nomem(err);
         if (!setup_exists(setup, folder, true))
@@ -242,7 +240,7 @@ static void say_written(const struct setup *setup, const struct setup_file *file
     if (!file->want.there) {
         printf("removed %s\n", path);
     } else if (!is_ours(file)) {
-        printf("put back %s\n", path);
+        printf(file->reduced ? "took the set-up's part out of %s\n" : "put back %s\n", path);
     } else if (file->base.there) {
         if (ocv_digest_bytes(file->base.text.data, file->base.text.len, digest, NULL) == OCV_OK)
             backup = setup_backup_path(setup, digest, NULL);
@@ -274,8 +272,7 @@ static int write_one(struct setup *setup, struct setup_file *file, struct ocv_er
     return status;
 }
 
-/* Innermost first; a folder that holds something stays. */
-static void remove_folders(struct setup *setup)
+void setup_remove_folders(struct setup *setup)
 {
     for (size_t i = setup->n_folders; i-- > 0;) {
         char *path = setup_system_path(setup, setup->folders[i], NULL);
@@ -299,7 +296,7 @@ static int write_files(struct setup *setup, bool ours, struct ocv_error *err)
     return status;
 }
 
-int setup_apply(struct setup *setup, struct ocv_error *err)
+int setup_apply(struct setup *setup, bool keep, struct ocv_error *err)
 {
     size_t n = 0;
     int status = OCV_OK;
@@ -311,20 +308,20 @@ int setup_apply(struct setup *setup, struct ocv_error *err)
         n++;
         status = remember_written(file, err);
         if (status == OCV_OK)
-            status = note_folders(setup, file, err);
+            status = setup_note_folders(setup, file->path, err);
         if (status == OCV_OK && file->base.there)
             status = setup_save_backup(setup, &file->base, err);
     }
     if (status == OCV_OK)
         status = write_files(setup, false, err);
-    if (status == OCV_OK && n)
+    if (status == OCV_OK && (n || keep))
         status = setup_save_state(setup, err);
     if (status == OCV_OK)
         status = write_files(setup, true, err);
     if (status < 0)
         return status;
-    remove_folders(setup);
-    if (n == 0)
+    setup_remove_folders(setup);
+    if (n == 0 && !keep)
         return setup_drop_state(setup, err);
     setup_sweep_backups(setup);
     return setup_save_state(setup, err);

@@ -141,6 +141,13 @@ static int add_member(struct ocv_buffer *text, const struct array_spans *members
     return status < 0 ? status : text_splice(text, at, to, add.data, add.len, err);
 }
 
+/* dockerd takes an empty file, too. */
+static bool is_blank(const struct ocv_buffer *text)
+{
+    return text->len == 0 ||
+           (text->data[array_skip_blank(text->data, 0)] == '\0' && strlen(text->data) == text->len);
+}
+
 int setup_json_add(const char *source, struct ocv_buffer *text, const char *key, const char *value,
                    bool *made, struct ocv_error *err)
 {
@@ -151,8 +158,7 @@ int setup_json_add(const char *source, struct ocv_buffer *text, const char *key,
     ocv_buffer_init(&quoted, SETUP_FILE_MAX);
     int status = ocv_buffer_append(text, "", 0, err);
     *made = false;
-    if (status == OCV_OK && text->data[array_skip_blank(text->data, 0)] == '\0' &&
-        strlen(text->data) == text->len) /* dockerd takes an empty file, too */
+    if (status == OCV_OK && is_blank(text))
         status = text_splice(text, 0, text->len, empty, strlen(empty), err);
     if (status == OCV_OK)
         status = quote_json(value, &quoted, err);
@@ -175,6 +181,8 @@ int setup_json_remove(const char *source, struct ocv_buffer *text, const char *k
 {
     struct array_spans members = {.n = 0}, elements = {.n = 0};
     size_t member = ARRAY_SPANS_MAX, open = 0, found = ARRAY_SPANS_MAX;
+    if (is_blank(text))
+        return OCV_OK;
     int status = json_find(source, text, key, &members, &member, &open, err);
     if (status < 0 || member == ARRAY_SPANS_MAX)
         return status;

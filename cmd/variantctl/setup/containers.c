@@ -186,6 +186,42 @@ static int look_at_drop_ins(struct setup *setup, const char *folder, const char 
     return status;
 }
 
+static bool record_in(const struct setup_record *record, const char *folder)
+{
+    size_t n = strlen(folder);
+    return strncmp(record->path, folder, n) == 0 &&
+           strncmp(record->path + n, "/registries.conf.d/", 19) == 0;
+}
+
+/* podman and CRI-O read each other's drop-in: where both name a registry, podman's, which is read
+ * last, would undo a fail-closed set-up of CRI-O, or close podman's way against its own set-up. */
+static int check_other(const struct setup *setup, const char *folder, const char *host,
+                       struct ocv_error *err)
+{
+    struct setup other = *setup;
+    struct setup_state state;
+    other.engine = strcmp(setup->engine, "crio") == 0 ? "podman" : "crio";
+    int status = setup_load_state(&other, &state, err);
+    if (status < 0)
+        return status;
+    bool here = false, named = false;
+    for (size_t i = 0; i < state.n_records; i++)
+        here = here || record_in(&state.records[i], folder);
+    for (size_t i = 0; i < state.n_registries; i++)
+        named = named || strcmp(state.registries[i], host) == 0;
+    if (here && named && state.fail_closed != setup->fail_closed) {
+        status = ocv_error_set(err, OCV_ERR_CONFIG,
+                               "%s: set up fail-%s for %s, which podman and CRI-O would both read",
+                               host, state.fail_closed ? "closed" : "open", other.engine);
+        ocv_error_hint(err,
+                       "run `variantctl setup %s` with%s --fail-closed first, or with "
+                       "--uninstall",
+                       other.engine, setup->fail_closed ? "" : "out");
+    }
+    setup_state_free(&state);
+    return status;
+}
+
 /* In the order in which they are read: registries.conf, then the drop-ins by name. A user's
  * registries.conf stands for all of the system's; without one the user's drop-ins come last. */
 static int look_around(struct setup *setup, const char *folder, const char *own_name,
@@ -250,13 +286,16 @@ static int plan_registry(struct setup *setup, const char *folder, const char *na
     struct entry entry = {0};
     ocv_auto_buffer mirror;
     ocv_buffer_init(&mirror, SETUP_FILE_MAX);
-    int status = look_around(setup, folder, name, host, &entry, err);
+    int status = check_other(setup, folder, host, err);
+    if (status == OCV_OK)
+        status = look_around(setup, folder, name, host, &entry, err);
     if (status == OCV_OK)
         status = mirror_location(setup, host, &mirror, err);
     if (status == OCV_OK)
         status = write_entry(setup, host, mirror.data, &entry, text, err);
     if (status == OCV_OK)
-        status = setup_add_own(file, SETUP_OWN_TOML_REGISTRY, NULL, host, mirror.data, NULL, err);
+        status = setup_add_own(file, SETUP_OWN_TOML_REGISTRY, NULL, host, mirror.data,
+                               entry.mirrors.len ? entry.mirrors.data : NULL, err);
     entry_free(&entry);
     return status;
 }
@@ -284,8 +323,8 @@ int setup_containers(struct setup *setup, struct ocv_error *err)
         status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
     else if (status == OCV_OK)
         status = ocv_buffer_printf(&text, err,
-                                   "# Written by `variantctl setup %s`, which also takes it away "
-                                   "(--uninstall).\n",
+                                   SETUP_FILE_COMMENT "%s`, which also takes it away "
+                                                      "(--uninstall).\n",
                                    setup->engine);
     for (size_t i = 0; i < setup->n_registries && status == OCV_OK; i++)
         status = plan_registry(setup, folder, name, setup->registries[i], file, &text, err);

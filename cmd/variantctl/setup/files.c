@@ -327,10 +327,20 @@ int setup_list(const struct setup *setup, const char *path, char ***names, size_
     return OCV_OK;
 }
 
-void setup_free(struct setup *setup)
+void setup_reset_plan(struct setup *setup)
 {
     for (size_t i = 0; i < setup->n_files; i++)
         file_free(setup->files[i]);
+    setup->n_files = 0;
+    setup->installed = false;
+    setup->restart[0] = '\0';
+    ocv_buffer_free(&setup->notes);
+    ocv_buffer_init(&setup->notes, SETUP_FILE_MAX);
+}
+
+void setup_free(struct setup *setup)
+{
+    setup_reset_plan(setup);
     for (size_t i = 0; i < setup->n_folders; i++)
         free(setup->folders[i]);
     for (size_t i = 0; i < setup->n_registries; i++)

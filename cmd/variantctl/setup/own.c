@@ -45,26 +45,52 @@ static size_t block_with_children(const struct toml *toml, size_t header)
     return end;
 }
 
-/* True if the header's table, or one below it, has a location that is our mirror. */
-static bool has_location(const struct toml *toml, size_t header, const char *mirror)
+/* The header behind `at` that still belongs to the [[registry]] before it, or 0. */
+static size_t next_mirror(const struct toml *toml, size_t at)
 {
-    for (size_t i = header; i < toml->count; i++) {
-        const struct toml_item *item = &toml->items[i];
-        if (item->kind == TOML_VALUE)
-            continue;
-        if (i > header && strcmp(item->path, "registry" TOML_DOT "mirror") != 0)
-            return false;
+    for (size_t i = at + 1; i < toml->count; i++)
+        if (toml->items[i].kind != TOML_VALUE)
+            return strcmp(toml->items[i].path, "registry" TOML_DOT "mirror") == 0 ? i : 0;
+    return 0;
+}
+
+static bool location_is(const struct toml *toml, size_t header, const char *mirror)
+{
+    char *location = toml_string(toml, toml_find_under(toml, header, "location"));
+    bool same = location && strcmp(location, mirror) == 0;
+    free(location);
+    return same;
+}
+
+/* A mirror that somebody has put into our [[registry]]: `copied` is what the set-up took over. */
+static bool has_foreign_mirror(const struct toml *toml, size_t header, const char *mirror,
+                               const char *copied)
+{
+    for (size_t i = next_mirror(toml, header); i; i = next_mirror(toml, i)) {
         char *location = toml_string(toml, toml_find_under(toml, i, "location"));
-        bool same = location && strcmp(location, mirror) == 0;
+        bool foreign =
+            location && strcmp(location, mirror) != 0 && !(copied && strstr(copied, location));
         free(location);
-        if (same)
+        if (foreign)
             return true;
     }
     return false;
 }
 
+/* One past the [[registry]]'s table that names our mirror, itself or one below it; 0: none. */
+static size_t find_location(const struct toml *toml, size_t header, const char *mirror)
+{
+    size_t at = header;
+    do {
+        if (location_is(toml, at, mirror))
+            return at + 1;
+        at = next_mirror(toml, at);
+    } while (at);
+    return 0;
+}
+
 int setup_registry_remove(const char *source, struct ocv_buffer *text, const char *prefix,
-                          const char *mirror, struct ocv_error *err)
+                          const char *mirror, const char *copied, struct ocv_error *err)
 {
     toml_auto toml = {0};
     int status = toml_scan(source, text->data, text->len, &toml, err);
@@ -72,11 +98,15 @@ int setup_registry_remove(const char *source, struct ocv_buffer *text, const cha
         if (toml.items[i].kind != TOML_ARRAY_TABLE || strcmp(toml.items[i].path, "registry") != 0)
             continue;
         char *name = toml_string(&toml, toml_find_under(&toml, i, "prefix"));
-        bool ours = name && strcmp(name, prefix) == 0 && has_location(&toml, i, mirror);
+        size_t found = name && strcmp(name, prefix) == 0 ? find_location(&toml, i, mirror) : 0;
         free(name);
-        if (ours)
-            return text_splice(text, toml.items[i].line, block_with_children(&toml, i), NULL, 0,
-                               err);
+        if (!found)
+            continue;
+        size_t from = i; /* all of it, or our mirror alone where another one was added */
+        if (found - 1 != i && has_foreign_mirror(&toml, i, mirror, copied))
+            from = found - 1;
+        return text_splice(text, toml.items[from].line, block_with_children(&toml, from), NULL, 0,
+                           err);
     }
     return status;
 }
@@ -110,7 +140,7 @@ int setup_own_remove(const struct setup_own *own, const char *source, struct ocv
     case SETUP_OWN_TOML_HOST:
         return setup_hosts_remove(source, text, own->key, err);
     case SETUP_OWN_TOML_REGISTRY:
-        return setup_registry_remove(source, text, own->key, own->value, err);
+        return setup_registry_remove(source, text, own->key, own->value, own->previous, err);
     case SETUP_OWN_TOML_ITEM:
         return setup_toml_remove_item(source, text, own->table, own->key, own->value,
                                       !own->previous, err);

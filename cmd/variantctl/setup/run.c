@@ -18,6 +18,11 @@ static const struct setup_engine engines[] = {
 
 #define ENGINES (sizeof(engines) / sizeof(*engines))
 
+const struct setup_engine *setup_engine_at(size_t i)
+{
+    return i < ENGINES ? &engines[i] : NULL;
+}
+
 const struct setup_engine *setup_find_engine(const char *name)
 {
     for (size_t i = 0; name && i < ENGINES; i++)
@@ -47,11 +52,13 @@ static size_t count_changes(const struct setup *setup)
 }
 
 /* One at a time: whoever comes second sees the first one's state. */
-static int lock_state(const struct setup *setup, int *fd, struct ocv_error *err)
+static int lock_state(struct setup *setup, int *fd, struct ocv_error *err)
 {
     struct stat st = {0};
     for (;;) {
-        int status = setup_make_folders(setup->state_dir, 0700, err);
+        int status = setup_note_folders(setup, setup->state_dir + strlen(setup->root), err);
+        if (status == OCV_OK)
+            status = setup_make_folders(setup->state_dir, 0700, err);
         if (status < 0)
             return status;
         *fd = open(setup->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -70,8 +77,11 @@ static void say_result(const struct setup *setup, enum setup_action action, bool
     FILE *out = dry_run ? stderr : stdout;
     if (changes == 0 && action == SETUP_ACTION_SETUP)
         fputs("nothing to change: all is as this set-up writes it\n", out);
-    else if (changes == 0 && !setup->installed)
-        fprintf(out, "%s is not set up\n", setup->engine);
+    else if (changes == 0)
+        fprintf(out,
+                setup->installed ? "%s: nothing of the set-up is left to undo\n"
+                                 : "%s is not set up\n",
+                setup->engine);
     if (changes && setup->restart[0])
         fprintf(out, "due now: %s\n", setup->restart);
     if (action == SETUP_ACTION_SETUP)
@@ -122,7 +132,8 @@ static int work(struct setup *setup, const struct setup_engine *engine, enum set
         setup->restart[0] = '\0';
     if (setup->notes.len) /* a diff stays one that patch takes */
         fputs(setup->notes.data, dry_run ? stderr : stdout);
-    status = dry_run ? print_plan(setup, err) : setup_apply(setup, err);
+    status =
+        dry_run ? print_plan(setup, err) : setup_apply(setup, action == SETUP_ACTION_SETUP, err);
     if (status == OCV_OK)
         say_result(setup, action, dry_run, changes);
     return status;
@@ -147,69 +158,38 @@ int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup
         if (empty)
             rmdir(setup->state_dir); /* the project's, where nothing else is in it */
         *slash = '/';
+        setup_remove_folders(setup);
         close(fd);
     }
     return status;
 }
 
-/* ---- status -----------------------------------------------------------------------------------
- */
-
-static const char *record_status(struct setup *setup, const struct setup_record *record)
+int setup_uninstall_all(struct setup *setup, bool dry_run, struct ocv_error *err)
 {
-    struct setup_file *file = NULL;
-    char digest[OCV_DIGEST_MAX] = "";
-    struct ocv_error err = {0};
-    if (setup_open(setup, record->path, &file, &err) < 0)
-        return "cannot be read";
-    if (!file->disk.there)
-        return "missing";
-    if (ocv_digest_bytes(file->disk.text.data, file->disk.text.len, digest, &err) < 0)
-        return "cannot be read";
-    if (record->n_written && strcmp(digest, record->written[0]) == 0)
-        return NULL;
-    return strcmp(digest, record->before) == 0 ? "as it was before the set-up"
-                                               : "changed since by others";
-}
-
-/* One engine; `*good` is cleared where something is not as it was written. */
-static int engine_status(struct setup *setup, bool *there, bool *good, struct ocv_error *err)
-{
-    struct setup_state state;
-    int status = setup_load_state(setup, &state, err);
-    if (status < 0)
-        return status;
-    *there = state.there;
-    if (state.there) {
-        printf("%s: set up for variantd at %s, %s", setup->engine,
-               state.listen ? state.listen : "?", state.fail_closed ? "fail-closed" : "fail-open");
-        for (size_t i = 0; i < state.n_registries; i++)
-            printf("%s%s", i ? ", " : "; ", state.registries[i]);
-        putchar('\n');
-    } else {
-        printf("%s: not set up\n", setup->engine);
-    }
-    for (size_t i = 0; i < state.n_records; i++) {
-        const char *trouble = record_status(setup, &state.records[i]);
-        printf("  %s: %s\n", state.records[i].path, trouble ? trouble : "as written");
-        *good = *good && !trouble;
-    }
-    setup_state_free(&state);
-    return OCV_OK;
-}
-
-int setup_show_status(struct setup *setup, const char *name, struct ocv_error *err)
-{
-    bool any = false, good = true;
+    bool any = false;
+    int result = OCV_OK;
     for (size_t i = 0; i < ENGINES; i++) {
-        bool there = false;
-        if (name && strcmp(name, engines[i].name) != 0)
-            continue;
+        struct setup_state state;
+        struct ocv_error own = {0};
         setup->engine = engines[i].name;
-        int status = engine_status(setup, &there, &good, err);
-        if (status < 0)
-            return status;
-        any = any || there;
+        int status = setup_load_state(setup, &state, &own);
+        bool there = status == OCV_OK && state.there;
+        if (status == OCV_OK)
+            setup_state_free(&state);
+        if (there)
+            status = setup_run(setup, &engines[i], SETUP_ACTION_UNINSTALL, dry_run, &own);
+        any = any || there || status < 0;
+        setup_reset_plan(setup);
+        if (status < 0 && result < 0)
+            cli_fail(setup->cli, &own);
+        if (status < 0 && result == OCV_OK) {
+            result = status;
+            *err = own;
+        }
     }
-    return any && good ? OCV_OK : OCV_ERR_CHECK;
+    if (!dry_run)
+        setup_remove_folders(setup); /* those that held another engine's files, too */
+    if (!any)
+        fputs("nothing is set up\n", dry_run ? stderr : stdout);
+    return result;
 }

@@ -15,9 +15,14 @@ struct setup_engine {
 
 /** The engine of that name, or NULL. */
 const struct setup_engine *setup_find_engine(const char *name);
+/** One after the other; NULL behind the last. */
+const struct setup_engine *setup_engine_at(size_t i);
 /** Set up or undo. `dry_run`: a diff on stdout, nothing is written. */
 int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup_action action,
               bool dry_run, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Undo every engine's set-up. All are tried; the first failure is returned, later ones are told.
+ */
+int setup_uninstall_all(struct setup *setup, bool dry_run, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Tell about one engine, or about all (`name` NULL). OCV_ERR_CHECK without a message: not set up,
  *  or not as it was written. */
 int setup_show_status(struct setup *setup, const char *name, struct ocv_error *err) OCV_WARN_UNUSED;

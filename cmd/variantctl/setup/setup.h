@@ -22,6 +22,8 @@
 #define SETUP_WRITTEN_MAX 8u           /**< contents of one file that are known to be ours */
 /** Above our table in a hosts.toml. */
 #define SETUP_HOSTS_COMMENT "# written by variantctl setup: this machine's variants first"
+/** Begins the first line of a file that is ours alone. */
+#define SETUP_FILE_COMMENT "# Written by `variantctl setup "
 #define SETUP_LISTEN_DEFAULT "127.0.0.1:5050"
 
 /* ---- what is ours in a file --------------------------------------------------------------------
@@ -31,7 +33,8 @@
 enum setup_own_kind {
     SETUP_OWN_TOML_KEY = 1,      /**< table, key, value; previous: raw value before, or NULL */
     SETUP_OWN_TOML_HOST = 2,     /**< [host."KEY"] of a hosts.toml */
-    SETUP_OWN_TOML_REGISTRY = 3, /**< [[registry]] with prefix KEY and our mirror VALUE */
+    SETUP_OWN_TOML_REGISTRY = 3, /**< [[registry]] with prefix KEY, mirror VALUE; previous: mirrors
+                                    taken over from other files */
     SETUP_OWN_TOML_ITEM = 4,     /**< VALUE in the array at table, key; previous NULL: ours alone */
     SETUP_OWN_JSON_ITEM = 5,     /**< VALUE in the array KEY; previous NULL: the member is ours */
     SETUP_OWN_TOML_TABLE = 6,    /**< as SETUP_OWN_TOML_KEY, and the header is ours, too */
@@ -71,6 +74,7 @@ struct setup_file {
     size_t n_own;
     char written[SETUP_WRITTEN_MAX][OCV_DIGEST_MAX]; /**< digests of what we wrote, latest first */
     size_t n_written;
+    bool reduced; /**< others changed it, and our part was taken out */
 };
 
 struct setup {
@@ -88,6 +92,7 @@ struct setup {
     const char *engine_config;  /**< --engine-config */
     const char *engine_version; /**< --engine-version */
     const char *store;          /**< --store classic|containerd */
+    const char *format;         /**< --format text|json, NULL: text */
     /* the plan */
     struct setup_file *files[SETUP_FILES_MAX];
     size_t n_files;
@@ -121,6 +126,8 @@ bool setup_content_equal(const struct setup_content *a, const struct setup_conte
 int setup_content_copy(struct setup_content *to, const struct setup_content *from,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 void setup_free(struct setup *setup);
+/** Forget the plan but its folders, so that another engine's can be made. */
+void setup_reset_plan(struct setup *setup);
 /** One line for people, told when all went well. */
 int setup_note(struct setup *setup, struct ocv_error *err, const char *format, ...)
     OCV_PRINTF(3, 4);
@@ -183,8 +190,14 @@ int setup_make_folders(const char *path, mode_t mode, struct ocv_error *err) OCV
 
 /** Read what an earlier set-up did and undo it in memory: `base` and `want` of its files. */
 int setup_undo(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Write the plan: backups, what goes back, state, what is new. Says on stdout what was done. */
-int setup_apply(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Write the plan: backups, what goes back, state, what is new. Says on stdout what was done.
+ *  `keep`: there is a set-up even where every file was as it writes it. */
+int setup_apply(struct setup *setup, bool keep, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Folders above the path below the root that are missing now are ours, once they are made. */
+int setup_note_folders(struct setup *setup, const char *path,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** Remove those that hold nothing, innermost first. */
+void setup_remove_folders(struct setup *setup);
 /** True if the plan changes the file on disk. */
 bool setup_changes(const struct setup_file *file);
 /** One file's change as a unified diff with three lines around. */
@@ -236,8 +249,10 @@ int setup_toml_add_item(const char *source, struct ocv_buffer *text, const char 
 int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,
                            const char *key, const char *value, bool key_too,
                            struct ocv_error *err) OCV_WARN_UNUSED;
-/** Take our [[registry]] out of a registries.conf. */
+/** Take our [[registry]] out of a registries.conf; where others have added a mirror to it, one that
+ *  is not among the `copied` ones (text, or NULL), only our mirror. */
 int setup_registry_remove(const char *source, struct ocv_buffer *text, const char *prefix,
-                          const char *mirror, struct ocv_error *err) OCV_WARN_UNUSED;
+                          const char *mirror, const char *copied,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -6,18 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing but blanks, comments and an empty JSON object. */
+/* Nothing but blanks, comments of ours and an empty JSON object. */
 static bool says_nothing(const struct ocv_buffer *text)
 {
+    static const char *const comments[] = {SETUP_HOSTS_COMMENT, SETUP_FILE_COMMENT};
     for (size_t i = 0; i < text->len; i++) {
-        char c = text->data[i];
-        if (c == '#')
-            while (i + 1 < text->len && text->data[i + 1] != '\n')
-                i++;
-        else if (!strchr(" \t\r\n{}", c) || c == '\0')
+        const char *at = text->data + i;
+        size_t k = 0;
+        if (*at && strchr(" \t\r\n{}", *at))
+            continue;
+        while (k < 2 && strncmp(at, comments[k], strlen(comments[k])) != 0)
+            k++;
+        if (k == 2)
             return false;
+        i += strcspn(at, "\n");
     }
     return true;
+}
+
+/* The first line of a file that was ours alone and is not any more. */
+static int drop_comment(struct ocv_buffer *text, struct ocv_error *err)
+{
+    if (!text->data || strncmp(text->data, SETUP_FILE_COMMENT, strlen(SETUP_FILE_COMMENT)) != 0)
+        return OCV_OK;
+    size_t end = strcspn(text->data, "\n");
+    end += strspn(text->data + end, "\r\n");
+    return text_splice(text, 0, end, NULL, 0, err);
 }
 
 /* Others changed the file: take our part out of it. */
@@ -33,6 +47,9 @@ static int take_out(struct setup *setup, struct setup_file *file, const struct s
                            setup->engine, strchr(record->before, ':') + 1);
         return status;
     }
+    if (!record->before[0] && (status = drop_comment(&file->base.text, err)) < 0)
+        return status;
+    file->reduced = true;
     file->base.meta.mtime.tv_sec = 0; /* what is written now is new */
     if (!record->before[0] && says_nothing(&file->base.text))
         file->base.there = false;

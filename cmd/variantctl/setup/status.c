@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Telling what is set up: the state beside the files as they are now. */
+#include "document.h"
+#include "run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SCHEMA "dev.ocivariant.setup-status/v1"
+
+static const char *record_status(struct setup *setup, const struct setup_record *record)
+{
+    struct setup_file *file = NULL;
+    char digest[OCV_DIGEST_MAX] = "";
+    struct ocv_error err = {0};
+    if (setup_open(setup, record->path, &file, &err) < 0)
+        return "cannot be read";
+    if (!file->disk.there)
+        return "missing";
+    if (ocv_digest_bytes(file->disk.text.data, file->disk.text.len, digest, &err) < 0)
+        return "cannot be read";
+    if (record->n_written && strcmp(digest, record->written[0]) == 0)
+        return "as written";
+    return strcmp(digest, record->before) == 0 ? "as it was before the set-up"
+                                               : "changed since by others";
+}
+
+static json_t *engine_json(struct setup *setup, const struct setup_state *state)
+{
+    if (!state->there)
+        return json_pack("{s:s, s:b}", "engine", setup->engine, "setUp", 0);
+    json_t *registries = json_array(), *files = json_array();
+    for (size_t i = 0; i < state->n_registries; i++)
+        json_array_append_new(registries, json_string(state->registries[i]));
+    for (size_t i = 0; i < state->n_records; i++)
+        json_array_append_new(files, json_pack("{s:s, s:s}", "path", state->records[i].path,
+                                               "state", record_status(setup, &state->records[i])));
+    return json_pack("{s:s, s:b, s:s?, s:s, s:o, s:o}", "engine", setup->engine, "setUp", 1,
+                     "listen", state->listen, "fail", state->fail_closed ? "closed" : "open",
+                     "registries", registries, "files", files);
+}
+
+static const char *member(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "?";
+}
+
+static int print_engine(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t i;
+    const json_t *item;
+    const char *name = member(engine, "engine");
+    if (!json_is_true(json_object_get(engine, "setUp")))
+        return ocv_buffer_printf(out, err, "%s: not set up\n", name);
+    int status = ocv_buffer_printf(out, err, "%s: set up for variantd at %s, fail-%s", name,
+                                   member(engine, "listen"), member(engine, "fail"));
+    json_array_foreach(json_object_get(engine, "registries"), i, item)
+    {
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "; ", json_string_value(item));
+    }
+    if (status == OCV_OK)
+        status = ocv_buffer_append(out, "\n", 1, err);
+    json_array_foreach(json_object_get(engine, "files"), i, item)
+    {
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(out, err, "  %s: %s\n", member(item, "path"),
+                                       member(item, "state"));
+    }
+    return status;
+}
+
+/* False where a file is not as it was written. `*any`: an engine is set up. */
+static bool is_good(const json_t *engine, bool *any)
+{
+    size_t i;
+    const json_t *file;
+    *any = *any || json_is_true(json_object_get(engine, "setUp"));
+    json_array_foreach(json_object_get(engine, "files"), i, file)
+    {
+        if (strcmp(member(file, "state"), "as written") != 0)
+            return false;
+    }
+    return true;
+}
+
+static int look(struct setup *setup, const char *name, json_t *engines, struct ocv_error *err)
+{
+    const struct setup_engine *engine;
+    for (size_t i = 0; (engine = setup_engine_at(i)) != NULL; i++) {
+        struct setup_state state;
+        if (name && strcmp(name, engine->name) != 0)
+            continue;
+        setup->engine = engine->name;
+        int status = setup_load_state(setup, &state, err);
+        if (status < 0)
+            return status;
+        if (json_array_append_new(engines, engine_json(setup, &state)) < 0)
+            status = ocv_error_nomem(err);
+        setup_state_free(&state);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+int setup_show_status(struct setup *setup, const char *name, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, SETUP_STATE_MAX);
+    json_t *engines = json_array();
+    setup_auto_json *root = json_pack("{s:s, s:o}", "schema", SCHEMA, "engines", engines);
+    int status = root ? look(setup, name, engines, err) : ocv_error_nomem(err);
+    bool any = false, good = true, as_json = setup->format && strcmp(setup->format, "json") == 0;
+    for (size_t i = 0; status == OCV_OK && i < json_array_size(engines); i++) {
+        good = is_good(json_array_get(engines, i), &any) && good;
+        if (!as_json)
+            status = print_engine(json_array_get(engines, i), &out, err);
+    }
+    if (status == OCV_OK && as_json)
+        status = setup_json_dump(root, JSON_INDENT(2), &out, err);
+    if (status == OCV_OK && as_json)
+        status = ocv_buffer_append(&out, "\n", 1, err);
+    if (status == OCV_OK)
+        status = cli_print(out.data, out.len, err);
+    return status < 0 ? status : any && good ? OCV_OK : OCV_ERR_CHECK;
+}

@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl setup as people use it: all engines at once, odd names, what is told to machines, and
+# what stays where others had their hands in a file.
+
+load harness
+
+setup_file()
+{
+    state_start
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+setup()
+{
+    TREE=$(mktemp -d "$STATE/tree.XXXXXX")
+}
+
+in_tree() # ENGINE OPTION...
+{
+    "$VARIANTCTL" setup "$@" --root "$TREE"
+}
+
+DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
+
+@test "uninstall without an engine undoes all of them, and nothing stays" {
+    run -0 in_tree --uninstall
+    [ "$output" = "nothing is set up" ]
+    in_tree containerd >/dev/null
+    in_tree docker --registry docker.io >/dev/null
+    in_tree podman --registry docker.io >/dev/null
+    in_tree buildkit --registry docker.io >/dev/null
+    run -0 in_tree --status
+    run -0 --separate-stderr in_tree --uninstall --dry-run
+    [ "$(grep -c '^+++ /dev/null' <<<"$output")" = 5 ]
+    run -0 in_tree --status
+    run -0 in_tree --uninstall
+    run -5 in_tree --status
+    [ -z "$(find "$TREE" -mindepth 1)" ]
+}
+
+@test "one engine that cannot be undone does not keep the others" {
+    in_tree docker --registry docker.io >/dev/null
+    in_tree podman --registry docker.io >/dev/null
+    echo '}' >>"$TREE/etc/docker/daemon.json"
+    run -4 in_tree --uninstall
+    [[ $output == *"daemon.json"* ]]
+    [ ! -e "$TREE/$DROP_IN" ]
+    [ -e "$TREE/etc/docker/daemon.json" ]
+}
+
+@test "a refusal leaves no folder behind" {
+    run -2 in_tree docker --registry r.example:5000 --store classic
+    run -0 in_tree docker --uninstall
+    [ -z "$(find "$TREE" -mindepth 1)" ]
+}
+
+@test "status for machines" {
+    in_tree containerd --registry r.example:5000 >/dev/null
+    echo '# more' >>"$TREE/etc/containerd/config.toml"
+    run -5 in_tree --status --format json
+    [ "$(jq -r '.schema' <<<"$output")" = dev.ocivariant.setup-status/v1 ]
+    [ "$(jq -c '[.engines[] | [.engine, .setUp]]' <<<"$output")" = \
+        '[["containerd",true],["docker",false],["podman",false],["crio",false],["buildkit",false]]' ]
+    [ "$(jq -c '.engines[0] | [.fail, .registries[0], .files[].state]' <<<"$output")" = \
+        '["open","r.example:5000","changed since by others","as written"]' ]
+    run -5 in_tree docker --status --format json
+    [ "$(jq -c '.engines | length' <<<"$output")" = 1 ]
+    run -2 in_tree --status --format yaml
+    run -2 in_tree containerd --format json
+    run -2 in_tree containerd --status --uninstall
+}
+
+@test "names of registries are written as the engines compare them, ports are ports" {
+    run -0 in_tree podman --registry DOCKER.IO --registry Registry-1.Docker.io --registry R.Example:5000
+    [ "$(sed -n 's/^prefix = //p' "$TREE/$DROP_IN")" = $'"docker.io"\n"r.example:5000"' ]
+    [ "$(grep -c '"127.0.0.1:5050/r.example--5000"' "$TREE/$DROP_IN")" = 1 ]
+    run -2 in_tree podman --registry r.example:0
+    run -2 in_tree podman --registry r.example:65536
+    run -0 in_tree podman --registry r.example:65535
+    run -2 in_tree podman --registry r.example --listen 127.0.0.1:0
+    run -2 in_tree podman --registry r.example --listen 127.0.0.1:99999
+    run -2 in_tree containerd --engine-version new
+    [[ $output == *"--engine-version: 'new'"* ]]
+}
+
+@test "podman and CRI-O read each other's file: one cannot be open where the other is closed" {
+    in_tree podman --registry r.example --registry s.example >/dev/null
+    run -2 in_tree crio --registry r.example --fail-closed
+    [[ $output == *"fail-open for podman"*"setup podman"* ]]
+    run -0 in_tree crio --registry other.example --fail-closed
+    run -2 in_tree podman --registry other.example
+    [[ $output == *"fail-closed for crio"* ]]
+    run -0 in_tree crio --registry r.example
+    run -0 in_tree podman --registry s.example
+    run -0 in_tree crio --registry r.example --fail-closed
+}
+
+@test "what others put into our files stays" {
+    in_tree podman --registry docker.io >/dev/null
+    echo '# a remark' >>"$TREE/$DROP_IN"
+    run -0 in_tree podman --uninstall
+    [[ $output == *"took the set-up's part out of"* ]]
+    [ "$(cat "$TREE/$DROP_IN")" = '# a remark' ]
+    rm "$TREE/$DROP_IN"
+    in_tree podman --registry docker.io >/dev/null
+    printf '\n[[registry.mirror]]\nlocation = "near.example"\n' >>"$TREE/$DROP_IN"
+    run -0 in_tree podman --uninstall
+    [ "$(tr -s '\n' <"$TREE/$DROP_IN")" = "$(printf '[[registry]]\nprefix = "docker.io"\nlocation = "docker.io"
+[[registry.mirror]]\nlocation = "near.example"')" ]
+    # mirrors that the set-up took over from another file go with it
+    printf '[[registry]]\nlocation = "docker.io"\n[[registry.mirror]]\nlocation = "cache.example"\n' \
+        >"$TREE/etc/containers/registries.conf"
+    rm "$TREE/$DROP_IN"
+    in_tree podman --registry docker.io >/dev/null
+    grep -q cache.example "$TREE/$DROP_IN"
+    sed -i 's/^insecure = true$/insecure = false/' "$TREE/$DROP_IN"
+    run -0 in_tree podman --uninstall
+    [ ! -e "$TREE/$DROP_IN" ]
+}
+
+@test "a file that others have emptied has nothing of ours any more" {
+    mkdir -p "$TREE/etc/docker"
+    echo '{"debug": true}' >"$TREE/etc/docker/daemon.json"
+    in_tree docker --registry docker.io >/dev/null
+    : >"$TREE/etc/docker/daemon.json"
+    run -0 in_tree docker --uninstall
+    [ -e "$TREE/etc/docker/daemon.json" ]
+    [ ! -s "$TREE/etc/docker/daemon.json" ]
+}
+
+@test "files that say already what the set-up writes are a set-up, and not ours to change" {
+    mkdir -p "$TREE/etc/docker"
+    echo '{"registry-mirrors": ["http://127.0.0.1:5050"]}' >"$TREE/etc/docker/daemon.json"
+    run -0 in_tree docker --registry docker.io
+    [[ $output == *"nothing to change"* ]]
+    run -0 in_tree docker --status
+    run -0 in_tree docker --uninstall
+    [[ $output == *"nothing of the set-up is left"* ]]
+    [ "$(cat "$TREE/etc/docker/daemon.json")" = '{"registry-mirrors": ["http://127.0.0.1:5050"]}' ]
+    run -5 in_tree docker --status
+}
