@@ -4,8 +4,9 @@
 #
 #   start_cri [DIR]    configuration $STATE/cri.toml, with a copy in cri.toml.orig; DIR is its
 #                      config_path. PAUSE_IMAGE: what pods start with, where containers are to run
-#   start_cri2 [DIR]   the same with the containerd 2.x that OCV_CONTAINERD2 has: a folder with its
-#                      package and its libc6's unpacked (containerd2_here says why there is none)
+#   start_cri2 [DIR]   the same with containerd 2.x: this machine's, or the one that OCV_CONTAINERD2 has,
+#                      a folder with its package and its libc6's unpacked (containerd2_here says why
+#                      there is none)
 #   restart_cri        after a change of that file
 #   cri VERB ...       test/tools/cri.c
 #   cri_pull IMAGE     PullImage by gRPC; fails where that does
@@ -43,6 +44,7 @@ TOML
 containerd2_here()
 {
     if [ -z "${OCV_CONTAINERD2:-}" ]; then
+        ! containerd_is_2 || return 0
         echo "no containerd 2.x: OCV_CONTAINERD2 names no folder with one"
     elif [ ! -x "$OCV_CONTAINERD2/usr/bin/containerd" ]; then
         echo "no containerd 2.x in $OCV_CONTAINERD2"
@@ -58,6 +60,8 @@ containerd2_here()
 containerd2_command()
 {
     local libraries
+    containerd2=(containerd)
+    [ -n "${OCV_CONTAINERD2:-}" ] || return 0
     libraries=$(echo "$OCV_CONTAINERD2"/usr/lib/*-linux-gnu)
     containerd2=("$(echo "$libraries"/ld-linux*.so.[12])" --library-path "$libraries" "$OCV_CONTAINERD2/usr/bin/containerd")
     [ -x "${containerd2[0]}" ] || containerd2=("$OCV_CONTAINERD2/usr/bin/containerd")

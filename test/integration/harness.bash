@@ -312,6 +312,15 @@ start_dockerd()
     export DOCKER_HOST=unix://$STATE/docker.sock
 }
 
+# ctr of 2.2 says at every call that the host's cgroups are old
+export CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=1
+
+# 2.x: the transfer service pulls for ctr, and for CRI where that can
+containerd_is_2()
+{
+    [[ $(containerd --version) == *" 2."* ]]
+}
+
 start_containerd()
 {
     cat >"$STATE/containerd.toml" <<TOML

@@ -13,7 +13,14 @@ cross()
         lib/buffer.c lib/error.c)
     command -v "$2-gcc" >/dev/null || return 0
     (cd "$OCV_TOP" && "$2-gcc" -std=gnu11 -O1 -Wall -Wextra -Wconversion -Werror -static -D_GNU_SOURCE \
-        -DOCV_VERSION='"test"' -Ilib -Ilib/probe -o "$BATS_FILE_TMPDIR/$1" "${sources[@]}")
+        -DOCV_VERSION='"test"' -Ilib -Ilib/probe -o "$BATS_FILE_TMPDIR/$1" "${sources[@]}" &&
+        echo 'int main(void) { return 0; }' | "$2-gcc" -static -o "$BATS_FILE_TMPDIR/$1.nothing" -x c -)
+}
+
+# runs_at_all ARCH MODEL: a libc may be built for newer processors than that, as Ubuntu's are
+runs_at_all()
+{
+    "qemu-$1" -cpu "$2" "$BATS_FILE_TMPDIR/$1.nothing" 2>/dev/null
 }
 
 setup_file()
@@ -107,8 +114,10 @@ z() { on s390x s390x-linux-gnu "$@"; }
 }
 
 @test "power8, power9 and power10 are their generations" {
-    power power8
-    [ "$(values level)" = power8 ]
+    if runs_at_all ppc64le power8; then
+        power power8
+        [ "$(values level)" = power8 ]
+    fi
     power power9
     [ "$(values level)" = "power9 power8" ]
     lacks mma
@@ -125,9 +134,11 @@ z() { on s390x s390x-linux-gnu "$@"; }
     z max,vxeh=off
     [ "$(values level)" = z13 ]
     lacks vxe
-    z max,vx=off
-    [ "$(values level)" = "" ]
-    lacks vx
+    if runs_at_all s390x max,vx=off; then
+        z max,vx=off
+        [ "$(values level)" = "" ]
+        lacks vx
+    fi
 }
 
 @test "big-endian: a recorded z17 reads the same there" {

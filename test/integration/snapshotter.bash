@@ -77,6 +77,7 @@ path = "$STATE/containerd-opt"
 type = "snapshot"
 address = "$STATE/snapshotter.sock"
 TOML
+    ! containerd_is_2 || unpacks_into ocivariant overlayfs "${@%%=*}" >>"$STATE/snapshotted.toml"
     for pair; do
         printf '[proxy_plugins.%s]\ntype = "snapshot"\naddress = "%s"\n' "${pair%%=*}" "${pair#*=}" \
             >>"$STATE/snapshotted.toml"
@@ -88,6 +89,12 @@ startup_delay = "24h"
 pause_threshold = 0.0000001
 TOML
     restart_snapshotted
+}
+
+# unpacks_into SNAPSHOTTER...: the transfer service knows of none but overlayfs by itself
+unpacks_into()
+{
+    printf '[[plugins."io.containerd.transfer.v1.local".unpack_config]]\nplatform = "linux"\nsnapshotter = "%s"\n' "$@"
 }
 
 # What is collected: a snapshotter from which something was removed; hence the first two lines.

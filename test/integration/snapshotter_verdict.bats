@@ -61,23 +61,27 @@ teardown_file()
 # plugin says which image it unpacks; else only what its author wrote on the layer is known
 with_policy()
 {
-    local annotated=${2:-true}
+    local annotated=${2:-true} shipped
     cp "$STATE/$1.yaml" "$STATE/snapshotter.yaml"
     shift $(($# > 1 ? 2 : 1))
     stop_daemon cri
     stop_daemon snapshotter
     rm -rf "$STATE/snapshotter" "$STATE/cri" "$STATE/cri-run"
     start_snapshotter "$@"
-    PAUSE_IMAGE=$REGISTRY/pause:1 start_cri
+    export PAUSE_IMAGE=$REGISTRY/pause:1
+    if containerd_is_2 && [ "${CONFIGURATION:-}" != 2 ]; then
+        start_cri2
+        shipped=ocivariant-snapshotter-v3.toml
+    else
+        start_cri
+        shipped=ocivariant-snapshotter.toml
+    fi
     stop_daemon cri
-    cat >>"$STATE/cri.toml" <<TOML
-[plugins."io.containerd.grpc.v1.cri".containerd]
-  snapshotter = "ocivariant"
-  disable_snapshot_annotations = $([ "$annotated" = true ] && echo false || echo true)
-[proxy_plugins.ocivariant]
-  type = "snapshot"
-  address = "$SNAPSHOTTER_SOCKET"
-TOML
+    sed -e '/^version/d' -e "s|/run/ocivariant-snapshotter/snapshotter.sock|$SNAPSHOTTER_SOCKET|" \
+        -e "s|/var/lib/ocivariant-snapshotter|$STATE/snapshotter|" "$OCV_TOP/contrib/containerd/$shipped" >>"$STATE/cri.toml"
+    [ "$annotated" = true ] ||
+        sed -i -e 's/disable_snapshot_annotations = false/disable_snapshot_annotations = true/' \
+            -e '/enable_remote_snapshot_annotations/d' "$STATE/cri.toml"
     restart_cri
 }
 
@@ -234,7 +238,7 @@ variants()
     [[ $output == *"not found"* ]]
     stop_daemon behind
     run -1 "${snapshots[@]}" ls
-    [[ $output == *unavailable* ]]
+    [[ $output == *"/behind.sock: "* ]]
     start_behind
     run -0 cri run "$REGISTRY/app@$CUDA" /bin/tool cat /etc/build
     for name in $(ctr -a "$STATE/cri.sock" -n k8s.io images ls -q); do
@@ -290,4 +294,24 @@ TOML
     "${behind[@]}" content prune references
     [ -z "$(ls -A "$STATE/behind/root/io.containerd.snapshotter.v1.overlayfs/snapshots")" ]
     stop_daemon behind
+}
+
+@test "a configuration of version 2 does in every containerd" {
+    CONFIGURATION=2 with_policy enforce
+    cri pull "$REGISTRY/app@$CUDA"
+    run -1 cri pull "$REGISTRY/app@$ROCM"
+    [[ $output == *"$REGISTRY/app@$ROCM (rocm7.1) does not fit this node: "* ]]
+}
+
+@test "ctr's pulls are judged where they go through the transfer service, that is in containerd 2.x" {
+    with_policy enforce
+    ctr=(ctr -a "$STATE/cri.sock" images pull --plain-http --snapshotter ocivariant)
+    run -0 "${ctr[@]}" "$REGISTRY/app@$CUDA"
+    run "${ctr[@]}" "$REGISTRY/app@$ROCM"
+    if containerd_is_2; then
+        [ "$status" = 1 ]
+        [[ $output == *"$REGISTRY/app@$ROCM (rocm7.1) does not fit this node: "* ]]
+    else
+        [ "$status" = 0 ]
+    fi
 }

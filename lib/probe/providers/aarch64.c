@@ -5,7 +5,12 @@
 #include "../cpu.h"
 
 #if defined(__aarch64__)
+#include <string.h>
 #include <sys/auxv.h>
+
+#ifndef HWCAP_SVE
+#define HWCAP_SVE (1UL << 22)
+#endif
 #endif
 
 /* In the order of the profile: newest first. Bits: Linux arch/arm64/include/uapi/asm/hwcap.h. */
@@ -86,6 +91,12 @@ static void ask(struct ocv_cpu_facts *facts)
 {
     facts->words[0] = getauxval(AT_HWCAP);
     facts->words[1] = getauxval(AT_HWCAP2);
+    if (facts->words[0] & HWCAP_SVE)
+        return;
+    /* qemu 8 leaves the extensions of vectors that it was told to do without */
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+        if (flags[i].word == 1 && !strncmp(flags[i].name, "sve", 3))
+            facts->words[1] &= ~(UINT64_C(1) << flags[i].bit);
 }
 #else
 #define ask NULL
