@@ -84,19 +84,23 @@ enum {
     {                                                                                            \
         "version", no_argument, NULL, CLI_OPTION_VERSION                                         \
     }
-/** What commands that resolve take. */
-#define CLI_RESOLVE_OPTIONS                                               \
-    {"profile", required_argument, NULL, CLI_OPTION_PROFILE},             \
-        {"platform", required_argument, NULL, CLI_OPTION_PLATFORM},       \
-        {"label", required_argument, NULL, CLI_OPTION_LABEL},             \
-        {"unchecked", no_argument, NULL, CLI_OPTION_UNCHECKED},           \
-        {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG}, \
-        {"disable", required_argument, NULL, CLI_OPTION_FLAG},            \
-        {"device-policy", required_argument, NULL, CLI_OPTION_FLAG},      \
-        {"devices", required_argument, NULL, CLI_OPTION_FLAG},            \
-        {"override", required_argument, NULL, CLI_OPTION_FLAG},           \
-    {                                                                     \
-        "tag-rules", required_argument, NULL, CLI_OPTION_FLAG             \
+/** What commands that ask whether something fits a host take. */
+#define CLI_HOST_OPTIONS                                             \
+    {"profile", required_argument, NULL, CLI_OPTION_PROFILE},        \
+        {"platform", required_argument, NULL, CLI_OPTION_PLATFORM},  \
+        {"disable", required_argument, NULL, CLI_OPTION_FLAG},       \
+        {"device-policy", required_argument, NULL, CLI_OPTION_FLAG}, \
+        {"devices", required_argument, NULL, CLI_OPTION_FLAG},       \
+    {                                                                \
+        "override", required_argument, NULL, CLI_OPTION_FLAG         \
+    }
+/** What commands that choose take. */
+#define CLI_RESOLVE_OPTIONS                                                 \
+    CLI_HOST_OPTIONS, {"label", required_argument, NULL, CLI_OPTION_LABEL}, \
+        {"unchecked", no_argument, NULL, CLI_OPTION_UNCHECKED},             \
+        {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG},   \
+    {                                                                       \
+        "tag-rules", required_argument, NULL, CLI_OPTION_FLAG               \
     }
 /** What commands that talk to registries take. */
 #define CLI_REGISTRY_OPTIONS                                        \
@@ -119,15 +123,17 @@ enum {
     "  --config FILE            this configuration file instead of the usual ones\n" \
     "  -v, --verbose            say what is done\n"                                  \
     "  --help, --version\n"
+#define CLI_HOST_HELP                                                              \
+    "  --profile FILE           for this profile instead of this machine\n"        \
+    "  --platform OS/ARCH[/V]   for this platform instead of the profile's\n"      \
+    "  --disable NS[::F[::V]]   act as if the host lacked it\n"                    \
+    "  --device-policy NS=all|any|first   which devices a variant must fit\n"      \
+    "  --devices NS=0,2         only these devices (index, PCI address or UUID)\n" \
+    "  --override NS::F=V,V     act as if the host had exactly these values\n"
 #define CLI_RESOLVE_HELP                                                                    \
-    "  --profile FILE           resolve for this profile instead of this machine\n"         \
-    "  --platform OS/ARCH[/V]   resolve for this platform\n"                                \
+    CLI_HOST_HELP                                                                           \
     "  --label LABEL            only this variant (--unchecked: even if it does not fit)\n" \
     "  --namespace-priority A,B these namespaces first\n"                                   \
-    "  --disable NS[::F[::V]]   act as if the host lacked it\n"                             \
-    "  --device-policy NS=all|any|first   which devices a variant must fit\n"               \
-    "  --devices NS=0,2         only these devices (index, PCI address or UUID)\n"          \
-    "  --override NS::F=V,V     act as if the host had exactly these values\n"              \
     "  --tag-rules on|off       choose among tags where the index has no variants (on)\n"
 #define CLI_REGISTRY_HELP                                                          \
     "  --insecure HOST          plain HTTP and unverified TLS for this registry\n" \

@@ -28,9 +28,9 @@ static void print_help(void)
         "Resolve an index for every host of a folder of profiles (*.json) and show who gets what.\n"
         "Hosts that are alike share a column where there would be too many to read.\n"
         "Exit 0: shown; 4: a profile or the index cannot be read.\n\nOptions:\n"
-        "  --profiles DIR|FILE      may be given several times\n"
+        "  --profiles DIR|FILE      again for more\n"
         "  --index FILE             an index document, '-' for standard input\n"
-        "  --format table|json      table by default\n" CLI_RESOLVE_HELP CLI_REGISTRY_HELP
+        "  --format table|json      what is printed (table)\n" CLI_RESOLVE_HELP CLI_REGISTRY_HELP
             CLI_COMMON_HELP,
         stdout);
 }

@@ -20,7 +20,7 @@ static void print_help(void)
           "What changed from one index to another, by label and platform. OLD and NEW are images,\n"
           "oci:DIR[:TAG] or files.\n\nOptions:\n"
           "  --exit-code              exit with 5 when they differ\n"
-          "  --format text|json\n" CLI_REGISTRY_HELP CLI_COMMON_HELP,
+          "  --format text|json       what is printed (text)\n" CLI_REGISTRY_HELP CLI_COMMON_HELP,
           stdout);
 }
 

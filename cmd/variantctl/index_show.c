@@ -18,12 +18,13 @@ static const struct option options[] = {{"index", required_argument, NULL, OPTIO
 
 static void print_help(void)
 {
-    fputs(
-        "Usage: variantctl index show [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n\nOptions:\n"
-        "  --index FILE             an index document, '-' for standard input\n"
-        "  --format table|json      json: the bytes as they are\n" CLI_REGISTRY_HELP
-            CLI_COMMON_HELP,
-        stdout);
+    fputs("Usage: variantctl index show [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n\n"
+          "The entries of an index as they stand: label, platform, digest and "
+          "properties.\n\nOptions:\n"
+          "  --index FILE             an index document, '-' for standard input\n"
+          "  --format table|json      json: the bytes as they are\n" CLI_REGISTRY_HELP
+              CLI_COMMON_HELP,
+          stdout);
 }
 
 static int format_properties(const struct image *image, const struct ocv_entry *entry,

@@ -162,21 +162,12 @@ int cmd_lint(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct lint_request r = {.cli = cli, .fail_on = OCV_LINT_ERROR};
-    char letters[64];
-    int value, index = 0, code = -1;
-    cli_letters(options, letters);
+    int value, code = -1;
     r.files = calloc((size_t)argc + 1, sizeof(*r.files));
     if (!r.files)
         return cli_fail(cli, (ocv_error_nomem(&err), &err));
-    while (code < 0 && (value = getopt_long(argc, argv, letters, options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
-        if (taken < 0)
-            code = cli_fail(cli, &err);
-        else if (taken)
-            continue;
-        else if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION)
-            code = (value == CLI_OPTION_HELP ? print_help() : cli_print_version(cli), 0);
-        else if (value == OPTION_RULES || value == OPTION_EXPLAIN)
+    while (code < 0 && cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+        if (value == OPTION_RULES || value == OPTION_EXPLAIN)
             code = value == OPTION_RULES ? lint_list_rules() : lint_explain_rule(cli, optarg);
         else if (!take_option(&r, value))
             code = cli_bad_option(cli, argv, value);

@@ -213,8 +213,8 @@ static int run(struct cli *cli, struct request *r, char **texts, struct ocv_erro
     return status;
 }
 
-static int own_option(struct cli *cli, struct request *r, int value, bool *done,
-                      struct ocv_error *err)
+/* 1: no option. */
+static int own_option(struct request *r, int value, struct ocv_error *err)
 {
     switch (value) {
     case OPTION_OUTPUT:
@@ -224,14 +224,6 @@ static int own_option(struct cli *cli, struct request *r, int value, bool *done,
         return named_profiles_take(&r->machines, optarg, err);
     case OPTION_PROFILES:
         return named_profiles_take_folder(&r->machines, optarg, err);
-    case CLI_OPTION_HELP:
-        print_help();
-        *done = true;
-        return OCV_OK;
-    case CLI_OPTION_VERSION:
-        cli_print_version(cli);
-        *done = true;
-        return OCV_OK;
     default:
         return 1;
     }
@@ -241,19 +233,15 @@ int cmd_lock(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct request r = {0};
-    int value, index = 0, code = 0, status = OCV_OK;
-    bool done = false;
-    while (!done && code == 0 && (value = getopt_long(argc, argv, ":vo:", options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
-        status = taken == 0 ? own_option(cli, &r, value, &done, &err) : taken;
-        if (taken == 0 && status == 1)
-            code = cli_bad_option(cli, argv, value);
-        else if (status < 0)
-            code = cli_fail(cli, &err);
+    int value, code = -1;
+    while (code < 0 && cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+        int status = own_option(&r, value, &err);
+        if (status != OCV_OK)
+            code = status < 0 ? cli_fail(cli, &err) : cli_bad_option(cli, argv, value);
     }
-    if (code == 0 && !done) {
-        status = optind < argc ? run(cli, &r, argv + optind, &err)
-                               : ocv_error_set(&err, OCV_ERR_INVALID, "lock: no image named");
+    if (code < 0) {
+        int status = optind < argc ? run(cli, &r, argv + optind, &err)
+                                   : ocv_error_set(&err, OCV_ERR_INVALID, "lock: no image named");
         code = status < 0 ? cli_fail(cli, &err) : 0;
     }
     named_profiles_free(&r.machines);

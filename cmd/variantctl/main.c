@@ -25,7 +25,8 @@ static void print_help(FILE *out)
           out);
     for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
         fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-    fputs("\n'variantctl VERB --help' tells the options of a verb, --version the version.\n", out);
+    fputs("\nOptions:\n  --help, --version\n\n'variantctl VERB --help' tells those of a verb.\n",
+          out);
 }
 
 /* Options before the verb (`variantctl -v --config F resolve`) are moved behind it, where the verb

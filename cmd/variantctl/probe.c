@@ -117,24 +117,12 @@ int cmd_probe(struct cli *cli, int argc, char **argv)
     struct ocv_probe_options probe = {.datadir = getenv("OCV_DATADIR"),
                                       .libexecdir = getenv("OCV_LIBEXECDIR")};
     bool json = !isatty(STDOUT_FILENO);
-    int value, index = 0;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
-        if (taken < 0)
-            return cli_fail(cli, &err);
-        if (taken)
-            continue;
-        if (value == CLI_OPTION_HELP) {
-            print_help();
-            return 0;
-        }
-        if (value == CLI_OPTION_VERSION) {
-            cli_print_version(cli);
-            return 0;
-        }
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code))
         if (!take(value, &probe, &json))
             return cli_bad_option(cli, argv, value);
-    }
+    if (code >= 0)
+        return code;
     if (optind < argc) {
         ocv_error_set(&err, OCV_ERR_INVALID, "probe takes no argument, not '%s'", argv[optind]);
         return cli_fail(cli, &err);

@@ -29,6 +29,16 @@ static void print_help(const char *verb)
     fputs(CLI_RESOLVE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
 }
 
+static void resolve_help(void)
+{
+    print_help("resolve");
+}
+
+static void explain_help(void)
+{
+    print_help("explain");
+}
+
 struct request {
     const char *index_file, *image;
     bool json;
@@ -77,21 +87,9 @@ static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)
 {
     struct ocv_error err = {0};
     struct request request = {.json = json};
-    int value, index = 0;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
-        if (taken < 0)
-            return cli_fail(cli, &err);
-        if (taken)
-            continue;
-        if (value == CLI_OPTION_HELP) {
-            print_help(argv[0]);
-            return 0;
-        }
-        if (value == CLI_OPTION_VERSION) {
-            cli_print_version(cli);
-            return 0;
-        }
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, json ? resolve_help : explain_help, &value,
+                           &code)) {
         if (value == OPTION_INDEX)
             request.index_file = optarg;
         else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
@@ -99,6 +97,8 @@ static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)
         else
             return cli_bad_option(cli, argv, value);
     }
+    if (code >= 0)
+        return code;
     request.image = argv[optind];
     if ((request.index_file != NULL) + (argc - optind) != 1) {
         ocv_error_set(&err, OCV_ERR_INVALID, "%s: give one IMAGE, oci:DIR[:TAG] or --index FILE",

@@ -35,6 +35,16 @@ static void print_help(const char *verb)
     fputs(CLI_COMMON_HELP, stdout);
 }
 
+static void parse_help(void)
+{
+    print_help("parse");
+}
+
+static void check_help(void)
+{
+    print_help("check");
+}
+
 struct parse {
     struct cli *cli;
     struct ocv_tag_rules *rules;
@@ -138,24 +148,15 @@ static int check_file(struct cli *cli, const char *path, struct ocv_error *err)
     return status;
 }
 
-/* Reads the options; `*done` where nothing is left to do. Returns the exit code. */
-static int read_options(struct cli *cli, int argc, char **argv, struct parse *p, bool *done)
+/* Returns the exit code, or -1 to go on. */
+static int read_options(struct cli *cli, int argc, char **argv, struct parse *p)
 {
     struct ocv_error err = {0};
     const char *format = NULL;
-    const struct option *known = strcmp(argv[0], "check") == 0 ? check_options : options;
-    int value, index = 0;
-    *done = true;
-    while ((value = getopt_long(argc, argv, ":v", known, &index)) != -1) {
-        int taken = cli_option(cli, value, known, index, &err);
-        if (taken < 0)
-            return cli_fail(cli, &err);
-        if (taken)
-            continue;
-        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
-            value == CLI_OPTION_HELP ? print_help(argv[0]) : cli_print_version(cli);
-            return 0;
-        }
+    bool check = strcmp(argv[0], "check") == 0;
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, check ? check_options : options,
+                           check ? check_help : parse_help, &value, &code)) {
         if (value == OPTION_STRICT)
             p->strict = true;
         else if (value == OPTION_RULES)
@@ -167,10 +168,11 @@ static int read_options(struct cli *cli, int argc, char **argv, struct parse *p,
         if (!tags_format(format, &p->json))
             return cli_bad_option(cli, argv, value);
     }
+    if (code >= 0)
+        return code;
     (void)tags_format(format, &p->json);
-    *done = optind == argc;
-    if (!*done)
-        return 0;
+    if (optind < argc)
+        return -1;
     ocv_error_set(&err, OCV_ERR_INVALID, "tags %s: nothing is named", argv[0]);
     ocv_error_hint(&err, "variantctl tags %s --help", argv[0]);
     return cli_fail(cli, &err);
@@ -180,9 +182,8 @@ int cmd_tags_parse(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct parse p = {.cli = cli, .err = &err};
-    bool done;
-    int code = read_options(cli, argc, argv, &p, &done);
-    if (done)
+    int code = read_options(cli, argc, argv, &p);
+    if (code >= 0)
         return code;
     ocv_buffer_init(&p.out, TAGS_OUTPUT_MAX);
     int status = parse_all(&p, argv + optind);
@@ -195,12 +196,13 @@ int cmd_tags_parse(struct cli *cli, int argc, char **argv)
 int cmd_tags_check(struct cli *cli, int argc, char **argv)
 {
     struct parse p = {0};
-    bool done;
-    int code = read_options(cli, argc, argv, &p, &done);
-    for (char **path = argv + optind; !done && *path; path++) {
+    int code = read_options(cli, argc, argv, &p);
+    if (code >= 0)
+        return code;
+    for (char **path = argv + optind; *path; path++) {
         struct ocv_error err = {0};
         int now = check_file(cli, *path, &err) < 0 ? cli_fail(cli, &err) : 0;
-        code = code ? code : now;
+        code = code > 0 ? code : now;
     }
     return code;
 }

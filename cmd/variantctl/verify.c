@@ -16,7 +16,7 @@ enum { OPTION_FROM = 1, OPTION_FORMAT, OPTION_ALL };
 static const struct option options[] = {{"from", required_argument, NULL, OPTION_FROM},
                                         {"format", required_argument, NULL, OPTION_FORMAT},
                                         {"all", no_argument, NULL, OPTION_ALL},
-                                        CLI_RESOLVE_OPTIONS,
+                                        CLI_HOST_OPTIONS,
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
@@ -30,9 +30,9 @@ static void print_help(void)
         "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
         "                           (default: every engine that answers)\n"
         "  --all                    show what fits and what cannot be judged, too\n"
-        "  --format table|json\n",
+        "  --format table|json      what is printed (table)\n",
         stdout);
-    fputs(CLI_RESOLVE_HELP CLI_COMMON_HELP, stdout);
+    fputs(CLI_HOST_HELP CLI_COMMON_HELP, stdout);
 }
 
 struct verify {
@@ -246,20 +246,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
     const char *places[PLACES_MAX];
     size_t n = 0;
     bool json = false, all = false;
-    int value, index = 0;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
-        int taken = cli_option(cli, value, options, index, &err);
-        if (taken < 0)
-            return cli_fail(cli, &err);
-        if (taken)
-            continue;
-        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
-            if (value == CLI_OPTION_HELP)
-                print_help();
-            else
-                cli_print_version(cli);
-            return 0;
-        }
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
         if (value == OPTION_FROM && n < PLACES_MAX)
             places[n++] = optarg;
         else if (value == OPTION_ALL)
@@ -269,9 +257,14 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
         else
             return cli_bad_option(cli, argv, value);
     }
-    int status = optind < argc ? ocv_error_set(&err, OCV_ERR_INVALID,
-                                               "verify: '%s' is not an option", argv[optind])
-                               : run(&v, places, n, &err);
+    if (code >= 0)
+        return code;
+    if (optind < argc) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "verify takes no argument, not '%s'", argv[optind]);
+        ocv_error_hint(&err, "--from docker, podman, containerd or oci:DIR");
+        return cli_fail(cli, &err);
+    }
+    int status = run(&v, places, n, &err);
     if (status == OCV_OK)
         status = show(&v, json, all, &err);
     json_decref(v.results);

@@ -51,7 +51,7 @@ static void print_help(void)
         "  --dry-run                show the decision and the bytes, pull nothing\n"
         "  --print-ref              print repo@sha256:... of the choice, pull nothing\n"
         "  -q, --quiet              print the digest only\n"
-        "  --progress auto|plain|json\n"
+        "  --progress auto|plain|json   auto: bars on a terminal, else lines; json: events\n"
         "  --tag NAME               name of the result, for an IMAGE named by digest\n"
         "  --jobs N                 layers at once, 1 to 8 (default 4)\n"
         "  -n, --namespace NS       containerd namespace\n"

@@ -143,6 +143,22 @@ completed()
     echo "${COMPREPLY[*]}"
 }
 
+@test "completions offer no option that the verb does not take" {
+    PATH=$OCV_BUILD:$PATH
+    # shellcheck source=contrib/completions/variantctl
+    . "$installed/share/bash-completion/completions/variantctl"
+    for verb in probe resolve explain verify lint lock setup index\ {create,add,remove,annotate,show,coverage,diff,copy,push} \
+        tags\ {parse,plan,check}; do
+        read -ra words <<<"$verb"
+        offered=$(completed _variantctl variantctl "${words[@]}" --)
+        [[ $offered == *--config* ]]
+        for option in $offered; do
+            run variantctl "${words[@]}" "$option=x" --no-such-option </dev/null
+            [[ $output != *"unknown option '$option="* ]] || { echo "$verb: $option" && false; }
+        done
+    done
+}
+
 @test "completions offer the words that an option of this verb takes, and files else" {
     PATH=$OCV_BUILD:$PATH
     # shellcheck source=contrib/completions/vpull

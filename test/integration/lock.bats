@@ -136,6 +136,10 @@ lock()
     [[ $output == *"0 do not"* ]]
     run -1 "$VARIANTCTL" verify --from "oci:$STATE/nowhere"
     run -2 "$VARIANTCTL" verify --from somewhere
+    run -2 "$VARIANTCTL" verify --label cpu # what it does not choose by, it does not take
+    [[ $output == *"unknown option '--label'"* ]]
+    run -2 "$VARIANTCTL" verify podman
+    [[ $output == *"verify takes no argument, not 'podman'"*"--from"* ]]
 }
 
 @test "verify knows the siblings of what was resolved; labels alone are a warning" {
