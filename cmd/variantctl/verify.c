@@ -53,6 +53,7 @@ static const char *text_of(const json_t *object, const char *key)
 /* What is known of an image, and by what. */
 struct known {
     const char *by; /* "record", "index", "labels", or NULL */
+    const char *digest;
     const char *label, *properties, *statics;
     json_t *record;
     struct ocv_record_index kept;
@@ -60,12 +61,13 @@ struct known {
 };
 
 /* What this node chose itself. */
-static bool by_record(const struct verify *v, const struct local_image *image, struct known *k)
+static bool by_record(const struct verify *v, const char *digest, struct known *k)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, RECORD_MAX);
-    if (ocv_record_read(v->records, image->digest, &text, NULL) < 0)
+    if (ocv_record_read(v->records, digest, &text, NULL) < 0)
         return false;
+    json_decref(k->record);
     k->record = json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, NULL);
     k->label = text_of(k->record, "label");
     k->properties = text_of(k->record, "properties");
@@ -74,11 +76,12 @@ static bool by_record(const struct verify *v, const struct local_image *image, s
 }
 
 /* What stands in an index that this node has resolved, though another image of it was chosen. */
-static bool by_index(const struct verify *v, const struct local_image *image, struct known *k)
+static bool by_index(const struct verify *v, const char *digest, struct known *k)
 {
-    if (ocv_record_find(v->records, image->digest, &k->kept, NULL) < 0)
+    ocv_record_index_free(&k->kept);
+    if (ocv_record_find(v->records, digest, &k->kept, NULL) < 0)
         return false;
-    const struct ocv_entry *entry = ocv_index_find_digest(k->kept.index, image->digest);
+    const struct ocv_entry *entry = ocv_index_find_digest(k->kept.index, digest);
     if (!entry || entry->code != OCV_REJECT_NONE || !entry->label)
         return false;
     int status = OCV_OK;
@@ -100,16 +103,21 @@ static void find_known(const struct verify *v, const struct local_image *image, 
     *k = (struct known){0};
     ocv_buffer_init(&k->text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(&k->list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    if (image->digest && by_record(v, image, k)) {
-        k->by = "record";
-    } else if (image->digest && by_index(v, image, k)) {
-        k->by = "index";
-    } else {
-        k->label = image->label;
-        k->properties = image->properties;
-        k->statics = NULL;
-        k->by = image->properties ? "labels" : NULL;
+    k->digest = image->n_digests ? image->digests[0] : NULL;
+    for (size_t i = 0; i < 2 * image->n_digests && !k->by; i++) {
+        bool records = i < image->n_digests;
+        const char *digest = image->digests[records ? i : i - image->n_digests];
+        if (records ? by_record(v, digest, k) : by_index(v, digest, k)) {
+            k->by = records ? "record" : "index";
+            k->digest = digest;
+        }
     }
+    if (k->by)
+        return;
+    k->label = image->label;
+    k->properties = image->properties;
+    k->statics = NULL;
+    k->by = image->properties ? "labels" : NULL;
 }
 
 static void free_known(struct known *k)
@@ -124,9 +132,44 @@ static int add_result(struct verify *v, const struct local_image *image, const s
                       const char *verdict, const char *reason, struct ocv_error *err)
 {
     json_t *entry = json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?}", "where", image->where,
-                              "image", image->name, "digest", image->digest, "label", k->label,
+                              "image", image->name, "digest", k->digest, "label", k->label,
                               "verdict", verdict, "by", k->by, "reason", reason);
     return !entry || json_array_append_new(v->results, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;
+}
+
+/* An index in a layout fits where something in it does. */
+static const char *judge_index(const struct verify *v, const struct ocv_index *index,
+                               const struct ocv_resolve_options *choose, struct known *k,
+                               struct ocv_buffer *reason, struct ocv_error *err)
+{
+    ocv_auto(ocv_decision) decision = NULL;
+    k->by = "index";
+    k->label = NULL;
+    if (ocv_resolve(index, v->cli->profile, choose, &decision, err) < 0)
+        return "unknown";
+    const struct ocv_entry *chosen = ocv_decision_selected(decision);
+    if (chosen) {
+        k->label = chosen->label;
+        return "fits";
+    }
+    return ocv_buffer_printf(reason, err, "no variant fits and there is no default entry") < 0
+               ? "unknown"
+               : "misfit";
+}
+
+static const char *judge_image(const struct verify *v, const struct ocv_resolve_options *choose,
+                               const struct known *k, struct ocv_buffer *reason,
+                               struct ocv_error *err)
+{
+    bool fits = false;
+    if (!k->by)
+        return "none";
+    if (ocv_judge(k->label, k->properties, k->statics, v->cli->profile, choose, &fits, reason,
+                  err) < 0)
+        return "unknown";
+    if (!fits && strcmp(k->by, "labels") == 0)
+        return "warning"; /* FROM inherits labels: they may be another image's */
+    return fits ? "fits" : "misfit";
 }
 
 static int check_image(void *data, const struct local_image *image)
@@ -134,20 +177,14 @@ static int check_image(void *data, const struct local_image *image)
     struct verify *v = data;
     struct known known;
     struct ocv_error err = {0};
-    bool fits = false;
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);
     find_known(v, image, &known);
     const struct ocv_resolve_options choose = {.config = v->cli->config,
                                                .platform = v->cli->platform};
-    const char *verdict = "none";
-    if (known.by) {
-        int judged = ocv_judge(known.label, known.properties, known.statics, v->cli->profile,
-                               &choose, &fits, &reason, &err);
-        verdict = judged < 0 ? "unknown" : fits ? "fits" : "misfit";
-        if (judged == OCV_OK && !fits && strcmp(known.by, "labels") == 0)
-            verdict = "warning"; /* FROM inherits labels: they may be another image's */
-    }
+    const char *verdict = image->index
+                              ? judge_index(v, image->index, &choose, &known, &reason, &err)
+                              : judge_image(v, &choose, &known, &reason, &err);
     v->fits += strcmp(verdict, "fits") == 0;
     v->misfits += strcmp(verdict, "misfit") == 0;
     v->warnings += strcmp(verdict, "warning") == 0;

@@ -14,6 +14,7 @@
 
 #define OUTPUT_MAX (64u * 1024 * 1024)
 #define IDS_AT_ONCE 200u
+#define DIGESTS_MAX 32u /* of one image: names that it was pulled under times two */
 
 extern char **environ;
 
@@ -77,13 +78,25 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* Of "repo@sha256:..." the digest. */
-static const char *digest_of(const json_t *image)
+/* An image that came by an index has the index's digest and its manifest's, one that was loaded
+ * from an archive as well has another: podman's own, then those of "repo@sha256:...". */
+static size_t digests_of(const json_t *image, const char *out[DIGESTS_MAX])
 {
-    const char *own = text_of(image, "Digest"); /* podman */
-    const char *first = json_string_value(json_array_get(json_object_get(image, "RepoDigests"), 0));
-    const char *at = first ? strchr(first, '@') : NULL;
-    return own && *own ? own : at ? at + 1 : NULL;
+    const char *own = text_of(image, "Digest");
+    size_t i, n = 0;
+    json_t *name;
+    if (own && *own)
+        out[n++] = own;
+    json_array_foreach(json_object_get(image, "RepoDigests"), i, name)
+    {
+        const char *text = json_string_value(name), *at = text ? strchr(text, '@') : NULL;
+        bool known = !at;
+        for (size_t k = 0; k < n && !known; k++)
+            known = strcmp(out[k], at + 1) == 0;
+        if (!known && n < DIGESTS_MAX)
+            out[n++] = at + 1;
+    }
+    return n;
 }
 
 static int visit_inspected(const char *engine, const json_t *image, local_image_visit visit,
@@ -91,11 +104,13 @@ static int visit_inspected(const char *engine, const json_t *image, local_image_
 {
     const json_t *labels = json_object_get(json_object_get(image, "Config"), "Labels");
     const char *name = json_string_value(json_array_get(json_object_get(image, "RepoTags"), 0));
+    const char *digests[DIGESTS_MAX];
     if (!json_is_object(labels))
         labels = json_object_get(image, "Labels");
     const struct local_image found = {.where = engine,
                                       .name = name ? name : text_of(image, "Id"),
-                                      .digest = digest_of(image),
+                                      .digests = digests,
+                                      .n_digests = digests_of(image, digests),
                                       .label = text_of(labels, OCV_ANNOTATION_LABEL),
                                       .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES)};
     return visit(data, &found);
@@ -156,10 +171,11 @@ static int engine_images(const char *engine, local_image_visit visit, void *data
 static int visit_row(const char *where, char *line, local_image_visit visit, void *data)
 {
     char *save = NULL, *ref = strtok_r(line, " \t", &save), *type = strtok_r(NULL, " \t", &save);
-    char *digest = type ? strtok_r(NULL, " \t", &save) : NULL;
+    const char *digest = type ? strtok_r(NULL, " \t", &save) : NULL;
     if (!digest || !ocv_digest_wellformed(digest))
         return OCV_OK; /* the head of the table */
-    const struct local_image found = {.where = where, .name = ref, .digest = digest};
+    const struct local_image found = {
+        .where = where, .name = ref, .digests = &digest, .n_digests = 1};
     return visit(data, &found);
 }
 
@@ -209,6 +225,26 @@ static json_t *blob_json(const struct ocv_layout *layout, const char *digest)
     return json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
 }
 
+/* The image index with variants that the descriptor names, or NULL. */
+static struct ocv_index *blob_index(const struct ocv_layout *layout,
+                                    const struct ocv_descriptor *descriptor)
+{
+    ocv_auto_buffer text;
+    struct ocv_index *index = NULL;
+    enum ocv_document_kind kind;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    if (ocv_layout_read_blob(layout, descriptor->digest, &text, NULL) < 0 ||
+        ocv_document_kind(text.data, text.len, descriptor->media_type, &kind, NULL) < 0 ||
+        kind != OCV_DOCUMENT_INDEX ||
+        ocv_index_parse(text.data, text.len, descriptor->media_type, &index, NULL) < 0)
+        return NULL;
+    if (!ocv_index_has_variants(index)) {
+        ocv_index_free(index);
+        return NULL;
+    }
+    return index;
+}
+
 static int visit_layout(void *data, const char *tag, const char *image_name,
                         const struct ocv_descriptor *descriptor)
 {
@@ -217,12 +253,17 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
     const char *config_digest = text_of(json_object_get(manifest, "config"), "digest");
     json_t *config = config_digest ? blob_json(walk->layout, config_digest) : NULL;
     const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
+    struct ocv_index *index = blob_index(walk->layout, descriptor);
+    const char *digest = descriptor->digest;
     const struct local_image found = {.where = walk->where,
                                       .name = image_name ? image_name : tag,
-                                      .digest = descriptor->digest,
+                                      .digests = &digest,
+                                      .n_digests = 1,
                                       .label = text_of(labels, OCV_ANNOTATION_LABEL),
-                                      .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES)};
+                                      .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES),
+                                      .index = index};
     int status = walk->visit(walk->data, &found);
+    ocv_index_free(index);
     json_decref(config);
     json_decref(manifest);
     return status;

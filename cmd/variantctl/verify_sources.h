@@ -7,11 +7,15 @@
 
 /** One image somewhere. Borrowed for the call. */
 struct local_image {
-    const char *where;  /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
-    const char *name;   /**< as the engine shows it, or NULL */
-    const char *digest; /**< of the manifest, or NULL where the engine does not tell */
-    const char *label;  /**< config labels of DESIGN's two keys, or NULL */
+    const char *where; /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
+    const char *name;  /**< as the engine shows it, or NULL */
+    /** Every digest that the engine knows it by, its manifest's first; none where it does not tell
+     */
+    const char *const *digests;
+    size_t n_digests;
+    const char *label; /**< config labels of DESIGN's two keys, or NULL */
     const char *properties;
+    const struct ocv_index *index; /**< a layout's image index, with variants, or NULL */
 };
 typedef int (*local_image_visit)(void *data, const struct local_image *image);
 

@@ -134,6 +134,8 @@ lock()
     # nothing is known of images that were never resolved here
     OCV_STATE_DIR=$STATE/empty run -0 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/images" --all
     [[ $output == *"0 do not"* ]]
+    [[ $output == *"fits"*"oci:$STATE/images: app"* ]] # by what stands in it
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine"
     run -1 "$VARIANTCTL" verify --from "oci:$STATE/nowhere"
     run -2 "$VARIANTCTL" verify --from somewhere
     run -2 "$VARIANTCTL" verify --label cpu # what it does not choose by, it does not take
@@ -154,6 +156,15 @@ lock()
     [[ $output == *"warning"*"(rocm7.1)"*"1 do not by their labels"* ]]
 }
 
+@test "verify: an index in a layout of which nothing runs here" {
+    export OCV_STATE_DIR=$STATE/verify3
+    "$VARIANTCTL" index create --quiet "oci:$STATE/only:app" \
+        "rocm7.1=oci:$STATE/images:rocm,amd :: gfx_arch :: gfx942" >/dev/null
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/only"
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/only"
+    [[ $output == *"misfit"*"oci:$STATE/only: app: no variant fits"* ]]
+}
+
 @test "verify asks podman and containerd what they have" {
     require podman containerd ctr
     [ "$(id -u)" = 0 ] || skip "needs root"
@@ -162,6 +173,11 @@ lock()
     "$VPULL" --profile "$PROFILES/h100.json" --to podman --quiet "$REGISTRY/app:1" 3>&-
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from podman 3>&-
     [[ $output == *"misfit"*"podman: $REGISTRY/app:1 (cuda12.8)"* ]]
+    # past us, by the index: podman keeps it under the index's digest, and knows the entry's
+    podman rmi --all --force >/dev/null 3>&-
+    podman pull --quiet --tls-verify=false "$REGISTRY/app@$INDEX" 3>&-
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from podman --format json 3>&-
+    [ "$(jq -r '.images[] | "\(.label) \(.verdict) \(.by)"' <<<"$output")" = "null fits index" ]
     start_containerd
     "$VPULL" --profile "$PROFILES/h100.json" --to containerd -n k8s.io --quiet "$REGISTRY/app:1" 3>&-
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from containerd 3>&-
