@@ -688,14 +688,16 @@ OCV_API int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *ou
                                 struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** True if the tag, in a repository where a rule groups tags, is such a group's name ("1.9" for
- *  "86-1.9", "hopper-1.9", ...): only then do the repository's tags have to be listed. */
+ *  "86-1.9", "hopper-1.9", ...): only then do the repository's tags have to be listed. One that
+ *  is refused for what it leaves unsaid is a name only where the repository has no such tag. */
 OCV_API bool ocv_tag_names_group(const struct ocv_tag *tag);
 
 /** Sets of tags that stand for one name each. Owns the parsed tags. */
 struct ocv_tag_plan;
-/** Plan over `n` tags of the reference's repository; `wanted` (may be NULL): only the set of that
- * name. Of tags that say the same, one is taken by the rule's preference; where that does not
- * decide none is, and a doubt says so. Sets in which there is nothing to choose are left out. */
+/** Plan over `n` tags of the reference's repository, in any order; what stands twice counts once.
+ * `wanted` (may be NULL): only the set of that name. Of tags that say the same, one is taken by the
+ * rule's preference; where that does not decide none is, and a doubt says so. Sets in which there
+ * is nothing to choose are left out. */
 OCV_API int ocv_tag_plan_new(const struct ocv_tag_rules *rules,
                              const struct ocv_reference *reference, const char *wanted,
                              const char *const *tags, size_t n, struct ocv_tag_plan **out,
@@ -711,7 +713,7 @@ OCV_API const struct ocv_tag *ocv_tag_plan_member(const struct ocv_tag_plan *pla
 /** Texts that name tags between which the rules do not decide. */
 OCV_API size_t ocv_tag_plan_doubts(const struct ocv_tag_plan *plan, size_t set,
                                    const char *const **out);
-/** Tags that are in no set, each with the reason. */
+/** Tags that are in no set and in no doubt, each with the reason. */
 OCV_API size_t ocv_tag_plan_left_out(const struct ocv_tag_plan *plan);
 OCV_API const struct ocv_tag *ocv_tag_plan_left(const struct ocv_tag_plan *plan, size_t i,
                                                 const char **reason);

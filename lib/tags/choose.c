@@ -48,11 +48,6 @@ static int add_tag(void *data, const char *tag)
     return tags->failed;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int make_plan(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const struct ocv_tag_source *source, struct ocv_tag_plan **out,
                      struct ocv_error *err)
@@ -61,8 +56,6 @@ static int make_plan(const struct ocv_tag_rules *rules, const struct ocv_referen
     int status = source->tags(source->data, add_tag, &tags, err);
     if (tags.failed)
         status = ocv_error_nomem(err);
-    if (status == OCV_OK && tags.n)
-        qsort(tags.list, tags.n, sizeof(*tags.list), by_bytes);
     if (status == OCV_OK)
         status = ocv_tag_plan_new(rules, reference, reference->tag, (const char *const *)tags.list,
                                   tags.n, out, err);

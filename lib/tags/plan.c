@@ -64,6 +64,33 @@ static int name_wanted(struct ocv_tag_plan *plan, const struct ocv_tag_rules *ru
     return status;
 }
 
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* In the order of bytes, and each once: a registry may tell a tag on two pages. */
+static int read_tags(struct ocv_tag_plan *plan, const struct ocv_tag_rules *rules,
+                     const struct ocv_reference *reference, const char *wanted,
+                     const char *const *tags, size_t n, struct ocv_error *err)
+{
+    const char **sorted = calloc(n + 1, sizeof(*sorted));
+    int status = sorted ? OCV_OK : ocv_error_nomem(err);
+    if (sorted && n) {
+        memcpy(sorted, tags, n * sizeof(*sorted));
+        qsort(sorted, n, sizeof(*sorted), by_bytes);
+    }
+    for (size_t i = 0; status == OCV_OK && i < n; i++) {
+        if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
+            continue;
+        status = ocv_tag_parse(rules, reference, sorted[i], &plan->tags[plan->n_tags], err);
+        if (status == OCV_OK)
+            status = add_tag(plan, plan->tags[plan->n_tags++], wanted, err);
+    }
+    free(sorted);
+    return status;
+}
+
 int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const char *wanted, const char *const *tags, size_t n,
                      struct ocv_tag_plan **out, struct ocv_error *err)
@@ -76,11 +103,8 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
         return ocv_error_nomem(err);
     }
     int status = name_wanted(plan, rules, reference, &wanted, err);
-    for (size_t i = 0; status == OCV_OK && i < n; i++) {
-        status = ocv_tag_parse(rules, reference, tags[i], &plan->tags[plan->n_tags], err);
-        if (status == OCV_OK)
-            status = add_tag(plan, plan->tags[plan->n_tags++], wanted, err);
-    }
+    if (status == OCV_OK)
+        status = read_tags(plan, rules, reference, wanted, tags, n, err);
     if (status == OCV_OK)
         status = ocv_tag_sets_settle(plan, err);
     if (status == OCV_OK)

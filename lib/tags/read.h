@@ -46,5 +46,11 @@ int ocv_tag_read_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map
                       struct ocv_tag_item *out) OCV_WARN_UNUSED;
 /** All `parts` of the family, notations included. */
 int ocv_tag_read_parts(const struct ocv_tag_reader *r, const struct ocv_yaml *tree) OCV_WARN_UNUSED;
+/** Does the part's template ask for what its pattern captures? `frame`: parentheses of the frame
+ *  that the pattern was put into. */
+int ocv_tag_read_check_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
+                            const struct ocv_tag_item *item, size_t frame) OCV_WARN_UNUSED;
+/** Of a family that was read: does each name that it uses stand for something? */
+int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tree) OCV_WARN_UNUSED;
 
 #endif

@@ -57,7 +57,7 @@ int ocv_tag_read_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     out->compiled = true;
     if (out->regex.re_nsub > OCV_TAG_CAPTURES - 1)
         return ocv_tag_read_complain(r, map, "at most nine groups are captured");
-    return OCV_OK;
+    return ocv_tag_read_check_part(r, map, out, separators ? 2 : 1);
 }
 
 static const struct ocv_tag_notation *notation_of(const struct ocv_tag_reader *r, const char *name)

@@ -103,7 +103,9 @@ static int check_property(const struct ocv_tag_reader *r, const struct ocv_yaml 
     if (status == OCV_ERR_NOMEM)
         return ocv_error_nomem(r->err);
     if (status < 0 || ocv_properties_count(parsed) != 1)
-        return ocv_tag_read_complain(r, node, "is not 'namespace :: feature :: value'");
+        return ocv_error_set(r->err, OCV_ERR_CONFIG,
+                             "%s:%zu: gives: '%.80s' is not 'namespace :: feature :: value'",
+                             r->source, node->line, node->text);
     return OCV_OK;
 }
 

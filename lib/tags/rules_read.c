@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* HOST/PATH as references have it, with stars; another text would never match. */
+static bool is_repository(const char *text)
+{
+    return strlen(text) <= OCV_TAG_PATTERN_MAX && strchr(text, '/') && !strstr(text, "//") &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-:/*[]") == strlen(text);
+}
+
 static int repositories(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
     struct ocv_tag_family *f = r->family;
@@ -23,7 +30,7 @@ static int repositories(const struct ocv_tag_reader *r, const struct ocv_yaml *t
             status = ocv_tag_read_part(r, m, NULL, "repository", out);
         } else if (!(out->match = ocv_arena_copy(&f->arena, m->text, strlen(m->text)))) {
             status = ocv_error_nomem(r->err);
-        } else if (!strchr(m->text, '/') || strlen(m->text) > OCV_TAG_PATTERN_MAX) {
+        } else if (!is_repository(m->text)) {
             status =
                 ocv_tag_read_complain(r, m, "is not HOST/PATH (\"docker.io/pytorch/pytorch\")");
         }
@@ -119,7 +126,9 @@ static int kinds(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
         if (status == OCV_OK && f->defaults[i].said)
             status = add_kind(r, f->defaults[i].said);
         if (status == OCV_OK && f->n_kinds != before)
-            status = ocv_tag_read_complain(r, m, "speaks of a kind that no part has");
+            status =
+                ocv_error_set(r->err, OCV_ERR_CONFIG, "%s:%zu: '%.80s' is a kind that no part has",
+                              r->source, m->line, f->kinds[before]);
     }
     return status;
 }
@@ -228,6 +237,8 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
         status = prefer(&r, tree);
     if (status == OCV_OK)
         status = ocv_tag_read_texts(&r, tree, "namespaces", &out->namespaces, &out->n_namespaces);
+    if (status == OCV_OK)
+        status = ocv_tag_read_check(&r, tree);
     return status;
 }
 

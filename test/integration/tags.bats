@@ -331,7 +331,7 @@ YAML
     require_validator
     valid tag-rules "$OCV_TOP"/plugins/tags.d/*.yaml
     for wrong in 'family: x' 'notations: []' 'family: x, repositories: [a], parts: [{match: a}]' \
-        'family: x, repositories: [a/b], parts: []' 'family: x, repositories: [a/b], parts: [{mtch: a}]' \
+        'family: x, repositories: [A/b], parts: [{match: a}]' 'family: x, repositories: [a/b], parts: []' 'family: x, repositories: [a/b], parts: [{mtch: a}]' \
         'family: x, repositories: [a/b], parts: [{match: a, gives: ["nvidia : sm"]}]' \
         'family: x, repositories: [a/b], parts: [{match: a}], group_tags: [latest]' \
         'family: x, repositories: [a/b], parts: [{match: a}], prefer: {os: best}' \
