@@ -14,13 +14,14 @@ cross()
     command -v "$2-gcc" >/dev/null || return 0
     (cd "$OCV_TOP" && "$2-gcc" -std=gnu11 -O1 -Wall -Wextra -Wconversion -Werror -static -D_GNU_SOURCE \
         -DOCV_VERSION='"test"' -Ilib -Ilib/probe -o "$BATS_FILE_TMPDIR/$1" "${sources[@]}" &&
-        echo 'int main(void) { return 0; }' | "$2-gcc" -static -o "$BATS_FILE_TMPDIR/$1.nothing" -x c -)
+        "$2-gcc" -static -x c -o "$BATS_FILE_TMPDIR/$1.nothing" - <<<'#include <stdio.h>
+            int main(int n, char **v) { printf("%s %d\n", v[0], n); return !fopen("/proc/cpuinfo", "r"); }')
 }
 
 # runs_at_all ARCH MODEL: a libc may be built for newer processors than that, as Ubuntu's are
 runs_at_all()
 {
-    "qemu-$1" -cpu "$2" "$BATS_FILE_TMPDIR/$1.nothing" 2>/dev/null
+    "qemu-$1" -cpu "$2" "$BATS_FILE_TMPDIR/$1.nothing" >/dev/null 2>&1
 }
 
 setup_file()

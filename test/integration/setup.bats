@@ -79,7 +79,7 @@ life() # ENGINE OPTION...
 containerd_reads() # PATTERN: in what containerd makes of the tree's configuration
 {
     run -0 containerd --config "$TREE/etc/containerd/config.toml" config dump
-    [[ $output == *"$1"* ]]
+    [[ ${output//\'/\"} == *"$1"* ]] # 2.x quotes otherwise
 }
 
 # ---- containerd ----------------------------------------------------------------------------------
