@@ -286,6 +286,7 @@ static int serve(struct daemon *d, const sigset_t *signals)
     d->watchdog_ms = notify_watchdog_ms();
     announce(d);
     notify_send("READY=1");
+    verify(d); /* a driver is seldom changed without a restart */
     for (;;) {
         int64_t wait = d->watchdog_ms && d->watchdog_ms < TICK_MS ? d->watchdog_ms : TICK_MS;
         const struct timespec step = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000};

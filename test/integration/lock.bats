@@ -185,16 +185,25 @@ lock()
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from containerd 3>&-
 }
 
+misfits()
+{
+    [ "$(metric variantd_misfit_images)" = "$1" ]
+}
+
 @test "variantd says what no longer fits when the profile changes" {
     export OCV_STATE_DIR=$STATE/node
     "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/there" --quiet "$REGISTRY/app:1"
     cp "$PROFILES/h100.json" "$STATE/profile.json"
     start_variantd changing --registry "$REGISTRY" --profile "$STATE/profile.json"
-    [ "$(metric variantd_misfit_images)" = 0 ]
+    misfits 0
     cp "$PROFILES/mi300x.json" "$STATE/profile.json"
     kill -HUP "$(cat "$STATE/pids/changing")"
     await changing grep -q "no longer fits" "$STATE/log/changing"
     grep -q "$REGISTRY/app:1 (cuda12.8) no longer fits" "$STATE/log/changing"
-    [ "$(metric variantd_misfit_images)" = 1 ]
+    await changing misfits 1
     stop_daemon changing
+    start_variantd restarted --registry "$REGISTRY" --profile "$STATE/profile.json"
+    await restarted grep -q "$REGISTRY/app:1 (cuda12.8) no longer fits" "$STATE/log/restarted"
+    await restarted misfits 1
+    stop_daemon restarted
 }
