@@ -535,6 +535,11 @@ OCV_API int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const cha
                            const struct ocv_descriptor *descriptor,
                            const struct ocv_platform *platform,
                            struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same, only if the tag names `before` (empty: nothing) at that moment. Else nothing is
+ *  written, `now` gets what it names (empty: nothing), and the status is OCV_ERR_DENIED. */
+OCV_API int ocv_layout_retag(struct ocv_layout *layout, const char *tag, const char *before,
+                             const struct ocv_descriptor *descriptor, char now[OCV_DIGEST_MAX],
+                             struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Streaming writer of one blob. Bytes go to a partial file beside the blobs that survives a crash
  *  and is resumed; an flock makes a second writer of the same blob wait until the first is done. */

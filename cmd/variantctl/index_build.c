@@ -107,14 +107,12 @@ static int add_argument(struct build *b, char *copy, const char *text, struct oc
     if (comma)
         *comma = '\0';
     if (!ocv_label_valid(copy, strlen(copy))) {
-        ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a label", copy);
+        ocv_error_set(err, OCV_ERR_DATA, "'%.100s' is not a label", copy);
         ocv_error_hint(err, "a-z 0-9 with single . or _ between them, at most 48 characters");
-        return OCV_ERR_INVALID;
+        return OCV_ERR_DATA;
     }
-    if (comma && ocv_properties_parse(comma + 1, strlen(comma + 1), &properties, err) < 0) {
-        ocv_error_prefix(err, "%s", copy);
-        return err->status = OCV_ERR_INVALID; /* on a command line it is wrong usage */
-    }
+    if (comma && ocv_properties_parse(comma + 1, strlen(comma + 1), &properties, err) < 0)
+        return ocv_error_prefix(err, "%s", copy);
     struct ocv_properties *taken = properties;
     properties = NULL;
     return build_item(b, copy, equals + 1, taken, NULL, err);
@@ -163,7 +161,13 @@ static int add_entry(struct build *b, const struct item *item, const struct chil
         if (feature)
             features[image.platform.n_os_features++] = feature;
     }
-    int status = ocv_author_add(b->author, &image, err);
+    int status = OCV_OK;
+    if (!image.platform.os || !image.platform.architecture)
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "%s: the image config names no os and architecture",
+                          item->reference);
+    if (status == OCV_OK)
+        status = ocv_author_add(b->author, &image, err);
     json_decref(root);
     return status;
 }

@@ -30,6 +30,7 @@ struct build {
     struct place to;
     struct publication publication;
     struct ocv_author *author;
+    const char *from; /* the file that the document is made of, or NULL */
     struct item *items;
     size_t n_items;
     struct image *images;

@@ -86,6 +86,26 @@ static int make_staging(struct copier *c, struct ocv_error *err)
                            err);
 }
 
+/* A registry that refused the bytes of a file is right if they are not those of their name. */
+static int blame_file(int fd, const char *digest, const struct ocv_layout *layout,
+                      struct ocv_error *err)
+{
+    ocv_auto(ocv_hasher) hasher = NULL;
+    char bytes[65536], now[OCV_DIGEST_MAX];
+    ssize_t n = -1;
+    off_t at = 0;
+    int status = ocv_hasher_new(digest, &hasher, NULL);
+    while (status == OCV_OK && (n = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+        status = ocv_hasher_update(hasher, bytes, (size_t)n, NULL);
+        at += n;
+    }
+    if (status == OCV_OK && n == 0 && ocv_hasher_final(hasher, now, NULL) == OCV_OK &&
+        strcmp(now, digest) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: blob %s: the bytes have digest %s",
+                             ocv_layout_path(layout), digest, now);
+    return OCV_OK;
+}
+
 static int push_file(struct copier *c, const struct ocv_layout *layout, struct ocv_push *push,
                      enum ocv_pushed *how, struct ocv_error *err)
 {
@@ -97,6 +117,9 @@ static int push_file(struct copier *c, const struct ocv_layout *layout, struct o
                                (long long)push->descriptor.size);
     if (status == OCV_OK)
         status = c->cli->api->push(c->cli->registry, c->to->reference, push, how, err);
+    if (status < 0 && err && err->http_status == 400 &&
+        blame_file(push->fd, push->descriptor.digest, layout, err) < 0)
+        status = OCV_ERR_MISMATCH;
     if (push->fd >= 0)
         close(push->fd);
     push->fd = -1;
@@ -230,8 +253,7 @@ int copier_child(struct copier *c, const struct image *from, const struct child 
     cli_say(c->cli, "writing %s@%s", c->to->name, child->descriptor.digest);
     int status = push_blobs(c, from, child, config, err);
     if (status == OCV_OK)
-        status = place_put(c->to, NULL, &child->descriptor, child->body.data, child->body.len, NULL,
-                           err);
+        status = place_put(c->to, NULL, &child->descriptor, child->body.data, child->body.len, err);
     if (status == OCV_OK)
         c->manifests++;
     return status;
@@ -273,7 +295,7 @@ static int copy_index(struct copier *c, const struct image *from, const struct o
             status = copy_document(c, from, &child, depth + 1, err);
     }
     if (status == OCV_OK && depth > 0) /* the topmost gets a name at the very end */
-        status = place_put(c->to, NULL, d, body->data, body->len, NULL, err);
+        status = place_put(c->to, NULL, d, body->data, body->len, err);
     return status;
 }
 

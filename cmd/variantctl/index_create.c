@@ -66,13 +66,8 @@ static int run(struct edit *e, const char *target, char **arguments,
         status = build_from_tags(b, e->tags, e->rules, err);
     if (status == OCV_OK)
         status = build_read(b, err);
-    if (status < 0)
-        return status;
-    status = build_finish(b, err);
-    if (status != OCV_ERR_INVALID || !source)
-        return status;
-    ocv_error_prefix(err, "%s", e->from);
-    return err->status = OCV_ERR_DATA; /* of the file, not of the command line */
+    b->from = e->from;
+    return status == OCV_OK ? build_finish(b, err) : status;
 }
 
 static int start(struct edit *e, int argc, char **argv, struct ocv_error *err)

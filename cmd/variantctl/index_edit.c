@@ -122,9 +122,8 @@ static int annotate_one(struct edit *e, const char *text, bool label, struct ocv
     char *which = strndup(text, (size_t)(equals - text));
     if (!which)
         return ocv_error_nomem(err);
-    int status = OCV_OK;
-    if (!label && ocv_properties_parse(equals + 1, strlen(equals + 1), &properties, err) < 0)
-        status = err->status = OCV_ERR_INVALID;
+    int status =
+        label ? OCV_OK : ocv_properties_parse(equals + 1, strlen(equals + 1), &properties, err);
     if (status == OCV_OK)
         status = ocv_author_annotate(e->build.author, which, e->platform, label ? equals + 1 : NULL,
                                      properties, err);

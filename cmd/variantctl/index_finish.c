@@ -212,7 +212,7 @@ int build_finish(struct build *b, struct ocv_error *err)
         status = ocv_error_set(err, OCV_ERR_INVALID, "%s:%s: no image would be left", b->to.name,
                                b->to.tag);
     if (status < 0)
-        return status;
+        return b->from ? ocv_error_prefix(err, "%s", b->from) : status;
     warn_defaults(b->cli, index);
     warn_namespaces(b, index);
     warn_vocabulary(b, &bytes);

@@ -23,6 +23,15 @@ static int add_annotation(struct edit *e, int option, struct ocv_error *err)
     return OCV_OK;
 }
 
+/* What may be given once: a second one would silently put the first out of force. */
+static int set_text(const char **text, const char *what, struct ocv_error *err)
+{
+    if (*text)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s is given twice", what);
+    *text = optarg;
+    return OCV_OK;
+}
+
 static int take(struct edit *e, int value, struct ocv_error *err)
 {
     switch (value) {
@@ -31,14 +40,11 @@ static int take(struct edit *e, int value, struct ocv_error *err)
     case EDIT_OPTION_LABEL:
         return add_text(e->labels, &e->n_labels, EDIT_LABELS_MAX, "--label", err);
     case EDIT_OPTION_FROM:
-        e->from = optarg;
-        return OCV_OK;
+        return set_text(&e->from, "--from", err);
     case EDIT_OPTION_TAGS:
-        e->tags = optarg;
-        return OCV_OK;
+        return set_text(&e->tags, "--from-tags", err);
     case EDIT_OPTION_RULES:
-        e->rules = optarg;
-        return OCV_OK;
+        return set_text(&e->rules, "--rules", err);
     case EDIT_OPTION_RELABEL:
         e->build.relabel = true;
         return OCV_OK;

@@ -121,18 +121,52 @@ int place_get(struct place *place, const char *object, struct ocv_buffer *body,
     return status;
 }
 
-int place_put(struct place *place, const char *tag, const struct ocv_descriptor *descriptor,
-              const void *bytes, size_t len, const char *expected, struct ocv_error *err)
+static int put_in_registry(struct place *place, const char *object, const char *before,
+                           const struct ocv_descriptor *descriptor, const void *bytes, size_t len,
+                           struct ocv_error *err)
 {
-    if (place->reference) {
-        struct ocv_reference r = object_of(place, tag ? tag : descriptor->digest);
-        return place->cli->api->put(place->cli->registry, &r, descriptor->media_type, bytes, len,
-                                    expected, NULL, err);
-    }
+    struct ocv_reference r = object_of(place, object);
+    return place->cli->api->put(place->cli->registry, &r, descriptor->media_type, bytes, len,
+                                before, NULL, err);
+}
+
+static int put_in_layout(struct place *place, const struct ocv_descriptor *descriptor,
+                         const void *bytes, size_t len, struct ocv_error *err)
+{
     char digest[OCV_DIGEST_MAX];
     memcpy(digest, descriptor->digest, sizeof(digest));
-    int status = ocv_layout_write_blob(place->layout, bytes, len, digest, err);
+    return ocv_layout_write_blob(place->layout, bytes, len, digest, err);
+}
+
+int place_put(struct place *place, const char *tag, const struct ocv_descriptor *descriptor,
+              const void *bytes, size_t len, struct ocv_error *err)
+{
+    if (place->reference)
+        return put_in_registry(place, tag ? tag : descriptor->digest, NULL, descriptor, bytes, len,
+                               err);
+    int status = put_in_layout(place, descriptor, bytes, len, err);
     if (status == OCV_OK && tag)
         status = ocv_layout_tag(place->layout, tag, NULL, descriptor, NULL, err);
+    return status;
+}
+
+int place_move(struct place *place, const char *before, const struct ocv_descriptor *descriptor,
+               const void *bytes, size_t len, bool *moved, struct ocv_error *err)
+{
+    struct ocv_error local = {0};
+    char now[OCV_DIGEST_MAX];
+    int status;
+    if (place->reference) {
+        status = put_in_registry(place, place->tag, *before ? before : NULL, descriptor, bytes, len,
+                                 &local);
+        *moved = status < 0 && local.http_status == 412;
+    } else {
+        status = put_in_layout(place, descriptor, bytes, len, &local);
+        if (status == OCV_OK)
+            status = ocv_layout_retag(place->layout, place->tag, before, descriptor, now, &local);
+        *moved = status == OCV_ERR_DENIED;
+    }
+    if (status < 0 && err)
+        *err = local;
     return status;
 }

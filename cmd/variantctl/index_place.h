@@ -28,10 +28,12 @@ int place_head(struct place *place, const char *tag, struct ocv_descriptor *out,
 /** A document by tag or digest. */
 int place_get(struct place *place, const char *object, struct ocv_buffer *body,
               struct ocv_descriptor *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Write a document, by its digest where `tag` is NULL. `expected`: the digest that the tag has to
- *  have where the registry looks at such a wish, or NULL. */
+/** Write a document, by its digest where `tag` is NULL. */
 int place_put(struct place *place, const char *tag, const struct ocv_descriptor *descriptor,
-              const void *bytes, size_t len, const char *expected,
-              struct ocv_error *err) OCV_WARN_UNUSED;
+              const void *bytes, size_t len, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Write it under the place's tag, which has to name `before` (empty: nothing): a layout makes sure
+ *  of it, a registry where it heeds If-Match. `*moved`: it refused, since the tag names another. */
+int place_move(struct place *place, const char *before, const struct ocv_descriptor *descriptor,
+               const void *bytes, size_t len, bool *moved, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* No registry in use lets a tag be changed only if nobody else did (distribution 2.8 ignores
  * If-Match). So: compare right before, put, read back. Two writers within the same few milliseconds
- * are seen by at least the one whose bytes are gone when it reads back. */
+ * are seen by at least the one whose bytes are gone when it reads back. A layout compares under its
+ * lock. */
 #include "index_publish.h"
 
 #include <stdlib.h>
@@ -90,7 +91,7 @@ int publication_begin(struct publication *p, struct place *to, const struct writ
 
 int publication_based_on(struct publication *p, const char *digest, struct ocv_error *err)
 {
-    return strcmp(p->before, digest) ? moved(p, digest, p->before, err) : OCV_OK;
+    return strcmp(p->before, digest) ? moved(p, p->before, digest, err) : OCV_OK;
 }
 
 /* Somebody may have written right after, or a replica is late. */
@@ -117,15 +118,11 @@ static int read_back(struct publication *p, struct ocv_error *err)
 
 static int put(struct publication *p, struct ocv_error *err)
 {
-    struct ocv_error local = {0};
     char now[OCV_DIGEST_MAX] = "";
-    int status = place_put(p->to, p->to->tag, &p->descriptor, p->bytes->data, p->bytes->len,
-                           *p->before ? p->before : NULL, &local);
-    if (status < 0 && local.http_status == 412 && look(p, now, NULL) == OCV_OK)
-        return moved(p, p->before, now, err);
-    if (status < 0 && err)
-        *err = local;
-    return status;
+    bool was_moved = false;
+    int status = place_move(p->to, p->before, &p->descriptor, p->bytes->data, p->bytes->len,
+                            &was_moved, err);
+    return was_moved && look(p, now, NULL) == OCV_OK ? moved(p, p->before, now, err) : status;
 }
 
 int publication_write(struct publication *p, const char *media_type, const struct ocv_buffer *bytes,

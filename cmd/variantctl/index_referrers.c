@@ -158,7 +158,7 @@ static int add_to_tag(struct place *to, const char *digest, const json_t *added,
     if (status == OCV_OK)
         status = ocv_digest_bytes(bytes.data, bytes.len, d.digest, err);
     if (status == OCV_OK)
-        status = place_put(to, tag, &d, bytes.data, bytes.len, NULL, err);
+        status = place_put(to, tag, &d, bytes.data, bytes.len, err);
     free(text);
     json_decref(root);
     return status;
@@ -199,7 +199,7 @@ static int copy_tags(struct copier *copier, const struct image *from, struct pla
         if (status == OCV_OK)
             status = copier_tree(copier, from, &d, err);
         if (status == OCV_OK)
-            status = place_put(copier->to, tag, &d, body.data, body.len, NULL, err);
+            status = place_put(copier->to, tag, &d, body.data, body.len, err);
     }
     return status;
 }

@@ -54,7 +54,7 @@ int build_from_source(struct build *b, const char *path, const struct ocv_author
     for (size_t i = 0; status == OCV_OK && ocv_author_source_annotation(source, i, &key, &value);
          i++) {
         status = ocv_author_set(b->author, key, value, err);
-        if (status == OCV_ERR_INVALID) {
+        if (status == OCV_ERR_INVALID || status == OCV_ERR_DATA) {
             ocv_error_prefix(err, "%s", path);
             status = err->status = OCV_ERR_DATA;
         }

@@ -45,7 +45,9 @@ static void print_help(void)
         "Check indexes, their images and tags. A FILE is an index (JSON) or a list of references,\n"
         "one a line; oci:DIR alone is every tag of the layout. Settings of a repository are read\n"
         "from " OCV_LINT_CONFIG_FILE ", here or above, up to the top of the git repository.\n"
-        "Exit 0: no error found; 5: errors; 4: an input is no index and no list.\n\nOptions:\n"
+        "Exit 0: no error found; 5: errors; 4: an input is no index and no list; of several "
+        "inputs\n"
+        "the first that is not 0.\n\nOptions:\n"
         "  --index FILE             an index document, '-' for standard input\n"
         "  --tags-file FILE         a list of references, '-' for standard input\n"
         "  --format text|json|sarif|github   what is printed (text)\n"
@@ -63,19 +65,6 @@ static void print_help(void)
         "  --explain RULE           one rule, with a bad and a good example\n" CLI_REGISTRY_HELP
             CLI_COMMON_HELP,
         stdout);
-}
-
-static int exit_code(const struct lint_request *r)
-{
-    bool errors = r->report.counts[OCV_LINT_ERROR] > 0;
-    bool warnings = r->report.counts[OCV_LINT_WARNING] > 0;
-    if (r->exit_code)
-        return r->exit_code;
-    if (r->fail_on == OCV_LINT_OFF)
-        return 0;
-    return errors || (warnings && r->fail_on == OCV_LINT_WARNING)
-               ? ocv_error_exit_code(OCV_ERR_CHECK)
-               : 0;
 }
 
 static void free_request(struct lint_request *r)
@@ -177,7 +166,7 @@ int cmd_lint(struct cli *cli, int argc, char **argv)
         status = lint_run(&r, argv + optind, &err);
     if (code < 0)
         code = status < 0 ? (err.status ? cli_fail(cli, &err) : ocv_error_exit_code(status))
-                          : exit_code(&r);
+                          : r.exit_code;
     free_request(&r);
     return code;
 }

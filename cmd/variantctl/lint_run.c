@@ -90,6 +90,16 @@ static int lint_one(struct lint_request *r, const char *text, bool file, struct 
     return status;
 }
 
+/* Of several inputs the first that is not well gives the exit status. */
+static void remember_findings(struct lint_request *r)
+{
+    bool errors = r->report.counts[OCV_LINT_ERROR] > 0;
+    bool warnings = r->report.counts[OCV_LINT_WARNING] > 0;
+    if (r->exit_code == 0 && r->fail_on != OCV_LINT_OFF &&
+        (errors || (warnings && r->fail_on == OCV_LINT_WARNING)))
+        r->exit_code = ocv_error_exit_code(OCV_ERR_CHECK);
+}
+
 /* One bad input does not keep the others from being looked at; an interrupt does. */
 static int lint_input(struct lint_request *r, const char *text, bool file)
 {
@@ -97,6 +107,7 @@ static int lint_input(struct lint_request *r, const char *text, bool file)
     int status = lint_one(r, text, file, &err);
     if (status < 0 && remember_failure(r, text, &err) < 0)
         return OCV_ERR_NOMEM;
+    remember_findings(r);
     return status == OCV_ERR_INTERRUPTED || status == OCV_ERR_NOMEM ? status : OCV_OK;
 }
 
@@ -156,13 +167,28 @@ static bool is_file(const char *text)
            (stat(text, &st) == 0 && S_ISREG(st.st_mode));
 }
 
+/* A folder needs no oci: before it; no registry has it. */
+static char *layout_name(const char *text)
+{
+    char *marker = NULL, *name = NULL;
+    if (asprintf(&marker, "%s/oci-layout", text) < 0)
+        return NULL;
+    if (access(marker, F_OK) == 0 && asprintf(&name, "oci:%s", text) < 0)
+        name = NULL;
+    free(marker);
+    return name;
+}
+
 static int lint_argument(struct lint_request *r, const char *text)
 {
-    char *dir = NULL, *tag = NULL;
+    char *dir = NULL, *tag = NULL, *name;
     int status;
     if (image_split_layout(text, &dir, &tag))
         status = tag ? lint_input(r, text, false) : lint_layout(r, text, dir ? dir : "");
-    else
+    else if ((name = layout_name(text)) != NULL) {
+        status = lint_layout(r, name, text);
+        free(name);
+    } else
         status = lint_input(r, text, is_file(text));
     free(dir);
     free(tag);

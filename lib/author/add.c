@@ -9,20 +9,20 @@ int ocv_author_check_label(const char *label, struct ocv_error *err)
 {
     if (ocv_label_valid(label, strlen(label)))
         return OCV_OK;
-    ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a label", label);
+    ocv_error_set(err, OCV_ERR_DATA, "'%.100s' is not a label", label);
     ocv_error_hint(err, "a-z 0-9 with single . or _ between them, at most 48 characters");
-    return OCV_ERR_INVALID;
+    return OCV_ERR_DATA;
 }
 
 static int check_set(const char *label, size_t n_properties, struct ocv_error *err)
 {
     bool is_null = !strcmp(label, "null");
     if (is_null && n_properties)
-        return ocv_error_set(err, OCV_ERR_INVALID, "the label null is for no property");
+        return ocv_error_set(err, OCV_ERR_DATA, "the label null is for no property");
     if (!is_null && !n_properties) {
-        ocv_error_set(err, OCV_ERR_INVALID, "it has no property");
+        ocv_error_set(err, OCV_ERR_DATA, "it has no property");
         ocv_error_hint(err, "a build that needs nothing is labelled null");
-        return OCV_ERR_INVALID;
+        return OCV_ERR_DATA;
     }
     return OCV_OK;
 }
@@ -183,8 +183,8 @@ static int check_properties(const struct ocv_author_entry *e, const struct ocv_a
     if (status == OCV_OK)
         status = ocv_properties_format(pb, &tb, err);
     if (status == OCV_OK && (ta.len != tb.len || (ta.len && memcmp(ta.data, tb.data, ta.len) != 0)))
-        status = ocv_error_set(err, OCV_ERR_INVALID,
-                               "a label means the same properties on every platform");
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "a label means the same properties on every platform");
     return status;
 }
 
@@ -198,7 +198,7 @@ int ocv_author_check_against(const struct ocv_author *author, const struct ocv_a
             continue;
         bool place = !strcmp(e->os, other->os) && !strcmp(e->architecture, other->architecture);
         if (e->label ? place : ocv_author_same_platform(e, other))
-            return ocv_error_set(err, OCV_ERR_INVALID, "the second %simage for %s/%s%s%s%s%s%s",
+            return ocv_error_set(err, OCV_ERR_DATA, "the second %simage for %s/%s%s%s%s%s%s",
                                  e->label ? "" : "ordinary ", e->os, e->architecture,
                                  *e->variant && !e->label ? "/" : "", e->label ? "" : e->variant,
                                  *e->os_version && !e->label ? " " : "",

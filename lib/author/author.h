@@ -78,7 +78,7 @@ int ocv_author_entry_renew(struct ocv_author_entry *entry, struct ocv_error *err
 void ocv_author_entry_free(struct ocv_author_entry *entry);
 /** True if both run on exactly the same machines as far as their platform says. */
 bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv_author_entry *b);
-/** Set a text of an object, or with NULL remove it. Text that is no UTF-8: OCV_ERR_INVALID. */
+/** Set a text of an object, or with NULL remove it. Text that is no UTF-8: OCV_ERR_DATA. */
 int ocv_author_put_text(json_t *object, const char *key, const char *value,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set, or with NULL remove, a member of the platform or an annotation. */
@@ -87,10 +87,10 @@ int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, con
 
 /* ---- add.c ----------------------------------------------------------------------------------- */
 
-/** A label that writers may make, else OCV_ERR_INVALID with a hint. */
+/** A label that writers may make, else OCV_ERR_DATA with a hint. */
 int ocv_author_check_label(const char *label, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Compare with all other entries: the same label or ordinary image twice, or one label with two
- *  meanings, is OCV_ERR_INVALID. */
+ *  meanings, is OCV_ERR_DATA. */
 int ocv_author_check_against(const struct ocv_author *author, const struct ocv_author_entry *entry,
                              struct ocv_error *err) OCV_WARN_UNUSED;
 /** Initialise `out` and write the properties (NULL: none) as they stand in annotations. */

@@ -29,9 +29,9 @@ static int set_static(struct ocv_author *author, const char *key, const char *va
 {
     const char *ns = key + strlen(OCV_ANNOTATION_STATIC);
     if (!ocv_property_name_valid(ns, strlen(ns)) || strlen(ns) > 64)
-        return ocv_error_set(err, OCV_ERR_INVALID, "'%.64s' is not a namespace", ns);
+        return ocv_error_set(err, OCV_ERR_DATA, "'%.64s' is not a namespace", ns);
     if (value && ocv_namespace_owned(ns))
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s is probed on the host: it cannot be static",
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is probed on the host: it cannot be static",
                              ns);
     return set(author, key, value, err);
 }
@@ -46,7 +46,7 @@ static int set_namespaces(struct ocv_author *author, const char *text, struct oc
         at += strspn(at, ", \t");
         size_t n = strcspn(at, ", \t");
         if (n && !ocv_property_name_valid(at, n))
-            status = ocv_error_set(err, OCV_ERR_INVALID, "'%.*s' is not a namespace", (int)n, at);
+            status = ocv_error_set(err, OCV_ERR_DATA, "'%.*s' is not a namespace", (int)n, at);
         else if (n)
             status = ocv_buffer_printf(&list, err, "%s%.*s", list.len ? ", " : "", (int)n, at);
         at += n;
@@ -112,10 +112,10 @@ static bool declared(const struct ocv_index *index, const char *ns)
 static int undeclared(const struct ocv_author *author, const char *ns, struct ocv_error *err)
 {
     const char *now = ocv_author_annotation(author, OCV_ANNOTATION_NAMESPACES);
-    ocv_error_set(err, OCV_ERR_INVALID, "the namespaces of the index leave out '%s'", ns);
+    ocv_error_set(err, OCV_ERR_DATA, "the namespaces of the index leave out '%s'", ns);
     ocv_error_hint(err, "--namespaces '%.300s%s%s', most important first", now ? now : "",
                    now && *now ? ", " : "", ns);
-    return OCV_ERR_INVALID;
+    return OCV_ERR_DATA;
 }
 
 static int check_entries(const struct ocv_author *author, const struct ocv_index *index,
@@ -129,7 +129,7 @@ static int check_entries(const struct ocv_author *author, const struct ocv_index
             (!changed && (!author->annotations_changed || e->code != OCV_REJECT_NONE)))
             continue; /* what was wrong before does not forbid to mend another entry */
         if (e->code != OCV_REJECT_NONE)
-            return ocv_error_set(err, OCV_ERR_INVALID, "entry %zu (%s) would not be used: %s", i,
+            return ocv_error_set(err, OCV_ERR_DATA, "entry %zu (%s) would not be used: %s", i,
                                  e->label ? e->label : "an ordinary image",
                                  e->detail ? e->detail : ocv_reject_name(e->code));
         for (size_t k = 0; k < e->n_properties && status == OCV_OK; k++) {
@@ -161,6 +161,6 @@ int ocv_author_format(struct ocv_author *author, struct ocv_buffer *out, struct 
         return status;
     const char *const *warnings;
     if (author->annotations_changed && ocv_index_warnings(index, &warnings))
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s", warnings[0]);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s", warnings[0]);
     return check_entries(author, index, err);
 }

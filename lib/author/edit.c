@@ -22,7 +22,10 @@ static int not_found(const struct ocv_author *author, const char *which, struct 
     for (size_t i = 0; i < author->n; i++) {
         const char *label = author->entries[i].label;
         size_t used = strlen(names);
-        if (label)
+        bool told = false; /* a label stands once for each platform */
+        for (size_t k = 0; label && k < i; k++)
+            told = told || (author->entries[k].label && !strcmp(author->entries[k].label, label));
+        if (label && !told)
             snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", label);
     }
     ocv_error_set(err, OCV_ERR_NOT_FOUND, "no entry %.150s",

@@ -117,7 +117,7 @@ int ocv_author_put_text(json_t *object, const char *key, const char *value, stru
     errno = 0;
     json_t *text = json_string(value);
     if (!text && errno != ENOMEM)
-        return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not valid text", key);
+        return ocv_error_set(err, OCV_ERR_DATA, "'%.100s' is not valid text", key);
     if (!text || json_object_set_new_nocheck(object, key, text) < 0)
         return ocv_error_nomem(err);
     return OCV_OK;

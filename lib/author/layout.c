@@ -57,7 +57,7 @@ int ocv_author_insert(struct ocv_author *author, struct ocv_author_entry *entry,
                       struct ocv_error *err)
 {
     if (author->n == OCV_INDEX_ENTRIES_MAX)
-        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u entries", OCV_INDEX_ENTRIES_MAX);
+        return ocv_error_set(err, OCV_ERR_DATA, "more than %u entries", OCV_INDEX_ENTRIES_MAX);
     if (author->n == author->cap) {
         size_t cap = author->cap ? author->cap * 2 : 16;
         struct ocv_author_entry *grown = realloc(author->entries, cap * sizeof(*grown));

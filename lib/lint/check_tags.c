@@ -90,7 +90,8 @@ static void check_tag_platform(struct ocv_lint *lint, size_t i, const struct ocv
     ocv_lint_hint(lint, "move the tag to the right image");
 }
 
-static void check_meaning(struct ocv_lint *lint, size_t i)
+/* `*family`: whose rules apply, borrowed from them; NULL for none. */
+static void check_meaning(struct ocv_lint *lint, size_t i, const char **family)
 {
     const struct ocv_lint_tag *given = &lint->input->tags[i];
     ocv_auto(ocv_tag) tag = NULL;
@@ -100,7 +101,8 @@ static void check_meaning(struct ocv_lint *lint, size_t i)
         lint->status = ocv_error_prefix(lint->err, "%s", lint->input->name);
         return;
     }
-    if (!ocv_tag_family(tag))
+    *family = ocv_tag_family(tag);
+    if (!*family)
         return;
     check_parts(lint, i, tag);
     for (size_t k = 0; lint->index && given->digest && k < ocv_index_count(lint->index); k++) {
@@ -113,14 +115,14 @@ static void check_meaning(struct ocv_lint *lint, size_t i)
     }
 }
 
-/* ---- tags of one repository against each other ---- */
+/* ---- tags of one family, or of one repository, against each other ---- */
 
 #define WORD_MAX 128
 #define WORDS_MAX 65536u /* distinct parts of an input's tags; more are not compared */
 
 /* A part of a tag, and how often and where first it stands. */
 struct word {
-    const char *repository;
+    const char *family; /* or, where no rule knows it, the repository */
     char text[WORD_MAX], skeleton[WORD_MAX];
     int notation; /* of ocv_lint_notations, -1: none */
     size_t count, first;
@@ -154,13 +156,13 @@ static int notation_of(const struct words *words, const char *text)
 
 static bool same_word(const struct word *a, const struct word *b)
 {
-    return !strcmp(a->text, b->text) && !strcmp(a->repository, b->repository);
+    return !strcmp(a->text, b->text) && !strcmp(a->family, b->family);
 }
 
 static int by_text(const void *a, const void *b)
 {
     const struct word *x = a, *y = b;
-    int order = strcmp(x->repository, y->repository);
+    int order = strcmp(x->family, y->family);
     if (order == 0)
         order = strcmp(x->text, y->text);
     return order ? order : (x->first > y->first) - (x->first < y->first);
@@ -182,7 +184,7 @@ static void merge(struct words *words)
     words->n = n;
 }
 
-static bool append_word(struct words *words, const char *repository, const char *text, size_t len,
+static bool append_word(struct words *words, const char *family, const char *text, size_t len,
                         size_t tag)
 {
     if (words->n == WORDS_MAX)
@@ -198,7 +200,7 @@ static bool append_word(struct words *words, const char *repository, const char 
         words->cap = cap;
     }
     struct word *word = &words->list[words->n++];
-    *word = (struct word){.repository = repository, .notation = -1, .count = 1, .first = tag};
+    *word = (struct word){.family = family, .notation = -1, .count = 1, .first = tag};
     memcpy(word->text, text, len);
     word->text[len] = '\0';
     make_skeleton(word->text, word->skeleton);
@@ -208,7 +210,7 @@ static bool append_word(struct words *words, const char *repository, const char 
 static int by_skeleton(const void *a, const void *b)
 {
     const struct word *x = a, *y = b;
-    int order = strcmp(x->repository, y->repository);
+    int order = strcmp(x->family, y->family);
     if (order == 0)
         order = strcmp(x->skeleton, y->skeleton);
     if (order == 0)
@@ -217,7 +219,8 @@ static int by_skeleton(const void *a, const void *b)
 }
 
 /* Parts between dashes, and between dashes and underscores where a tag has both; x86_64 is one. */
-static bool collect(struct words *words, const struct ocv_lint_input *input)
+static bool collect(struct words *words, const struct ocv_lint_input *input,
+                    const char *const *families)
 {
     for (size_t i = 0; i < input->n_tags; i++) {
         const struct ocv_reference *reference = input->tags[i].reference;
@@ -228,7 +231,7 @@ static bool collect(struct words *words, const struct ocv_lint_input *input)
             if (at[n] == '-' && isdigit((unsigned char)at[n + 1]) && n == 4 &&
                 (!strncmp(at, "cuda", 4) || !strncmp(at, "rocm", 4)))
                 n += 1 + strcspn(at + n + 1, "-_");
-            if (!append_word(words, reference->name, at, n, i))
+            if (!append_word(words, families[i] ? families[i] : reference->name, at, n, i))
                 return false;
             at += n + (at[n] == '-' || at[n] == '_');
             if (x86 && *at && at[-1] != '-' && at[-1] != '_')
@@ -251,7 +254,7 @@ static void check_lookalikes(struct ocv_lint *lint, struct words *words)
     qsort(words->list, words->n, sizeof(*words->list), by_skeleton);
     for (size_t i = 1, head = 0; i < words->n; i++) {
         const struct word *most = &words->list[head], *word = &words->list[i];
-        if (strcmp(most->repository, word->repository) != 0 ||
+        if (strcmp(most->family, word->family) != 0 ||
             strcmp(most->skeleton, word->skeleton) != 0) {
             head = i;
             continue;
@@ -265,7 +268,7 @@ static void check_lookalikes(struct ocv_lint *lint, struct words *words)
     }
 }
 
-/* The notation of a kind that most tags of the repository have; the earlier one of two alike. */
+/* The notation of a kind that most tags of the family have; the earlier one of two alike. */
 static const struct word *usual(const struct words *words, size_t start, size_t end,
                                 const char *kind, size_t *count)
 {
@@ -285,7 +288,7 @@ static const struct word *usual(const struct words *words, size_t start, size_t 
     return found[best];
 }
 
-/* Once for each notation of a repository that is not its usual one. */
+/* Once for each notation of a family that is not its usual one. */
 static void check_drift(struct ocv_lint *lint, const struct words *words, size_t start, size_t end)
 {
     bool said[OCV_LINT_COUNT(ocv_lint_notations)] = {false};
@@ -305,13 +308,14 @@ static void check_drift(struct ocv_lint *lint, const struct words *words, size_t
     }
 }
 
-static void check_words(struct ocv_lint *lint, struct words *words)
+static void check_words(struct ocv_lint *lint, struct words *words, const char *const *families)
 {
     for (; words->compiled < OCV_LINT_COUNT(ocv_lint_notations); words->compiled++)
         if (regcomp(&words->regexes[words->compiled], ocv_lint_notations[words->compiled].c,
                     REG_EXTENDED | REG_NOSUB) != 0)
             break;
-    if (words->compiled < OCV_LINT_COUNT(ocv_lint_notations) || !collect(words, lint->input)) {
+    if (words->compiled < OCV_LINT_COUNT(ocv_lint_notations) ||
+        !collect(words, lint->input, families)) {
         lint->status = ocv_error_nomem(lint->err);
         return;
     }
@@ -319,8 +323,7 @@ static void check_words(struct ocv_lint *lint, struct words *words)
         return;
     merge(words);
     for (size_t i = 0, end; i < words->n; i = end) {
-        for (end = i;
-             end < words->n && !strcmp(words->list[i].repository, words->list[end].repository);
+        for (end = i; end < words->n && !strcmp(words->list[i].family, words->list[end].family);
              end++)
             ;
         check_drift(lint, words, i, end);
@@ -331,12 +334,18 @@ static void check_words(struct ocv_lint *lint, struct words *words)
 void ocv_lint_check_tags(struct ocv_lint *lint)
 {
     struct words words = {0};
+    const char **families = calloc(lint->input->n_tags + 1, sizeof(*families));
+    if (!families) {
+        lint->status = ocv_error_nomem(lint->err);
+        return;
+    }
     for (size_t i = 0;
          lint->options->tag_rules && i < lint->input->n_tags && lint->status == OCV_OK; i++)
-        check_meaning(lint, i);
+        check_meaning(lint, i, &families[i]);
     if (lint->status == OCV_OK && lint->input->n_tags)
-        check_words(lint, &words);
+        check_words(lint, &words, families);
     for (size_t k = 0; k < words.compiled; k++)
         regfree(&words.regexes[k]);
     free(words.list);
+    free(families);
 }

@@ -203,9 +203,31 @@ int ocv_layout_list(const struct ocv_layout *layout, ocv_layout_visit visit, voi
     return status < 0 ? status : ocv_store_index_walk(root, visit, data);
 }
 
-int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
-                   const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
-                   struct ocv_error *err)
+/* What a tag has to name before it is written, and what it names. */
+struct tag_guard {
+    const char *before;
+    char *now;
+};
+
+static int check_guard(const struct ocv_layout *layout, const json_t *root, const char *tag,
+                       const struct tag_guard *guard, struct ocv_error *err)
+{
+    struct ocv_descriptor found;
+    struct ocv_error local = {0};
+    int status = ocv_store_index_find(root, tag, &found, &local);
+    guard->now[0] = '\0';
+    if (status < 0 && status != OCV_ERR_NOT_FOUND)
+        return ocv_error_set(err, status, "%s: %s", layout->path, local.message);
+    if (status == OCV_OK)
+        memcpy(guard->now, found.digest, OCV_DIGEST_MAX);
+    if (!strcmp(guard->now, guard->before))
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_DENIED, "%s:%s was changed meanwhile", layout->path, tag);
+}
+
+static int write_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
+                     const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
+                     const struct tag_guard *guard, struct ocv_error *err)
 {
     int status = ocv_store_check_writable(layout, err);
     if (status < 0)
@@ -223,6 +245,8 @@ int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image
         status = take_lock(layout, private, &lock, err);
     if (status == OCV_OK)
         status = load_index(layout, &root, err);
+    if (status == OCV_OK && guard)
+        status = check_guard(layout, root, tag, guard, err);
     if (status == OCV_OK)
         status = ocv_store_index_tag(root, tag, image_name, descriptor, platform, err);
     if (status == OCV_OK)
@@ -233,4 +257,19 @@ int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image
     if (status == OCV_OK)
         ocv_store_sweep(private);
     return status;
+}
+
+int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
+                   const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
+                   struct ocv_error *err)
+{
+    return write_tag(layout, tag, image_name, descriptor, platform, NULL, err);
+}
+
+int ocv_layout_retag(struct ocv_layout *layout, const char *tag, const char *before,
+                     const struct ocv_descriptor *descriptor, char now[OCV_DIGEST_MAX],
+                     struct ocv_error *err)
+{
+    const struct tag_guard guard = {.before = before, .now = now};
+    return write_tag(layout, tag, NULL, descriptor, NULL, &guard, err);
 }

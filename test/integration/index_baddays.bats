@@ -74,6 +74,36 @@ letters()
     [[ $output == *"nowhere: no such folder"* ]]
 }
 
+@test "what is no image is refused under its name" {
+    cp -r "$L" chart
+    local layout=chart manifest config
+    config=$(printf '{}' | sha256sum | cut -d ' ' -f 1)
+    printf '{}' >"chart/blobs/sha256/$config"
+    manifest='{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"application/vnd.cncf.helm.config.v1+json","digest":"sha256:'$config'","size":2},"layers":[]}'
+    digest=$(printf %s "$manifest" | sha256sum | cut -d ' ' -f 1)
+    printf %s "$manifest" >"$layout/blobs/sha256/$digest"
+    printf '{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"sha256:%s","size":%s,"annotations":{"org.opencontainers.image.ref.name":"chart"}}]}' \
+        "$digest" "${#manifest}" >chart/index.json
+    run -4 "$VARIANTCTL" index create oci:none:c null=oci:chart:chart
+    [ "$output" = "variantctl: null: oci:chart:chart: the image config names no os and architecture" ]
+    [ ! -e none ]
+}
+
+@test "of two writers of one layout at the same moment none overwrites the other" {
+    local i n=0
+    "$VARIANTCTL" index create --quiet oci:both:1 "null=oci:$L:cpu"
+    for i in {1..24}; do
+        "$VARIANTCTL" index add --quiet oci:both:1 "v$i=oci:$L:v3,acme :: chip :: a$i" >"out.$i" 2>&1 &
+    done
+    wait
+    for i in {1..24}; do
+        grep -q '^sha256:' "out.$i" || { cat "out.$i"; grep -q "was changed meanwhile" "out.$i"; }
+        ! grep -q '^sha256:' "out.$i" || n=$((n + 1))
+    done
+    run -0 "$VARIANTCTL" index show --format json oci:both:1
+    [ "$(jq '.manifests | length' <<<"$output")" = $((n + 1)) ]
+}
+
 @test "entries, labels and properties: at the limit, and one past it" {
     local length
     many 4096 >4096.json
@@ -84,12 +114,12 @@ letters()
     [[ $output == *"4097.json: index has 4097 entries, at most 4096 are read"* ]]
     run -4 "$VARIANTCTL" index diff 4096.json 4097.json
     run -0 "$VARIANTCTL" index create oci:out:l "null=oci:$L:cpu" "$(letters 48)=oci:$L:v3,x86_64 :: level :: v3"
-    run -2 "$VARIANTCTL" index create oci:none:l "null=oci:$L:cpu" "$(letters 49)=oci:$L:v3,x86_64 :: level :: v3"
+    run -4 "$VARIANTCTL" index create oci:none:l "null=oci:$L:cpu" "$(letters 49)=oci:$L:v3,x86_64 :: level :: v3"
     [[ $output == *"is not a label"*"at most 48 characters"* ]]
     # 4,000 bytes of properties: "acme :: chip :: " are 16
     length=$((4000 - 16))
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet oci:out:p "null=oci:$L:cpu" "big=oci:$L:v3,acme :: chip :: $(letters $length)"
-    run -2 "$VARIANTCTL" index create oci:none:p "null=oci:$L:cpu" "big=oci:$L:v3,acme :: chip :: $(letters $((length + 1)))"
+    run -4 "$VARIANTCTL" index create oci:none:p "null=oci:$L:cpu" "big=oci:$L:v3,acme :: chip :: $(letters $((length + 1)))"
     [[ $output == *big* ]]
     [ ! -e none ]
 }
@@ -107,19 +137,24 @@ letters()
     printf 'a/b:1\na/\xff:2\n' >tags.txt
     run -4 "$VARIANTCTL" lint tags.txt
     [[ $output == *"tags.txt:2: "* ]]
-    run -2 "$VARIANTCTL" index create oci:none:z "null=oci:$L:cpu" --annotation $'a=\xff'
+    run -4 "$VARIANTCTL" index create oci:none:z "null=oci:$L:cpu" --annotation $'a=\xff'
     run -2 "$VARIANTCTL" tags parse $'vllm/vllm-openai:v\xff'
     [[ $output != *$'\xff'* ]] # a terminal gets nothing that it may not show
     [ ! -e none ]
 }
 
-@test "several inputs: all are judged, and the first failure gives the code" {
+@test "several inputs: all are judged, and the first that is not well gives the code" {
     many 4097 >many.json
     "$VARIANTCTL" index create --quiet oci:out:1 "null=oci:$L:cpu" "v3=oci:$L:v3,x86_64 :: level :: v3"
     "$VARIANTCTL" index show --format json oci:out:1 | jq 'del(.annotations)' >bare.json
     run -4 --separate-stderr "$VARIANTCTL" lint many.json bare.json nowhere.json
     [[ $output == *"bare.json:"*"OCV101"*"0 errors, 2 warnings, 0 notes; 2 inputs could not be read" ]]
     [[ $stderr == *"many.json: "*"nowhere.json: No such file or directory"* ]]
+    jq '.annotations = {"dev.ocivariant.schema": "2"}' bare.json >wrong.json
+    run -5 "$VARIANTCTL" lint wrong.json many.json
+    run -4 "$VARIANTCTL" lint many.json wrong.json
+    run -5 "$VARIANTCTL" lint --fail-on warning bare.json many.json
+    run -4 "$VARIANTCTL" lint bare.json many.json
     run -1 "$VARIANTCTL" lint nowhere.json many.json bare.json
 }
 

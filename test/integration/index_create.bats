@@ -91,8 +91,8 @@ edit_config()
 
 @test "two ordinary images of one platform are refused by what they are" {
     mkimage "$L" another7 --arch arm --variant v7 --file x=y
-    run -2 "$VARIANTCTL" index create "oci:$L:twice" --default "oci:$L:armv7" --default "oci:$L:another7"
+    run -4 "$VARIANTCTL" index create "oci:$L:twice" --default "oci:$L:armv7" --default "oci:$L:another7"
     [ "${lines[0]}" = "variantctl: --default: the second ordinary image for linux/arm/v7" ]
-    run -2 "$VARIANTCTL" index create "oci:$L:twice" "null=oci:$L:armv7" "null=oci:$L:another7"
+    run -4 "$VARIANTCTL" index create "oci:$L:twice" "null=oci:$L:armv7" "null=oci:$L:another7"
     [ "${lines[0]}" = "variantctl: null: the second image for linux/arm with this label" ]
 }

@@ -130,6 +130,9 @@ YAML
 @test "an option that has no effect is refused" {
     run -2 "$VARIANTCTL" index create --rules rules.yaml "oci:$L:x" "null=oci:$L:cpu"
     [[ $output == *"--rules is for --from-tags"* ]]
+    run -2 "$VARIANTCTL" index create --from-tags 'a*' --from-tags 'b*' "oci:$L:x"
+    [ "$output" = "variantctl: --from-tags is given twice" ]
+    run -2 "$VARIANTCTL" index create --from a.yaml --from b.yaml "oci:$L:x"
 }
 
 @test "an entry or a set that is not there is named, with what there is" {
@@ -140,7 +143,7 @@ YAML
     [ "${lines[0]}" = "variantctl: oci:$L:app: no entry cuda" ]
     run -1 "$VARIANTCTL" index remove "oci:$L:app" cuda
     [[ ${lines[1]} == "hint: it has: null, "*"cuda12.8"* ]]
-    run -2 "$VARIANTCTL" index create "oci:$L:x" "cuda=oci:$L:cuda"
+    run -4 "$VARIANTCTL" index create "oci:$L:x" "cuda=oci:$L:cuda"
     [ "${lines[0]}" = "variantctl: cuda: it has no property" ]
     printf 'cpu-1.9\nturing-1.9\n' >tags
     run -0 --separate-stderr "$VARIANTCTL" tags plan --tags-file tags ghcr.io/huggingface/text-embeddings-inference:1.8

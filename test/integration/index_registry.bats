@@ -154,7 +154,7 @@ uploads() # LOG: finished uploads of blobs that were no mounts
     [ "$(labels "$R/note:1")" = "null null cuda12.8 v4" ]
     run -0 "$VARIANTCTL" index show --format json "$R/note:1"
     [ "$(jq -r '.manifests[3].platform.variant' <<<"$output")" = x-v4 ]
-    run -2 "$VARIANTCTL" index annotate "$R/note:1" --label v4=cuda12.8
+    run -4 "$VARIANTCTL" index annotate "$R/note:1" --label v4=cuda12.8
 }
 
 @test "an index is not overwritten when the tag names something else than expected" {
@@ -172,11 +172,11 @@ uploads() # LOG: finished uploads of blobs that were no mounts
 @test "a missing child, a wrong label, a duplicate: an error with the place, and no tag" {
     run -1 "$VARIANTCTL" index create "$R/bad:1" "null=$R/src/cpu:1" "v3=$R/src/nowhere:1,x86_64 :: level :: v3"
     [[ $output == *"v3: $R/src/nowhere:1: "* ]]
-    run -2 "$VARIANTCTL" index create "$R/bad:1" "a..b=$R/src/cpu:1"
-    run -2 "$VARIANTCTL" index create "$R/bad:1" "$(printf 'a%.0s' {1..49})=$R/src/cpu:1,x86_64 :: level :: v3"
-    run -2 "$VARIANTCTL" index create "$R/bad:1" "null=$R/src/cpu:1" "null=$R/src/v3:1"
-    run -2 "$VARIANTCTL" index create "$R/bad:1" "v3=$R/src/v3:1,x86_64 : level"
-    run -2 "$VARIANTCTL" index create --static 'nvidia=sm_arch :: 90_real' "$R/bad:1" "null=$R/src/cpu:1"
+    run -4 "$VARIANTCTL" index create "$R/bad:1" "a..b=$R/src/cpu:1"
+    run -4 "$VARIANTCTL" index create "$R/bad:1" "$(printf 'a%.0s' {1..49})=$R/src/cpu:1,x86_64 :: level :: v3"
+    run -4 "$VARIANTCTL" index create "$R/bad:1" "null=$R/src/cpu:1" "null=$R/src/v3:1"
+    run -4 "$VARIANTCTL" index create "$R/bad:1" "v3=$R/src/v3:1,x86_64 : level"
+    run -4 "$VARIANTCTL" index create --static 'nvidia=sm_arch :: 90_real' "$R/bad:1" "null=$R/src/cpu:1"
     [ "$(curl -s -o "$STATE/bad" -w '%{http_code}' "http://$R/v2/bad/tags/list")" = 404 ]
 }
 

@@ -117,12 +117,16 @@ registry.example/app:2-cu128
 registry.example/app:3-cuda12
 ghcr.io/huggingface/text-embeddings-inference:turing-1.9
 ghcr.io/huggingface/text-embeddings-inference:turnig-1.9
+lablup/python-pytorch:2.5-py310-cuda12.1
+lablup/python-tensorflow:2.18-py310-cu124
 TAGS
     run -0 lint tags.txt
     [[ $output == *"tags.txt:4: warning: registry.example/mindie:2.2-300l-Duo: '300l' looks like '300I'"* ]]
     [[ $output == *"tags.txt:8: warning: registry.example/app:3-cuda12: CUDA is written 'cuda12' here"* ]]
     [[ $output == *"tags.txt:10: note: "*"do not know 'turnig'"* ]]
-    [[ $output == *"0 errors, 2 warnings, 1 note"* ]]
+    # two repositories of one family
+    [[ $output == *"tags.txt:12: warning: lablup/python-tensorflow:2.18-py310-cu124: CUDA is written 'cu124' here and 'cuda12.1'"* ]]
+    [[ $output == *"0 errors, 3 warnings, 1 note"* ]]
 }
 
 @test "real tags, and indexes of real wheels, raise no false alarm" {
@@ -283,7 +287,7 @@ TAGS
     echo '{' >broken.json
     printf 'ghcr.io/huggingface/text-embeddings-inference:turnig-1.9\n' >tags.txt
     printf 'allow:\n  - {rule: OCV101, reason: "made by hand"}\nlevel: {OCV304: warning, OCV106: off}\n' >.ocivariant-lint.yaml
-    run -4 --separate-stderr lint --format sarif 'in dex.json' broken.json tags.txt "oci:$VARIANTS:app"
+    run -5 --separate-stderr lint --format sarif 'in dex.json' broken.json tags.txt "oci:$VARIANTS:app"
     printf '%s\n' "$output" >out.sarif
     valid "$sarif" out.sarif
     [ "$(jq -r '.["$schema"]' out.sarif)" = "$(jq -r .id "$sarif")" ]
@@ -297,7 +301,7 @@ TAGS
     lint --format sarif "oci:$VARIANTS:app" >clean.sarif
     valid "$sarif" clean.sarif
     [ "$(jq -c '.runs[0].results' clean.sarif)" = '[]' ]
-    run -4 --separate-stderr lint --format json 'in dex.json' broken.json
+    run -5 --separate-stderr lint --format json 'in dex.json' broken.json
     printf '%s\n' "$output" >out.json
     valid lint-report out.json
     # a validator that accepts everything proves nothing

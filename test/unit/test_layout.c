@@ -158,6 +158,27 @@ START_TEST(tags_and_names)
 }
 END_TEST
 
+START_TEST(a_tag_moves_only_from_where_it_is_thought)
+{
+    struct ocv_layout *layout = open_layout("l");
+    struct ocv_descriptor a = add_manifest(layout, "a");
+    struct ocv_descriptor b = add_manifest(layout, "bb");
+    struct ocv_descriptor out;
+    char now[OCV_DIGEST_MAX];
+    need(ocv_layout_retag(layout, "1", "", &a, now, &err));
+    refuses(ocv_layout_retag(layout, "1", "", &b, now, &err), OCV_ERR_DENIED);
+    ck_assert_str_eq(now, a.digest);
+    ck_assert_msg(strstr(err.message, "l:1 was changed meanwhile"), "%s", err.message);
+    need(ocv_layout_retag(layout, "1", a.digest, &b, now, &err));
+    refuses(ocv_layout_retag(layout, "1", a.digest, &a, now, &err), OCV_ERR_DENIED);
+    refuses(ocv_layout_retag(layout, "2", a.digest, &a, now, &err), OCV_ERR_DENIED);
+    ck_assert_str_eq(now, "");
+    need(ocv_layout_resolve(layout, "1", &out, &err));
+    ck_assert_str_eq(out.digest, b.digest);
+    ocv_layout_free(layout);
+}
+END_TEST
+
 START_TEST(same_tag_twice_changes_nothing)
 {
     struct ocv_layout *layout = open_layout("l");
@@ -458,7 +479,7 @@ START_TEST(skopeo_agrees)
 END_TEST
 
 RUN_SUITE("layout", created_and_opened_again, completes_what_a_crash_left, what_is_no_layout,
-          blobs_in_and_out, tags_and_names, same_tag_twice_changes_nothing,
-          only_what_is_there_is_tagged, what_others_wrote_is_kept, malformed_index, limits, listed,
-          processes_at_once_keep_every_tag, killed_while_tagging, old_temporary_files_are_swept,
-          read_only, skopeo_agrees)
+          blobs_in_and_out, tags_and_names, a_tag_moves_only_from_where_it_is_thought,
+          same_tag_twice_changes_nothing, only_what_is_there_is_tagged, what_others_wrote_is_kept,
+          malformed_index, limits, listed, processes_at_once_keep_every_tag, killed_while_tagging,
+          old_temporary_files_are_swept, read_only, skopeo_agrees)
