@@ -7,15 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#define DIR_MAX 4096
 #define RULES_MAX (256u * 1024) /* bytes of a file */
+
+static void shipped_dir(const char *datadir, char out[DIR_MAX])
+{
+    snprintf(out, DIR_MAX, "%s/tags.d", datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
+}
 
 int rules_load_from(const char *datadir, const struct ocv_reference *only,
                     struct ocv_tag_rules **out, struct ocv_error *err)
 {
     ocv_auto(ocv_tag_rules) rules = NULL;
-    char dir[4096];
-    snprintf(dir, sizeof(dir), "%s/tags.d", datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
+    char dir[DIR_MAX];
+    shipped_dir(datadir, dir);
     int status = ocv_tag_rules_new(&rules, err);
     if (status == OCV_OK)
         status = ocv_tag_rules_load(rules, dir, only, err);
@@ -52,6 +59,11 @@ int rules_load_more(struct cli *cli, const char *extra, const struct ocv_referen
 {
     struct stat st;
     int status = rules_load(cli, only, out, err);
+    char dir[DIR_MAX];
+    shipped_dir(getenv("OCV_DATADIR"), dir);
+    if (status == OCV_OK && !extra && access(dir, F_OK) != 0 &&
+        access(OCV_PATH_TAG_RULES, F_OK) != 0)
+        cli_warn(cli, "there are no tag rules: neither %s nor %s", dir, OCV_PATH_TAG_RULES);
     if (status < 0 || !extra)
         return status;
     if (stat(extra, &st) == 0 && S_ISDIR(st.st_mode))

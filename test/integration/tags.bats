@@ -294,6 +294,10 @@ YAML
     [ "$(jq -c '[.sets[] | [.name, [.members[] | .tag]]]' <<<"$output")" = \
         '[["base-ubuntu24.04",["12.8.1-base-ubuntu24.04","13.0.1-base-ubuntu24.04"]]]' ]
     run -1 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" ghcr.io/no/such
+    run -4 --separate-stderr "$VARIANTCTL" tags plan --tags-file - nvidia/cuda <<<$'latest\nnvidia/cuda:latest'
+    [[ $stderr == *"-:2: not a tag"* ]]
+    run -0 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR/none" "$VARIANTCTL" tags parse nvidia/cuda:latest
+    [[ $stderr == *"there are no tag rules"* ]]
 }
 
 @test "tags check: shipped files are rule files, and what is wrong is told with its line" {
