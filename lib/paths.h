@@ -10,5 +10,8 @@
 #define OCV_PATH_SOCKET "/run/ocivariant/variantd.sock"  /**< of the daemon's API */
 #define OCV_PATH_STATE "/var/lib/ocivariant"
 #define OCV_PATH_RECORDS OCV_PATH_STATE "/resolved" /**< what was resolved on this node */
+/** What variantctl setup did, and what files were before: root's alone, so not in a folder that
+ *  belongs to the daemon's user, who could put another one in its place. */
+#define OCV_PATH_SETUP "/var/lib/ocivariant-setup"
 
 #endif

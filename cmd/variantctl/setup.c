@@ -236,10 +236,10 @@ static int set_state(struct setup *setup, struct ocv_error *err)
     const char *state = getenv("OCV_STATE_DIR"), *home = getenv("HOME");
     bool user = !*setup->root && geteuid() != 0 && home && *home == '/';
     bool own = !*setup->root && state && *state;
-    if (asprintf(&setup->state_dir, "%s%s/setup", user && !own ? home : "",
-                 own    ? state
-                 : user ? "/.local/state/ocivariant"
-                        : OCV_PATH_STATE) < 0)
+    int made = own    ? asprintf(&setup->state_dir, "%s/setup", state)
+               : user ? asprintf(&setup->state_dir, "%s/.local/state/ocivariant/setup", home)
+                      : asprintf(&setup->state_dir, "%s", OCV_PATH_SETUP);
+    if (made < 0)
         setup->state_dir = NULL;
     if (user && asprintf(&setup->home, "%s/.config/containers", home) < 0)
         setup->home = NULL;

@@ -61,7 +61,7 @@ life() # ENGINE OPTION...
     (cd "$TREE.patched" && git apply --unsafe-paths -p1 <<<"$output")
     run -0 in_tree "$@"
     written=$(picture)
-    diff -r -x ocivariant "$TREE" "$TREE.patched"
+    diff -r -x ocivariant-setup "$TREE" "$TREE.patched"
     rm -rf "$TREE.patched"
     run -0 in_tree "$@"
     [[ $output == *"nothing to change"* ]]
@@ -619,7 +619,7 @@ put()
                     echo left >"$TREE/etc/containerd/.config.toml.ocivariant"
                     if [ "$again" = yes ]; then
                         in_tree containerd --listen 127.0.0.1:7070 >/dev/null
-                        diff -r "$TREE" "$STATE/cut2" -x ocivariant
+                        diff -r "$TREE" "$STATE/cut2" -x ocivariant-setup
                     fi
                     in_tree containerd --uninstall >/dev/null
                     diff <(printf '%s\n' "$before") <(picture)

@@ -59,6 +59,15 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     [ -z "$(find "$TREE" -mindepth 1)" ]
 }
 
+@test "what files were before is root's alone, out of reach of the daemon's user" {
+    mkdir -p "$TREE/etc/docker"
+    echo '{"http-proxy": "http://user:secret@proxy"}' >"$TREE/etc/docker/daemon.json"
+    in_tree docker --registry docker.io >/dev/null
+    [ ! -e "$TREE/var/lib/ocivariant" ] # the service's StateDirectory, which becomes its user's
+    [ "$(stat -c %a "$TREE/var/lib/ocivariant-setup")" = 700 ]
+    [ -z "$(find "$TREE/var/lib/ocivariant-setup" -type f -perm /077)" ]
+}
+
 @test "status for machines" {
     in_tree containerd --registry r.example:5000 >/dev/null
     echo '# more' >>"$TREE/etc/containerd/config.toml"

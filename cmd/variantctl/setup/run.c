@@ -152,12 +152,7 @@ int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup
     if (status == OCV_OK)
         status = work(setup, engine, action, dry_run, err);
     if (fd >= 0) {
-        char *slash = strrchr(setup->state_dir, '/');
-        bool empty = rmdir(setup->state_dir) == 0; /* stays while there is a state */
-        *slash = '\0';
-        if (empty)
-            rmdir(setup->state_dir); /* the project's, where nothing else is in it */
-        *slash = '/';
+        rmdir(setup->state_dir); /* stays while there is a state */
         setup_remove_folders(setup);
         close(fd);
     }
