@@ -68,6 +68,10 @@ int main(int argc, char **argv)
         snprintf(cli.verb, sizeof(cli.verb), "%s", verb);
         return cli_quit(&cli, verbs[i].run(&cli, argc - 1, argv + 1));
     }
-    fprintf(stderr, "variantctl: unknown verb '%s'\nhint: variantctl --help\n", verb);
+    fprintf(stderr,
+            *verb == '-' ? "variantctl: no verb is named, only '%s'\n"
+                         : "variantctl: unknown verb '%s'\n",
+            verb);
+    fputs("hint: variantctl --help\n", stderr);
     return 2;
 }

@@ -309,10 +309,8 @@ int main(int argc, char **argv)
     cli_init(&d.cli, "variantd");
     d.cli.no_environment = true;
     int code = read_options(&d, argc, argv);
-    if (code <= 0) {
-        cli_free(&d.cli);
-        return -code;
-    }
+    if (code <= 0)
+        return cli_quit(&d.cli, -code);
     /* blocked before there are threads: only the main thread takes them */
     sigemptyset(&signals);
     sigaddset(&signals, SIGHUP);

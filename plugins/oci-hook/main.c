@@ -2,6 +2,7 @@
 /* ocivariant-oci-hook: an OCI runtime hook (runtime-spec, "createRuntime" or podman's "precreate").
  * The runtime gives the container's state as JSON on standard input; an exit status other than 0
  * refuses the container, and what stands on standard error is the reason. */
+#include "output.h"
 #include "state.h"
 
 #include <stdio.h>
@@ -45,28 +46,53 @@ static int judge(const struct verdict_policy *policy)
     return code;
 }
 
+static void print_help(void)
+{
+    fputs(
+        "Usage: ocivariant-oci-hook [--config FILE] < STATE\n\n"
+        "Run by podman and CRI-O at the start of containers, with the container's state (JSON) on\n"
+        "standard input. Asks variantd whether the image fits this node and follows `policy` and\n"
+        "`fail` of /etc/ocivariant/config.yaml (or of --config, or of the file in\n"
+        "OCIVARIANT_CONFIG).\n",
+        stdout);
+}
+
+/* -1: go on; else the exit status. */
+static int read_arguments(int argc, char **argv, const char **config)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            print_help();
+            return output_end("ocivariant-oci-hook");
+        }
+        if (strcmp(argv[i], "--version") == 0) {
+            printf("ocivariant-oci-hook %s\n", ocv_version());
+            return output_end("ocivariant-oci-hook");
+        }
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) {
+            *config = argv[++i];
+            continue;
+        }
+        fprintf(stderr, "ocivariant-oci-hook: %s: '%s'\nhint: ocivariant-oci-hook --help\n",
+                strcmp(argv[i], "--config") == 0 ? "needs a value" : "unknown option", argv[i]);
+        return USAGE;
+    }
+    return -1;
+}
+
 int main(int argc, char **argv)
 {
     struct verdict_policy policy;
     struct ocv_error err = {0};
     const char *config = getenv("OCIVARIANT_CONFIG");
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--version") == 0) {
-            printf("ocivariant-oci-hook %s\n", ocv_version());
-            return 0;
-        }
-        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) {
-            config = argv[++i];
-            continue;
-        }
-        fputs("usage: ocivariant-oci-hook [--config FILE] < STATE\n", stderr);
-        return strcmp(argv[i], "--help") == 0 ? 0 : USAGE;
-    }
+    int code = read_arguments(argc, argv, &config);
+    if (code >= 0)
+        return code;
     if (verdict_policy_read(config, &policy, &err) < 0) {
         fprintf(stderr, "ocivariant: %s\n", err.message);
         return REFUSED; /* an administrator's file that cannot be read allows nothing */
     }
-    int code = judge(&policy);
+    code = judge(&policy);
     verdict_policy_free(&policy);
     return code;
 }

@@ -145,12 +145,35 @@ vpull()
 @test "a full disk behind standard output is a failure" {
     local option program code
     for option in --help --version; do
-        for program in "$VPULL" "$VARIANTCTL"; do
+        for program in "$VPULL" "$VARIANTCTL" "$OCV_BUILD"/{variantd,ocivariant-snapshotter,ocivariant-cri-proxy} \
+            "$OCV_BUILD"/libexec/ocivariant-{verifier,oci-hook}; do
             code=0
             "$program" $option >/dev/full 2>"$STATE/words" 3>&- || code=$?
             [ "$code" = 1 ]
             grep -q "^${program##*/}: standard output: " "$STATE/words"
         done
+    done
+}
+
+@test "what docker asks of its plugin notices a full disk, too" {
+    ln -s "$VPULL" "$STATE/docker-vpull"
+    local code=0
+    "$STATE/docker-vpull" docker-cli-plugin-metadata >/dev/full 2>"$STATE/words" 3>&- || code=$?
+    [ "$code" = 1 ]
+    grep -q "^vpull: standard output: " "$STATE/words"
+}
+
+@test "every program helps, and says what it does not know" {
+    for program in "$VPULL" "$VARIANTCTL" "$OCV_BUILD"/{variantd,ocivariant-snapshotter,ocivariant-cri-proxy} \
+        "$OCV_BUILD"/libexec/ocivariant-{verifier,oci-hook}; do
+        run -0 --separate-stderr "$program" --help
+        [[ $output == "Usage: ${program##*/} "* ]]
+        [ -z "$stderr" ]
+        run -0 --separate-stderr "$program" --version
+        [[ $output == "${program##*/} "[0-9]* ]]
+        run -2 --separate-stderr "$program" --no-such </dev/null
+        [ -z "$output" ]
+        [[ $stderr == *"hint: ${program##*/} --help" ]]
     done
 }
 

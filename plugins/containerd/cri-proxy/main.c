@@ -4,6 +4,7 @@
 #include "decide.h"
 #include "log.h"
 #include "notify.h"
+#include "output.h"
 #include "paths.h"
 #include "proxy.h"
 #include "verdict.h"
@@ -56,7 +57,7 @@ static void print_help(void)
          "                   " OCV_PATH_RECORDS ")\n"
          "  --profile FILE   this profile instead of the one that variantd gives\n"
          "  -v, --verbose    say more on standard error\n"
-         "      --version, --help\n\n"
+         "  --help, --version\n\n"
          "An index is read with the credentials of the very request, and with no others. What\n"
          "cannot be decided goes through unchanged. SIGTERM: finish what runs, then end.");
 }
@@ -96,11 +97,12 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
             break;
         case 'V':
             printf("ocivariant-cri-proxy %s\n", ocv_version());
-            return 0;
+            return output_end("ocivariant-cri-proxy");
         case 'h':
             print_help();
-            return 0;
+            return output_end("ocivariant-cri-proxy");
         default:
+            fputs("hint: ocivariant-cri-proxy --help\n", stderr);
             return 2;
         }
     }

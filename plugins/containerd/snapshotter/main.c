@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Options, socket, signals. */
 #include "notify.h"
+#include "output.h"
 #include "paths.h"
 #include "service.h"
 
@@ -112,18 +113,20 @@ static int read_options(int argc, char **argv)
     while ((value = getopt_long(argc, argv, "", options, NULL)) >= 0) {
         if (value == HELP) {
             print_help();
-            return 1;
+            return 1 + output_end("ocivariant-snapshotter");
         }
         if (value == VERSION) {
             printf("ocivariant-snapshotter %s\n", ocv_version());
-            return 1;
+            return 1 + output_end("ocivariant-snapshotter");
         }
         if (value == REMAP)
             program.remap_ids = true;
         else if (value >= ROOT && value <= METRICS)
             *texts[value] = optarg;
-        else
+        else {
+            fputs("hint: ocivariant-snapshotter --help\n", stderr);
             return 3;
+        }
     }
     if (optind < argc) {
         fprintf(stderr, "ocivariant-snapshotter: '%s': options only\n", argv[optind]);

@@ -6,6 +6,7 @@
  *   ocivariant-verifier -name REF -digest DIGEST -stdin-media-type TYPE   < descriptor JSON
  *
  * Exit 0 allows, anything else blocks, and what is printed reaches the user as the reason. */
+#include "output.h"
 #include "verdict.h"
 
 #include <jansson.h>
@@ -32,7 +33,7 @@ static void print_help(void)
           stdout);
 }
 
-/* 1: go on; 0: done; below: wrong usage. */
+/* -1: go on; else the exit status. */
 static int read_arguments(int argc, char **argv, struct arguments *out)
 {
     for (int i = 1; i < argc && argv[i]; i++) {
@@ -40,11 +41,11 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(name, "-help") == 0 || strcmp(name, "-h") == 0) {
             print_help();
-            return 0;
+            return output_end("ocivariant-verifier");
         }
         if (strcmp(name, "-version") == 0) {
             printf("ocivariant-verifier %s\n", ocv_version());
-            return 0;
+            return output_end("ocivariant-verifier");
         }
         bool known = true;
         if (strcmp(name, "-name") == 0)
@@ -55,15 +56,16 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
             known = strcmp(name, "-stdin-media-type") == 0; /* one later may come */
         if (!value && known) {
             fprintf(stderr, "ocivariant-verifier: %s needs a value\n", argv[i]);
-            return -1;
+            return USAGE;
         }
         /* as Go's flags: what follows a known one is its value, whatever it looks like */
         i += value && (known || value[0] != '-') ? 1 : 0;
     }
     if (out->name && out->digest)
-        return 1;
-    fputs("ocivariant-verifier: -name and -digest are needed\n", stderr);
-    return -1;
+        return -1;
+    fputs("ocivariant-verifier: -name and -digest are needed\nhint: ocivariant-verifier --help\n",
+          stderr);
+    return USAGE;
 }
 
 /* The descriptor's digest is the argument's; a different one is no descriptor of this pull. */
@@ -86,9 +88,9 @@ int main(int argc, char **argv)
     struct verdict_policy policy;
     struct verdict_answer answer;
     struct ocv_error err = {0};
-    int go = read_arguments(argc, argv, &arguments);
-    if (go <= 0)
-        return go < 0 ? USAGE : 0;
+    int code = read_arguments(argc, argv, &arguments);
+    if (code >= 0)
+        return code;
     if (!descriptor_agrees(arguments.digest)) {
         printf("the descriptor on standard input is not that of %s", arguments.digest);
         return BLOCKED;
