@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ocivariant-oci-hook: an OCI runtime hook (runtime-spec, "createRuntime" or podman's "precreate").
+/* ocivariant-oci-hook: an OCI runtime hook (runtime-spec, "createRuntime").
  * The runtime gives the container's state as JSON on standard input; an exit status other than 0
  * refuses the container, and what stands on standard error is the reason. */
 #include "output.h"

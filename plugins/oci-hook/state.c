@@ -60,7 +60,7 @@ static json_t *bundle_annotations(const json_t *state)
     return annotations;
 }
 
-/* precreate hooks get the whole configuration, others the state; both have "annotations". */
+/* What the runtime tells goes before what stands in the bundle. */
 static json_t *annotations_of(const json_t *state)
 {
     json_t *own = json_object_get(state, "annotations"), *all = json_object();
@@ -115,6 +115,8 @@ bool state_read(const json_t *json, struct state *out)
         q->digest = out->image.digest;
     else /* as it was asked for: it may be an index's */
         q->digest = digest_in(text_of(annotations, "io.kubernetes.cri-o.ImageRef"));
+    if (!q->digest && q->reference && strchr(q->reference, '@'))
+        q->digest = digest_in(q->reference);
     if (!q->digest)
         return false; /* not ours to judge */
     if (!q->reference && out->image.name[0])

@@ -203,6 +203,7 @@ hook()
 
 @test "the runtime hook: an annotation goes before the record, and without a daemon the fail policy decides" {
     # recorded as one that does not fit: the annotation of this very container is nearer
+    mkdir -p "$STATE/node/resolved"
     printf '{"child":"%s","label":"rocm7.1","properties":"amd :: gfx_arch :: gfx942"}' "$ROCM" >"$STATE/node/resolved/${ROCM/:/-}.json"
     run -1 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\"}}"
     [[ $output == *"(rocm7.1) does not fit this node"* ]]

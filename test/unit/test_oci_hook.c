@@ -40,6 +40,10 @@ START_TEST(annotations)
                     "\"io.kubernetes.cri-o.ImageRef\":\"r.example/app@" A_DIGEST "\"}}"));
     ck_assert_str_eq(state.question.digest, A_DIGEST);
     ck_assert_str_eq(state.question.reference, "r.example/app:1");
+    /* an image's id beside a name that is pinned */
+    ck_assert(reads("{\"annotations\":{\"io.kubernetes.cri-o.ImageName\":\"r.example/app@" A_DIGEST
+                    "\",\"io.kubernetes.cri-o.ImageRef\":\"" ZEROS "\"}}"));
+    ck_assert_str_eq(state.question.digest, A_DIGEST);
     done();
 }
 END_TEST
