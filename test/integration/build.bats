@@ -78,6 +78,19 @@ setup()
     [ "$(jq -r .SchemaVersion <<<"$output")" = 0.1.0 ]
 }
 
+@test "the installed units are complete: what one needs of the others is there" {
+    require systemd-analyze
+    local units=$STATE/units
+    cp -r "$installed/lib/systemd/system" "$units"
+    # their programs are not in this machine's /usr/bin
+    sed -i "s,^ExecStart=/usr/bin/,ExecStart=$installed/bin/," "$units"/*.service
+    run -0 systemd-analyze verify --man=no "$units"/*
+    [[ $output != *ocivariant* && $output != *variantd* ]]
+    for unit in "$units"/*.service; do
+        run -0 systemd-analyze security --offline=true --no-pager --threshold=30 "$unit"
+    done
+}
+
 @test "a program builds against the installed library with pkg-config" {
     export PKG_CONFIG_PATH=$installed/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$STATE/tree
     cat >"$STATE/user.c" <<'C'
