@@ -86,7 +86,8 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
 
 @test "containerd: config_path is set in every notation, all else stays" {
     require containerd git
-    local tried=0 text
+    local tried=0 text version
+    version=$(containerd --version | grep -oE -m 1 ' v?[0-9]+\.[0-9]+\.[0-9]+' | head -n 1 | tr -d ' v')
     for text in \
         "$(containerd config default)" \
         $'version = 2\n[plugins."io.containerd.grpc.v1.cri".registry.configs."x".auth]\n  username = "u"' \
@@ -100,8 +101,9 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
         $'\xef\xbb\xbfversion = 2\r\n[plugins."io.containerd.grpc.v1.cri".registry] # c\r\n   config_path = "" # d\r\n'; do
         printf '%s' "$text" >"$TREE/etc/containerd/config.toml"
         chmod 600 "$TREE/etc/containerd/config.toml"
-        life containerd --engine-version 1.6.20
-        containerd_reads 'config_path = "/etc/containerd/certs.d"'
+        life containerd --engine-version "$version"
+        # 2.x itself takes no byte order mark
+        [[ $version == 2.* && $text == $'\xef'* ]] || containerd_reads 'config_path = "/etc/containerd/certs.d"'
         in_tree containerd --uninstall >/dev/null
         tried=$((tried + 1))
     done
@@ -121,6 +123,14 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     life containerd --engine-version 2.1.9
     grep -q "io.containerd.cri.v1.images" "$TREE/etc/containerd/config.toml"
     grep -q dial_timeout "$TREE/etc/containerd/certs.d/_default/hosts.toml"
+}
+
+@test "containerd 2.x: a file without a version has the new name of the key, the only one that is read there" {
+    require git
+    printf 'disabled_plugins = []\n' >"$TREE/etc/containerd/config.toml"
+    life containerd --engine-version 2.2.1
+    grep -q 'io.containerd.cri.v1.images' "$TREE/etc/containerd/config.toml"
+    run ! grep version "$TREE/etc/containerd/config.toml"
 }
 
 @test "containerd: a list of folders becomes one from 2.1 on, and stays before" {

@@ -31,7 +31,8 @@ static bool has_table(const struct toml *toml, const char *path)
 }
 
 /* The plugin's table in each version of the configuration. containerd 2 also takes the new name in
- * a file that calls itself version 2, and such files are about. */
+ * a file that calls itself version 2, and such files are about; in one of version 1, or without a
+ * version, it takes no other. */
 static const char *plugin_table(const struct containerd_config *config,
                                 const struct containerd_part *part)
 {
@@ -39,6 +40,8 @@ static const char *plugin_table(const struct containerd_config *config,
     if (part->version == 2 && (!config->engine.known || config->engine.major >= 2))
         new_name = has_table(&part->toml, PLUGIN_V3) &&
                    !has_table(&part->toml, PLUGIN_V2 TOML_DOT "registry");
+    if (part->version == 1 && config->engine.known && config->engine.major >= 2)
+        new_name = true;
     return new_name ? PLUGIN_V3 : part->version == 1 ? PLUGIN_V1 : PLUGIN_V2;
 }
 
