@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# make, make demo, make check, make lint, make bench, make install DESTDIR= PREFIX=, make clean
+# make, make demo, make check, make lint, make bench, make clean
+# make install DESTDIR= PREFIX=, make uninstall with the same
 # BUILD=DIR builds elsewhere; SAN=asan|tsan|fuzz adds a sanitizer; WERROR= turns warnings back into
 # warnings. What needs tests' tools (demo, check) stands in test/test.mk.
 
@@ -202,6 +203,18 @@ install: all
 	install -m 644 $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service contrib/systemd/*.socket $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+
+# what install writes is found by writing it elsewhere, so the two cannot differ; folders go when
+# they bear our name and nothing else is in them
+UNINSTALL := $(abspath $(BUILD))/uninstall
+.PHONY: uninstall
+uninstall:
+	rm -rf $(UNINSTALL)
+	$(MAKE) -s install DESTDIR=$(UNINSTALL)
+	cd $(UNINSTALL) && find . ! -type d -exec sh -c 'for f; do rm -f "$(DESTDIR)/$$f"; done' sh {} +
+	cd $(UNINSTALL) && find . -depth -type d -path '*ocivariant*' \
+	    -exec sh -c 'for d; do rmdir "$(DESTDIR)/$$d" 2>/dev/null || true; done' sh {} +
+	rm -rf $(UNINSTALL)
 
 .PHONY: clean
 clean:

@@ -230,3 +230,15 @@ completed()
     [[ $output == *"no apt-get here"* ]]
     [[ $output == *skopeo* ]]
 }
+
+@test "uninstall takes away what install wrote, and nothing else" {
+    root=$BATS_TEST_TMPDIR/root
+    mkdir -p "$root/usr/share/ocivariant/tags.d"
+    echo own >"$root/usr/share/ocivariant/tags.d/own.yaml"
+    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$root" PREFIX=/usr install
+    [ -e "$root/usr/bin/vpull" ]
+    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$root" PREFIX=/usr uninstall
+    [ "$(find "$root" ! -type d)" = "$root/usr/share/ocivariant/tags.d/own.yaml" ]
+    [ ! -e "$root/usr/libexec/ocivariant" ]
+    [ -d "$root/usr/bin" ]
+}
