@@ -350,6 +350,16 @@ expected_rows()
     COLLECTOR=told start_snapshotted
 }
 
+# containerd, which mounts it, works in another folder
+@test "a root that was given by a relative path is told by its whole one" {
+    cd "$STATE"
+    stop_daemon snapshotter
+    start_snapshotter --root elsewhere
+    reconnected
+    run -0 ctr snapshots --snapshotter ocivariant prepare --target "$STATE/m" whole
+    [[ $output == *" $STATE/elsewhere/snapshots/"* ]]
+}
+
 @test "a second one on the same folder or socket does not start" {
     run -1 "$SNAPSHOTTER" --root "$STATE/snapshotter" --socket "$STATE/other.sock"
     [[ $output == *"used by another"* ]]
@@ -357,6 +367,10 @@ expected_rows()
     [[ $output == *"somebody listens"* ]]
     run -2 "$SNAPSHOTTER" --nonsense
     run -2 "$SNAPSHOTTER" word
+    run -2 "$SNAPSHOTTER" --root '' --socket "$STATE/other.sock"
+    [[ $output == *"--root is empty"* ]]
+    run -2 "$SNAPSHOTTER" --root "$STATE/other" --socket=
+    [[ $output == *"--socket is empty"* ]]
     run -0 "$SNAPSHOTTER" --help
     run -0 "$SNAPSHOTTER" --version
 }

@@ -15,18 +15,16 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define DEFAULT_ROOT "/var/lib/ocivariant-snapshotter"
 #define DEFAULT_SOCKET "/run/ocivariant-snapshotter/snapshotter.sock"
 #define WORKERS 8u
-#define BACKLOG 1024
 
 struct program {
     const char *root, *socket, *backend, *backend_name, *backend_ns, *config, *records, *metrics;
+    char *root_memory; /* where root was given by a relative path */
     bool remap_ids, bound;
     int lock_fd;
     struct snap_service service;
@@ -132,6 +130,12 @@ static int read_options(int argc, char **argv)
         fprintf(stderr, "ocivariant-snapshotter: '%s': options only\n", argv[optind]);
         return 3;
     }
+    for (value = ROOT; value <= METRICS; value++) {
+        if (*texts[value] && !**texts[value]) {
+            fprintf(stderr, "ocivariant-snapshotter: --%s is empty\n", options[value - ROOT].name);
+            return 3;
+        }
+    }
     if (program.backend_name && (!program.backend || strlen(program.backend_name) > 76)) {
         say("--backend-name: a short name, together with --backend");
         return 3;
@@ -146,29 +150,29 @@ static int read_options(int argc, char **argv)
 /* ---- starting ----------------------------------------------------------------------------------
  */
 
-static int make_folders(const char *path, struct ocv_error *err)
+/* containerd mounts what it is told, from a folder of its own. */
+static int root_absolute(struct ocv_error *err)
 {
-    char *copy = strdup(path);
-    int status = copy ? OCV_OK : ocv_error_nomem(err);
-    for (char *p = copy ? copy + 1 : NULL; status == OCV_OK && p; p++) {
-        p = strchr(p, '/');
-        if (p)
-            *p = '\0';
-        if (*copy && mkdir(copy, p ? 0755 : 0700) < 0 && errno != EEXIST)
-            status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", copy, strerror(errno));
-        if (!p)
-            break;
-        *p = '/';
-    }
-    free(copy);
-    return status;
+    char *here, *path = NULL;
+    if (*program.root == '/')
+        return OCV_OK;
+    if (!(here = getcwd(NULL, 0)))
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", program.root, strerror(errno));
+    int n = asprintf(&path, "%s/%s", here, program.root);
+    free(here);
+    if (n < 0)
+        return ocv_error_nomem(err);
+    program.root = program.root_memory = path;
+    return OCV_OK;
 }
 
 /* Two snapshotters on one folder would undo each other's work. */
 static int lock_root(struct ocv_error *err)
 {
     char path[4096];
-    int status = make_folders(program.root, err);
+    int status = root_absolute(err);
+    if (status == OCV_OK)
+        status = snap_folders_make(program.root, err);
     if (status < 0)
         return status;
     snprintf(path, sizeof(path), "%s/lock", program.root);
@@ -180,53 +184,14 @@ static int lock_root(struct ocv_error *err)
     return OCV_OK;
 }
 
-static int listen_at(const char *path, int *out, struct ocv_error *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct stat st;
-    if (strlen(path) >= sizeof(address.sun_path))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "socket path too long: %s", path);
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
-    if (slash && slash > folder) {
-        *slash = '\0';
-        if (make_folders(folder, err) < 0) {
-            free(folder);
-            return OCV_ERR_IO;
-        }
-    }
-    free(folder);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode)) {
-        if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
-            close(fd);
-            return ocv_error_set(err, OCV_ERR_IO, "%s: somebody listens there", path);
-        }
-        (void)unlink(path); /* of one that was killed */
-    }
-    mode_t before = umask(0177);
-    bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-              listen(fd, BACKLOG) == 0;
-    umask(before);
-    if (!ok) {
-        int status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return status;
-    }
-    program.bound = true;
-    *out = fd;
-    return OCV_OK;
-}
-
 static int open_back_end(struct ocv_error *err)
 {
     struct snap_service *s = &program.service;
     char path[4096];
     const struct snap_relay_options relay = {
         .socket = program.backend, .name = program.backend_name, .ns = program.backend_ns};
-    snprintf(path, sizeof(path), "%s/metadata.db", program.root);
     int status = lock_root(err);
+    snprintf(path, sizeof(path), "%s/metadata.db", program.root);
     if (status == OCV_OK)
         status = snap_meta_open(path, &s->meta, err);
     if (status == OCV_OK && program.backend)
@@ -254,7 +219,7 @@ static int start(struct ocv_error *err)
     if (status == OCV_OK)
         status = open_back_end(err);
     if (status == OCV_OK && fd < 0)
-        status = listen_at(program.socket, &fd, err);
+        program.bound = (status = snap_socket_listen(program.socket, &fd, err)) == OCV_OK;
     return status == OCV_OK ? grpc_server_new(&options, fd, &program.server, err) : status;
 }
 
@@ -306,6 +271,7 @@ static void end(void)
     snap_meta_close(s->meta);
     if (program.lock_fd >= 0)
         close(program.lock_fd);
+    free(program.root_memory);
 }
 
 int main(int argc, char **argv)
