@@ -25,8 +25,9 @@ static void print_help(void)
     fputs(
         "Usage: variantctl verify [OPTIONS]\n\n"
         "Check the images on this node against what it can run today, by the node's records of\n"
-        "what was resolved, else by config labels. Exit 5 if one does not fit any more; what only\n"
-        "its labels say, which images inherit, is a warning.\n\nOptions:\n"
+        "what was resolved, else by config labels (which containerd's client does not tell). Exit\n"
+        "5 if one does not fit any more; what only its labels say, which images inherit, is a\n"
+        "warning.\n\nOptions:\n"
         "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
         "                           (default: every engine that answers)\n"
         "  --all                    show what fits and what cannot be judged, too\n"
