@@ -110,7 +110,11 @@ int cli_load(struct cli *cli, struct ocv_error *err)
         !strncmp(cli->platform->variant, "x-", 2)) {
         status = ocv_error_set(err, OCV_ERR_INVALID, "--platform %s names a variant",
                                cli->platform_text);
-        ocv_error_hint(err, "use --label %s", cli->platform->variant + 2);
+        char label[64]; /* which stands there with "-" for ".", and has no other "-" */
+        snprintf(label, sizeof(label), "%s", cli->platform->variant + 2);
+        for (char *at = label; (at = strchr(at, '-')) != NULL;)
+            *at = '.';
+        ocv_error_hint(err, "use --label %s", label);
     }
     if (status == OCV_OK && cli->label && !ocv_label_readable(cli->label, strlen(cli->label)))
         status =

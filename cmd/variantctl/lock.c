@@ -152,20 +152,40 @@ static int lock_image(struct cli *cli, const struct request *r, const char *text
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
+static bool write_all(int fd, const char *text, size_t len)
+{
+    ssize_t n = 0;
+    while (len && (n = write(fd, text, len)) > 0) {
+        text += n;
+        len -= (size_t)n;
+    }
+    return len == 0;
+}
+
+/* What is there and no file (a pipe, a device) is written through, never replaced. */
+static int write_special(const char *path, const char *text, size_t len, struct ocv_error *err)
+{
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC), status = OCV_OK;
+    if (fd < 0 || !write_all(fd, text, len))
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
 /* Whole or not at all. */
 static int write_file(const char *path, const char *text, size_t len, struct ocv_error *err)
 {
     char part[4096];
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return write_special(path, text, len, err);
     if (snprintf(part, sizeof(part), "%s.XXXXXX", path) >= (int)sizeof(part))
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: the path is too long", path);
     int fd = mkostemp(part, O_CLOEXEC);
     if (fd < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    size_t sent = 0;
-    ssize_t n = 0;
-    while (sent < len && (n = write(fd, text + sent, len - sent)) > 0)
-        sent += (size_t)n;
-    bool ok = sent == len && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
+    bool ok = write_all(fd, text, len) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
     int why = errno;
     close(fd);
     if (ok && rename(part, path) == 0)

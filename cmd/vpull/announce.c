@@ -29,10 +29,12 @@ static void announce_text(struct pull *pull, const char *matched, int64_t bytes,
     char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX];
     size_t layers = ocv_manifest_layer_count(pull->child.manifest);
     const struct ocv_entry *entry = pull->entry;
-    bool variant = entry->kind == OCV_ENTRY_VARIANT;
+    const char *why = entry->kind != OCV_ENTRY_VARIANT ? ""
+                      : *matched                       ? " (matched "
+                                                       : " (not checked";
     progress_message(pull->progress, "%s: %s%s%s%s", pull->image.text,
-                     entry->label ? entry->label : "ordinary image", variant ? " (matched " : "",
-                     variant ? matched : "", variant ? ")" : "");
+                     entry->label ? entry->label : "ordinary image", why, *why ? matched : "",
+                     *why ? ")" : "");
     progress_message(pull->progress, "%s in %zu layer%s%s%s", format_bytes(bytes, size), layers,
                      layers == 1 ? "" : "s", others >= 0 ? "; the default entry is " : "",
                      others >= 0 ? format_bytes(others, other) : "");

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,14 +141,33 @@ static int write_file(const struct pull *pull, const struct staging *staging, co
     return status;
 }
 
+/* What is there and no file (a pipe, a device) is written through, never replaced. */
+static int open_special(const char *path, int *fd, struct ocv_error *err)
+{
+    struct stat st;
+    *fd = -1;
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return OCV_OK;
+    *fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    return *fd >= 0 ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+}
+
 static int pull_archive(struct pull *pull, const char *argument, char *where, size_t size,
                         struct ocv_error *err)
 {
     struct staging staging;
-    int status = staging_fetch(pull, argument, &staging, err);
+    char real[PATH_MAX];
+    const char *path = realpath(argument, real) ? real : argument; /* a link stays a link */
+    int special, status = open_special(argument, &special, err);
+    if (status < 0)
+        return status;
+    status = staging_fetch(pull, special >= 0 ? NULL : path, &staging, err);
     if (status == OCV_OK)
-        status = write_file(pull, &staging, argument, err);
+        status = special >= 0 ? staging_write(pull, &staging, special, err)
+                              : write_file(pull, &staging, path, err);
     staging_remove(&staging, status);
+    if (special >= 0)
+        close(special);
     if (status == OCV_OK)
         snprintf(where, size, "into docker-archive:%s", argument);
     return status;

@@ -47,6 +47,12 @@ lock()
 
 @test "what cannot be locked leaves no lock behind" {
     run -2 lock -o "$STATE/none.lock"
+    mkfifo "$STATE/pipe" # as /dev/stdout may be: written through, never replaced
+    jq .schema <"$STATE/pipe" >"$STATE/piped" 3>&- &
+    run -0 lock --profiles "$STATE/machines" -o "$STATE/pipe" "$REGISTRY/app:1"
+    wait $!
+    [ -p "$STATE/pipe" ]
+    grep -q lock "$STATE/piped"
     run -1 lock --profiles "$STATE/machines" -o "$STATE/none.lock" "$REGISTRY/app:1" "$REGISTRY/missing:1"
     run -1 lock --profiles "$STATE/nowhere" -o "$STATE/none.lock" "$REGISTRY/app:1"
     echo '{}' >"$STATE/bad.json"
@@ -192,6 +198,7 @@ misfits()
 
 @test "variantd says what no longer fits when the profile changes" {
     export OCV_STATE_DIR=$STATE/node
+    rm -rf "$STATE/node" # what the tests before have recorded
     "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/there" --quiet "$REGISTRY/app:1"
     cp "$PROFILES/h100.json" "$STATE/profile.json"
     start_variantd changing --registry "$REGISTRY" --profile "$STATE/profile.json"

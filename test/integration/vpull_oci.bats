@@ -57,6 +57,23 @@ teardown_file()
     run -1 --separate-stderr "$VPULL" --to "docker-archive:$STATE/no/such/dir/i.tar" --profile "$H100" "$IMAGE"
 }
 
+@test "docker-archive: a pipe is written through and stays, a link stays a link" {
+    mkfifo "$STATE/pipe"
+    tar -tf - <"$STATE/pipe" >"$STATE/listed" 3>&- &
+    run -0 --separate-stderr "$VPULL" --to "docker-archive:$STATE/pipe" --profile "$H100" "$IMAGE"
+    wait $!
+    [ -p "$STATE/pipe" ]
+    grep -qx manifest.json "$STATE/listed"
+    echo old >"$STATE/real.tar"
+    ln -s real.tar "$STATE/link.tar"
+    run -0 --separate-stderr "$VPULL" --to "docker-archive:$STATE/link.tar" --profile "$H100" "$IMAGE"
+    [ -L "$STATE/link.tar" ]
+    tar -tf "$STATE/real.tar" manifest.json
+    mkdir "$STATE/folder"
+    run -1 --separate-stderr "$VPULL" --to "docker-archive:$STATE/folder" --profile "$H100" "$IMAGE"
+    [ -z "$(ls -A "$STATE/folder")" ]
+}
+
 @test "--print-ref prints the reference and nothing else, and asks no engine" {
     run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$IMAGE"
     [ "$output" = "$REGISTRY/demo/app@$(digest_of cuda12.8)" ]
@@ -129,6 +146,10 @@ teardown_file()
     run -0 --separate-stderr "$VPULL" --print-ref --label rocm7.1 --unchecked --profile "$H100" "$IMAGE"
     [ "$output" = "$REGISTRY/demo/app@$(digest_of rocm7.1)" ]
     [[ $stderr == *"was not checked"* ]]
+    run -0 "$VPULL" --dry-run --label rocm7.1 --unchecked --profile "$H100" "$IMAGE"
+    [[ $output == *"rocm7.1 (not checked)"* ]]
+    run -2 "$VPULL" --print-ref --platform linux/amd64/x-cuda12-8 --profile "$H100" "$IMAGE"
+    [[ $output == *"--label cuda12.8" ]]
 }
 
 @test "several images: all are tried, the first failure's code counts" {
