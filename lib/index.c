@@ -151,7 +151,7 @@ int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struc
     ocv_auto(ocv_index) index = calloc(1, sizeof(*index));
     if (!index)
         return ocv_error_nomem(err);
-    int status = ocv_json_load("index", bytes, len, OCV_MANIFEST_MAX, &index->root, err);
+    int status = ocv_json_load_document("index", bytes, len, &index->root, err);
     if (status == OCV_OK)
         status = read_root(index, media_type, bytes, len, err);
     if (status < 0)

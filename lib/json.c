@@ -49,6 +49,33 @@ int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, j
     return OCV_OK;
 }
 
+/* At least as many as there are, before any memory is taken for them. */
+static size_t count_values(const char *text, size_t len)
+{
+    size_t n = 1;
+    bool string = false;
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        if (c == '"')
+            string = !string;
+        else if (string)
+            i += c == '\\';
+        else
+            n += c == ',' || c == '[' ? 1 : c == '{' ? 3 : 0;
+    }
+    return n;
+}
+
+int ocv_json_load_document(const char *what, const void *bytes, size_t len, json_t **out,
+                           struct ocv_error *err)
+{
+    const char *text = bytes ? bytes : "";
+    if (bytes && len <= OCV_MANIFEST_MAX && count_values(text, len) > OCV_JSON_VALUES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s has more than %u values", what,
+                             OCV_JSON_VALUES_MAX);
+    return ocv_json_load(what, bytes, len, OCV_MANIFEST_MAX, out, err);
+}
+
 struct dump {
     struct ocv_buffer *out;
     struct ocv_error *err;

@@ -10,6 +10,13 @@
 /** Parse a JSON object of at most `max` bytes. `what` names the document in messages ("index"). */
 int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Most that an index or a manifest may hold: a tree of small values takes up to 50 times its
+ * bytes, 200 MiB for a document of 4. An object counts three times, and 4,096 entries with all that
+ * they may have come to half of it. */
+#define OCV_JSON_VALUES_MAX (256u * 1024)
+/** The same for an index or a manifest: OCV_MANIFEST_MAX bytes and OCV_JSON_VALUES_MAX values. */
+int ocv_json_load_document(const char *what, const void *bytes, size_t len, json_t **out,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append `json` as text with jansson's flags. */
 int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;

@@ -82,7 +82,7 @@ int ocv_document_kind(const void *bytes, size_t len, const char *media_type,
                       enum ocv_document_kind *out, struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
-    int status = ocv_json_load("document", bytes, len, OCV_MANIFEST_MAX, &root, err);
+    int status = ocv_json_load_document("document", bytes, len, &root, err);
     return status < 0 ? status : ocv_document_kind_of(root, media_type, out, err);
 }
 
@@ -120,7 +120,7 @@ int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
 {
     ocv_auto_json *root = NULL;
     enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
-    int status = ocv_json_load("manifest", bytes, len, OCV_MANIFEST_MAX, &root, err);
+    int status = ocv_json_load_document("manifest", bytes, len, &root, err);
     if (status == OCV_OK)
         status = ocv_document_kind_of(root, media_type, &kind, err);
     if (status < 0)

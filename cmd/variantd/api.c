@@ -6,6 +6,7 @@
 #include "api_peer.h"
 #include "clock.h"
 #include "judge.h"
+#include "room.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -89,6 +90,8 @@ static unsigned http_status(int status)
     case OCV_ERR_NOT_FOUND:
     case OCV_ERR_DENIED: /* whether it exists is not told either */
         return MHD_HTTP_NOT_FOUND;
+    case OCV_ERR_NOMEM:
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
     case OCV_ERR_NETWORK:
     case OCV_ERR_DATA:
     case OCV_ERR_MISMATCH:
@@ -264,6 +267,32 @@ static enum MHD_Result route(struct server *server, struct MHD_Connection *conne
              : "there are /metrics and /v1/healthz");
 }
 
+/* A decision about thousands of entries has megabytes, and its client may not read them. */
+static void give_body(void *data)
+{
+    struct ocv_buffer *body = data;
+    room_give(body->len);
+    ocv_buffer_free(body);
+    free(body);
+}
+
+static enum MHD_Result answer_call(struct MHD_Connection *connection, struct call *call)
+{
+    struct ocv_buffer *body = malloc(sizeof(*body));
+    if (!body || !room_take(call->body.len)) {
+        free(body);
+        return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                            "too many answers wait to be read; try again");
+    }
+    *body = call->body;
+    ocv_buffer_init(&call->body, 0);
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        body->len, body->data ? body->data : (char *)body, give_body, body);
+    if (!response)
+        give_body(body);
+    return answer(connection, call->status, "application/json", response);
+}
+
 static enum MHD_Result handle(struct server *server, struct MHD_Connection *connection,
                               const char *url, const char *method, bool full, size_t upload,
                               void **context)
@@ -275,8 +304,7 @@ static enum MHD_Result handle(struct server *server, struct MHD_Connection *conn
         return route(server, connection, url, method, full, (struct call **)context);
     if (!atomic_load(&call->done))
         return MHD_YES;
-    return answer_copy(connection, call->status, "application/json", call->body.data,
-                       call->body.len);
+    return answer_call(connection, call);
 }
 
 static enum MHD_Result handle_full(void *cls, struct MHD_Connection *connection, const char *url,

@@ -7,6 +7,7 @@
  * that was chosen here, whose digest any tag's HEAD gives, and nothing of what else there is. */
 #include "judge.h"
 #include "judge_internal.h"
+#include "room.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -52,6 +53,7 @@ static bool judge_kept(const struct instance *instance, const struct judge_quest
     struct ocv_record_index kept;
     struct mirror_entry entry;
     mirror_entry_init(&entry);
+    room_read_begin(SIZE_MAX); /* each may be as large as they come */
     bool known = ocv_record_find(instance->settings->records, q->digest, &kept, NULL) == OCV_OK &&
                  (q->trusted || !kept.secret) &&
                  mirror_describe(instance->mirror, kept.index, kept.digest, q->digest, &entry,
@@ -61,6 +63,7 @@ static bool judge_kept(const struct instance *instance, const struct judge_quest
         take_entry(instance, q, &entry, kept.reference, out);
     mirror_entry_free(&entry);
     ocv_record_index_free(&kept);
+    room_read_end(SIZE_MAX);
     return known;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "layout_upstream.h"
 
+#include "room.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TAGS_MAX 10000u /* of a repository, in one list */
 
@@ -94,8 +97,10 @@ static int type_of(const struct ocv_buffer *body, const char *hint, char *out, s
                    struct ocv_error *err)
 {
     enum ocv_document_kind kind;
-    json_t *root =
-        json_loadb(body->data ? body->data : "", body->len, JSON_REJECT_DUPLICATES, NULL);
+    int status = ocv_document_kind(body->data, body->len, NULL, &kind, err);
+    if (status < 0) /* no tree is made of what is too much */
+        return status;
+    json_t *root = json_loadb(body->data, body->len, JSON_REJECT_DUPLICATES, NULL);
     const char *said = json_string_value(json_object_get(root, "mediaType"));
     char own[256] = "";
     bool fits = !said || strlen(said) < sizeof(own);
@@ -104,9 +109,6 @@ static int type_of(const struct ocv_buffer *body, const char *hint, char *out, s
     json_decref(root);
     if (!root || !fits)
         return ocv_error_set(err, OCV_ERR_DATA, "not a manifest");
-    int status = ocv_document_kind(body->data, body->len, *own ? own : NULL, &kind, err);
-    if (status < 0)
-        return status;
     const char *type = *own                         ? own
                        : hint && *hint              ? hint
                        : kind == OCV_DOCUMENT_INDEX ? OCV_MEDIA_TYPE_INDEX
@@ -117,17 +119,32 @@ static int type_of(const struct ocv_buffer *body, const char *hint, char *out, s
     return OCV_OK;
 }
 
+static int read_blob(const struct ocv_layout *layout, const struct ocv_descriptor *descriptor,
+                     struct document *document, struct ocv_error *err)
+{
+    int fd;
+    int64_t size;
+    int status = ocv_layout_open_blob(layout, descriptor->digest, &fd, &size, err);
+    if (status < 0)
+        return status;
+    close(fd);
+    room_read_begin((size_t)size);
+    status = ocv_layout_read_blob(layout, descriptor->digest, &document->body, err);
+    if (status == OCV_OK)
+        status = type_of(&document->body, descriptor->media_type, document->descriptor.media_type,
+                         sizeof(document->descriptor.media_type), err);
+    room_read_end((size_t)size);
+    return status;
+}
+
 static int read_document(const struct ocv_layout *layout, const struct ocv_reference *reference,
                          const struct ocv_descriptor *descriptor, struct document *document,
                          struct ocv_error *err)
 {
     struct ocv_error local = {0};
-    int status = ocv_layout_read_blob(layout, descriptor->digest, &document->body, &local);
+    int status = read_blob(layout, descriptor, document, &local);
     if (status == OCV_ERR_NOT_FOUND)
         return not_found(reference, descriptor->digest, err);
-    if (status == OCV_OK)
-        status = type_of(&document->body, descriptor->media_type, document->descriptor.media_type,
-                         sizeof(document->descriptor.media_type), &local);
     if (status == OCV_OK) {
         memcpy(document->descriptor.digest, descriptor->digest, sizeof(descriptor->digest));
         document->descriptor.size = (int64_t)document->body.len;

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "header.h"
 #include "mirror_internal.h"
+#include "room.h"
 
 #include <arpa/inet.h>
 #include <jansson.h>
@@ -63,23 +64,6 @@ bool accepts(struct MHD_Connection *connection, const char *media_type)
     struct wanted w = {.type = media_type};
     MHD_get_connection_values(connection, MHD_HEADER_KIND, look, &w);
     return w.found || !w.any;
-}
-
-/* Of all mirrors of the process: those of settings that were replaced answer to the end, and
- * libmicrohttpd frees a response when its request, and perhaps its mirror, are gone. */
-static atomic_size_t held;
-
-bool answer_hold(size_t bytes)
-{
-    if (atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed) + bytes <= ANSWERS_BYTES)
-        return true;
-    answer_release(bytes);
-    return false;
-}
-
-void answer_release(size_t bytes)
-{
-    atomic_fetch_sub_explicit(&held, bytes, memory_order_relaxed);
 }
 
 /* ---- log ----------------------------------------------------------------------------------------
@@ -268,7 +252,8 @@ static void ready_keep(struct request *r, struct MHD_Response *response, const s
 static void put_document(void *cls)
 {
     struct document *document = cls;
-    answer_release(document->body.len);
+    if (!document->room)
+        room_give(document->body.len);
     item_put(document);
 }
 
@@ -289,7 +274,8 @@ enum MHD_Result answer_child(struct request *r, const struct verdict *v, struct 
 {
     char warning[WARNING_MAX];
     const struct ocv_reference *ref = r->route.reference;
-    if (!r->head && !answer_hold(document->body.len))
+    /* a large one has its room, which all its clients share */
+    if (!r->head && !document->room && !room_take(document->body.len))
         return answer_busy(r);
     struct MHD_Response *response = child_body(r, v, document);
     if (!response)

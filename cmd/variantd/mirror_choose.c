@@ -2,6 +2,7 @@
 /* From the bytes at a name to what this node gets. */
 #include "judge.h"
 #include "mirror_internal.h"
+#include "room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +39,12 @@ int variants_find(const struct mirror *mirror, const struct source *from,
     *index = NULL;
     int status = document ? find_annotated(document, index, err) : OCV_OK;
     /* (2) Rules for tags. */
-    if (status == OCV_OK && !*index && variants_by_rule(mirror, reference))
+    if (status == OCV_OK && !*index && variants_by_rule(mirror, reference)) {
+        size_t len = document ? document->body.len : 0;
+        room_read_end(len);
         status = rules_find(mirror, from, reference, index, err);
+        room_read_begin(len);
+    }
     return status;
 }
 
@@ -87,9 +92,14 @@ struct choice *choice_make(const struct mirror *mirror, const struct source *fro
         return NULL;
     item_init(&choice->item, free_choice);
     choice->outcome = OUTCOME_ORDINARY;
+    size_t len = document ? document->body.len : 0;
+    room_read_begin(len);
     int status = variants_find(mirror, from, reference, document, &index, &err);
     if (status == OCV_OK && index)
         status = decide(choice, mirror, from, reference, index, snapshot, &err);
+    ocv_index_free(index);
+    index = NULL;
+    room_read_end(len);
     if (status == OCV_ERR_NOMEM) {
         item_put(choice);
         return NULL;

@@ -3,6 +3,7 @@
  * the image's own configuration says of it. */
 #include "judge.h"
 #include "mirror_internal.h"
+#include "room.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -52,19 +53,26 @@ int mirror_describe(struct mirror *m, const struct ocv_index *index, const char 
 int mirror_find(struct mirror *m, const char *text, const char *digest, bool trusted,
                 struct mirror_entry *out, struct ocv_error *err)
 {
-    ocv_auto(ocv_index) index = NULL;
-    int status = index_at(m, text, trusted, &index, err);
-    return status < 0 ? status
-                      : mirror_describe(m, index, ocv_index_digest(index), digest, out, err);
+    struct ocv_index *index = NULL;
+    size_t reading;
+    int status = index_at(m, text, trusted, &index, &reading, err);
+    if (status < 0)
+        return status;
+    status = mirror_describe(m, index, ocv_index_digest(index), digest, out, err);
+    index_done(&index, reading);
+    return status;
 }
 
 /* ---- an image that stands alone ----------------------------------------------------------------
  */
 
+#define CONFIG_BYTES (1024u * 1024) /* its tree may take 50 times as much */
+
 /* The two labels of an image configuration. */
 static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out,
                        struct ocv_error *err)
 {
+    room_read_begin(config->len);
     json_t *root =
         json_loadb(config->data ? config->data : "", config->len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *labels = json_object_get(json_object_get(root, "config"), "Labels");
@@ -77,6 +85,27 @@ static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out
         status = ocv_buffer_append(&out->properties, properties, strlen(properties), err);
     }
     json_decref(root);
+    room_read_end(config->len);
+    return status;
+}
+
+/* Empty where it is no image. */
+static int find_config(const struct document *document, struct ocv_descriptor *out,
+                       struct ocv_error *err)
+{
+    const struct ocv_buffer *body = &document->body;
+    const char *type = *document->descriptor.media_type ? document->descriptor.media_type : NULL;
+    enum ocv_document_kind kind;
+    ocv_auto(ocv_manifest) manifest = NULL;
+    room_read_begin(body->len);
+    int status = ocv_document_kind(body->data, body->len, type, &kind, err);
+    if (status == OCV_OK && kind == OCV_DOCUMENT_MANIFEST)
+        status = ocv_manifest_parse(body->data, body->len, type, &manifest, err);
+    if (status == OCV_OK && manifest)
+        *out = *ocv_manifest_config(manifest);
+    ocv_manifest_free(manifest);
+    manifest = NULL;
+    room_read_end(body->len);
     return status;
 }
 
@@ -84,24 +113,18 @@ static int read_labels(const struct source *from, const struct ocv_reference *re
                        struct mirror_entry *out, struct ocv_error *err)
 {
     struct document *document = NULL;
-    enum ocv_document_kind kind;
-    ocv_auto(ocv_manifest) manifest = NULL;
+    struct ocv_descriptor which = {0};
     ocv_auto_buffer config;
-    ocv_buffer_init(&config, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&config, CONFIG_BYTES);
     int status = upstream_get(from, reference, NULL, &document, err);
     if (status < 0)
         return status;
-    const char *type = *document->descriptor.media_type ? document->descriptor.media_type : NULL;
-    status = ocv_document_kind(document->body.data, document->body.len, type, &kind, err);
-    if (status == OCV_OK && kind == OCV_DOCUMENT_MANIFEST)
-        status = ocv_manifest_parse(document->body.data, document->body.len, type, &manifest, err);
-    if (status == OCV_OK && manifest)
-        status = ocv_registry_get_blob(client_registry(from->client), reference,
-                                       ocv_manifest_config(manifest), &config, err);
-    if (status == OCV_OK && manifest)
-        status = take_labels(&config, out, err);
+    status = find_config(document, &which, err);
     item_put(document);
-    return status;
+    if (status < 0 || !*which.digest)
+        return status;
+    status = ocv_registry_get_blob(client_registry(from->client), reference, &which, &config, err);
+    return status < 0 ? status : take_labels(&config, out, err);
 }
 
 int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirror_entry *out,

@@ -49,15 +49,32 @@ static void take_off(struct flight *f)
     *at = f->next;
 }
 
+/* Nobody needs the answer where all who asked were late or hung up while it stood in the queue.
+ * Then who asks from now on asks anew. */
+static bool wanted(struct flight *f)
+{
+    pthread_mutex_lock(&f->mirror->lock);
+    bool any = false;
+    for (const struct request *r = f->waiters; r && !any; r = r->next_waiter)
+        any = request_wanted(r);
+    if (!any)
+        take_off(f);
+    pthread_mutex_unlock(&f->mirror->lock);
+    return any;
+}
+
 static void run(struct job *job)
 {
     struct flight *f = (struct flight *)job;
     struct mirror *m = f->mirror;
-    struct verdict *verdict = *f->question.child.digest
+    bool ask = wanted(f);
+    struct verdict *verdict = !ask ? verdict_busy()
+                              : *f->question.child.digest
                                   ? lookup_child(m, &f->question)
                                   : lookup_tag(m, &f->question, &f->want_body);
     pthread_mutex_lock(&m->lock);
-    take_off(f);
+    if (ask)
+        take_off(f);
     while (f->waiters) {
         struct request *r = f->waiters;
         f->waiters = r->next_waiter;

@@ -128,7 +128,8 @@ struct verdict *verdict_of_error(struct mirror *mirror, const struct upstream *u
 
 /** Where variants come from (section 2 of the specification), in one place. `document`: the index
  *  at that name, or NULL where there is an image or nothing. `from`: whom to ask for what else is
- *  needed. `*index` NULL: an ordinary image. */
+ *  needed. `*index` NULL: an ordinary image. Called while the
+ *  document is read (room_read_begin), and leaves that while it waits for a registry. */
 int variants_find(const struct mirror *mirror, const struct source *from,
                   const struct ocv_reference *reference, const struct document *document,
                   struct ocv_index **index, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -142,9 +143,11 @@ int name_parse(const struct mirror *mirror, const char *text, struct ocv_referen
  *  is not. Its client is the caller's to give back. */
 int source_open(struct mirror *mirror, const struct upstream *upstream, bool trusted,
                 struct source *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The index at a name; an ordinary image becomes one, too. */
+/** The index at a name; an ordinary image becomes one, too. Large ones are looked at one after the
+ *  other: say `index_done` soon. */
 int index_at(struct mirror *mirror, const char *text, bool trusted, struct ocv_index **index,
-             struct ocv_error *err) OCV_WARN_UNUSED;
+             size_t *reading, struct ocv_error *err) OCV_WARN_UNUSED;
+void index_done(struct ocv_index **index, size_t reading);
 /** By tag rules: does one say that the name stands for a group of tags, and the index of them
  * (NULL: nothing to choose). */
 bool rules_name(const struct mirror *mirror, const struct ocv_reference *reference);
@@ -196,6 +199,8 @@ struct request {
 
 /** Suspend until `request_wake`, the deadline, or the stop. With the lock held. */
 void request_sleep(struct request *request, int64_t deadline_ms);
+/** Does it sleep, and its client wait for the answer still? With the lock held. */
+bool request_wanted(const struct request *request);
 /** With the lock held; does nothing if it does not wait. */
 void request_wake(struct request *request);
 /** Start the thread that keeps deadlines. */
@@ -224,12 +229,6 @@ void pass_stop_all(struct mirror *mirror);
  */
 
 bool accepts(struct MHD_Connection *connection, const char *media_type);
-/** Most bytes of documents and rings that clients may take their time with, all together. */
-#define ANSWERS_BYTES (64u * 1024 * 1024)
-/** Count bytes that are kept for one client; false, and nothing is counted, where there are too
- *  many. */
-bool answer_hold(size_t bytes) OCV_WARN_UNUSED;
-void answer_release(size_t bytes);
 /** 502: what is asked for is there, but no room for it. NULL: no memory. */
 struct verdict *verdict_busy(void);
 /** Queue it; fills the request's part of the log. Drops the response. */

@@ -47,11 +47,8 @@ int lookup_need_client(struct lookup *l, struct ocv_error *err)
 {
     if (l->from.client || l->q->upstream->layout)
         return OCV_OK;
-    int status =
-        client_take(l->mirror->clients, l->q->identity, PATIENCE_DOCUMENT, &l->from.client, err);
-    if (status == OCV_OK)
-        ocv_registry_deadline(client_registry(l->from.client), FLIGHT_MS);
-    return status;
+    return client_take(l->mirror->clients, l->q->upstream, l->q->identity, PATIENCE_DOCUMENT,
+                       FLIGHT_MS, &l->from.client, err);
 }
 
 static void free_tag(struct item *item)

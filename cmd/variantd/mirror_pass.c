@@ -4,6 +4,7 @@
  * either may leave first. */
 #include "header.h"
 #include "pass.h"
+#include "room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static void free_pass(struct item *item)
     struct pass *p = (struct pass *)((char *)item - offsetof(struct pass, item));
     ocv_reference_free(p->reference);
     item_put(p->no);
-    answer_release(p->held);
+    room_give(p->held);
     ocv_buffer_free(&p->body);
     free(p->list_link);
     if (p->stream)

@@ -4,6 +4,7 @@
 #include "header.h"
 #include "layout_upstream.h"
 #include "pass.h"
+#include "room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,9 @@ static size_t ring_size(const struct mirror *m)
 /* What this client takes its time with. False: there is too much of it, and the verdict says so. */
 static bool hold(struct pass *p, size_t bytes)
 {
-    if (answer_hold(bytes))
+    if (p->held == bytes) /* on its way already */
+        return true;
+    if (room_take(bytes))
         p->held = bytes;
     else
         p->no = verdict_busy();
@@ -79,7 +82,6 @@ static int ask(struct pass *p, struct client *client, struct ocv_error *err)
                                                  [ROUTE_BLOB] = OCV_STREAM_BLOB,
                                                  [ROUTE_TAGS] = OCV_STREAM_TAGS,
                                                  [ROUTE_REFERRERS] = OCV_STREAM_REFERRERS};
-    int64_t left = p->until_ms - clock_ms();
     bool few = workers_running(p->mirror->workers, WORK_BLOB) <= FEW;
     struct ocv_stream question = {
         .kind = kinds[p->kind],
@@ -96,7 +98,6 @@ static int ask(struct pass *p, struct client *client, struct ocv_error *err)
         .body = on_body,
         .data = p,
     };
-    ocv_registry_deadline(client_registry(client), left > 1 ? (unsigned)left : 1);
     metrics_upstream(p->mirror->metrics, pass_streams(p) ? "blob" : p->head_only ? "head" : "get");
     return ocv_registry_stream(client_registry(client), &question, err);
 }
@@ -105,10 +106,13 @@ static int ask_registry(struct pass *p, struct ocv_error *err)
 {
     struct client *client = NULL;
     enum patience patience = pass_streams(p) ? PATIENCE_BLOB : PATIENCE_DOCUMENT;
-    int status = client_take(p->mirror->clients, p->identity, patience, &client, err);
+    int status = client_take(p->mirror->clients, p->upstream, p->identity, patience,
+                             p->until_ms - clock_ms(), &client, err);
     if (status < 0)
         return status;
     status = ask(p, client, err);
+    if (!p->stream)
+        p->held = client_room(client, p->body.len);
     client_give(client, status);
     return status;
 }
@@ -220,20 +224,32 @@ static void finish_stream(struct pass *p, int status, const struct ocv_error *er
     log_line(LOG_LEVEL_WARNING, "%s: the client's connection is cut", err->message);
 }
 
+static int run(struct pass *p, struct ocv_error *err)
+{
+    pthread_mutex_lock(&p->mirror->lock);
+    bool wanted = p->request && request_wanted(p->request);
+    pthread_mutex_unlock(&p->mirror->lock);
+    if (!wanted) { /* it has stood in the queue for too long */
+        p->no = verdict_busy();
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "nobody waits for it");
+    }
+    return p->upstream->layout ? read_layout(p, err) : ask_registry(p, err);
+}
+
 void pass_run(struct job *job)
 {
     struct pass *p = (struct pass *)((char *)job - offsetof(struct pass, job));
     struct ocv_error err = {0};
-    int status = p->upstream->layout ? read_layout(p, &err) : ask_registry(p, &err);
+    int status = run(p, &err);
     if (p->stream) {
         finish_stream(p, status, &err);
     } else {
-        if (status == OCV_OK && p->body.len)
-            sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
         if (status == OCV_OK && !hold(p, p->body.len)) {
             status = OCV_ERR_NOMEM;
             ocv_buffer_free(&p->body);
         }
+        if (status == OCV_OK && p->body.len)
+            sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
         if (status < 0 && err.http_status == 416)
             p->no = verdict_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
         else if (status < 0 && !p->no)

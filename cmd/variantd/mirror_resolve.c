@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v1/resolve: the decision about a reference, with every reason. */
 #include "mirror_internal.h"
+#include "room.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,18 +20,29 @@ static int plain_index(const struct document *document, struct ocv_index **out,
                                       : ocv_index_of_manifest(&document->descriptor, out, err);
 }
 
+void index_done(struct ocv_index **index, size_t reading)
+{
+    ocv_index_free(*index);
+    *index = NULL;
+    room_read_end(reading);
+}
+
 static int find_index(const struct mirror *m, const struct source *from,
                       const struct ocv_reference *reference, struct ocv_index **out,
-                      struct ocv_error *err)
+                      size_t *reading, struct ocv_error *err)
 {
     struct document *document = NULL;
     metrics_upstream(m->metrics, "get");
     int missing = upstream_get(from, reference, NULL, &document, err);
     if (missing < 0 && !(missing == OCV_ERR_NOT_FOUND && variants_by_rule(m, reference)))
         return missing;
+    *reading = document ? document->body.len : 0;
+    room_read_begin(*reading);
     int status = variants_find(m, from, reference, document, out, err);
     if (status == OCV_OK && !*out)
         status = document ? plain_index(document, out, err) : missing;
+    if (status < 0)
+        index_done(out, *reading);
     item_put(document);
     return status;
 }
@@ -43,10 +55,8 @@ int source_open(struct mirror *m, const struct upstream *upstream, bool trusted,
     *out = (struct source){.upstream = upstream};
     if (upstream->layout)
         return OCV_OK;
-    int status = client_take(m->clients, identity, PATIENCE_DOCUMENT, &out->client, err);
-    if (status == OCV_OK)
-        ocv_registry_deadline(client_registry(out->client), FLIGHT_MS);
-    return status;
+    return client_take(m->clients, upstream, identity, PATIENCE_DOCUMENT, FLIGHT_MS, &out->client,
+                       err);
 }
 
 static int decide(const struct mirror *m, const struct ocv_index *index, struct ocv_buffer *json,
@@ -77,7 +87,7 @@ int name_parse(const struct mirror *m, const char *text, struct ocv_reference **
 }
 
 int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index **index,
-             struct ocv_error *err)
+             size_t *reading, struct ocv_error *err)
 {
     ocv_auto(ocv_reference) reference = NULL;
     const struct upstream *upstream = NULL;
@@ -87,7 +97,7 @@ int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index 
         status = source_open(m, upstream, trusted, &from, err);
     if (status < 0)
         return status;
-    status = find_index(m, &from, reference, index, err);
+    status = find_index(m, &from, reference, index, reading, err);
     client_give(from.client, status);
     return status;
 }
@@ -95,7 +105,12 @@ int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index 
 int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_buffer *json,
                    struct ocv_error *err)
 {
-    ocv_auto(ocv_index) index = NULL;
-    int status = index_at(m, text, trusted, &index, err);
-    return status < 0 ? status : decide(m, index, json, err);
+    struct ocv_index *index = NULL;
+    size_t reading;
+    int status = index_at(m, text, trusted, &index, &reading, err);
+    if (status < 0)
+        return status;
+    status = decide(m, index, json, err);
+    index_done(&index, reading);
+    return status;
 }

@@ -3,6 +3,7 @@
  * sends a blob without its length may never end, and a client may not look. A bound, no more: who
  * lies about a blob in one repository reaches no other. */
 #include "mirror_internal.h"
+#include "room.h"
 
 #include <stdlib.h>
 
@@ -55,10 +56,15 @@ void sizes_learn(const struct mirror *mirror, const struct ocv_reference *refere
                  const char *media_type, const struct ocv_buffer *body)
 {
     ocv_auto(ocv_manifest) manifest = NULL;
-    if (!media_type_is_manifest(media_type) ||
-        ocv_manifest_parse(body->data, body->len, media_type, &manifest, NULL) < 0)
+    if (!media_type_is_manifest(media_type))
         return;
-    learn(mirror, reference, ocv_manifest_config(manifest));
-    for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++)
-        learn(mirror, reference, ocv_manifest_layer(manifest, i));
+    room_read_begin(body->len);
+    if (ocv_manifest_parse(body->data, body->len, media_type, &manifest, NULL) == OCV_OK) {
+        learn(mirror, reference, ocv_manifest_config(manifest));
+        for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++)
+            learn(mirror, reference, ocv_manifest_layer(manifest, i));
+    }
+    ocv_manifest_free(manifest);
+    manifest = NULL;
+    room_read_end(body->len);
 }

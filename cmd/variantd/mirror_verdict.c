@@ -54,6 +54,10 @@ static const char *kind_of(const struct ocv_error *err)
 struct verdict *verdict_of_error(struct mirror *mirror, const struct upstream *upstream,
                                  const struct ocv_error *err)
 {
+    if (err->status == OCV_ERR_NOMEM) { /* ours, not the registry's */
+        log_line(LOG_LEVEL_WARNING, "%s", err->message);
+        return verdict_busy();
+    }
     bool missing = err->status == OCV_ERR_NOT_FOUND, denied = err->status == OCV_ERR_DENIED;
     if (!missing)
         metrics_upstream_error(mirror->metrics, upstream->name, kind_of(err));

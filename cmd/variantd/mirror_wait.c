@@ -6,9 +6,11 @@
 #include "mirror_internal.h"
 
 #include <errno.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #define TICK_MAX_MS 1000
+#define QUICK_US 1000000 /* what waited no longer is asked for anyway */
 
 void request_sleep(struct request *r, int64_t deadline_ms)
 {
@@ -23,6 +25,17 @@ void request_sleep(struct request *r, int64_t deadline_ms)
         pthread_cond_signal(&m->tick);
     m->suspended = r;
     MHD_suspend_connection(r->connection);
+}
+
+/* libmicrohttpd does not look at a connection that is suspended. A client that has sent its request
+ * and closed its side alone is rare, and is served as long as nothing is late. */
+bool request_wanted(const struct request *r)
+{
+    char byte;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return r->waiting && (clock_us() - r->started_us < QUICK_US || !info ||
+                          recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0);
 }
 
 void request_wake(struct request *r)

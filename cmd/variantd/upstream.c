@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "layout_upstream.h"
 #include "log.h"
+#include "room.h"
 
 #include <glob.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #define DOCUMENT_CONNECT_MS 2500u /* a tag's answer is due after 3 s */
 #define DOCUMENT_STALL_MS 10000u
 #define DOCUMENT_RETRIES 1u
+#define ROOM_PATIENCE_MS 3000
 #define BLOB_CONNECT_MS 10000u
 #define BLOB_STALL_MS 30000u
 #define BLOB_RETRIES 5u
@@ -31,6 +33,8 @@ struct client {
     struct ocv_registry *registry;
     unsigned kind, uses;
     int64_t born, idle_since;
+    size_t upstream, room; /* whom it asks, and what was taken for the document that comes */
+    int64_t until_ms;
 };
 
 struct clients {
@@ -129,6 +133,29 @@ static void log_debug(void *data, const char *line)
     log_line(LOG_LEVEL_DEBUG, "%s", line);
 }
 
+size_t client_room(struct client *client, size_t kept)
+{
+    size_t had = client->room, left = kept < had ? kept : had;
+    if (had)
+        room_arrived(client->upstream, had, left);
+    client->room = 0;
+    return left;
+}
+
+/* A large document is coming: what silent clients, caches and others hold may have to go first. */
+static int make_room(void *data, size_t bytes, struct ocv_error *err)
+{
+    struct client *client = data;
+    (void)client_room(client, 0); /* it was asked for before, and broke off */
+    int64_t patience = clock_ms() + ROOM_PATIENCE_MS;
+    if (!room_wait(client->upstream, bytes,
+                   patience < client->until_ms ? patience : client->until_ms,
+                   &client->clients->interrupted))
+        return ocv_error_set(err, OCV_ERR_NOMEM, "no room for %zu bytes at this moment", bytes);
+    client->room = bytes;
+    return OCV_OK;
+}
+
 static int make(struct clients *clients, unsigned kind, struct client **out, struct ocv_error *err)
 {
     const struct settings *s = clients->settings;
@@ -144,10 +171,12 @@ static int make(struct clients *clients, unsigned kind, struct client **out, str
         .trust = clients->trust,
         .interrupted = &clients->interrupted,
         .log = log_debug,
+        .room = make_room,
     };
     struct client *client = calloc(1, sizeof(*client));
     if (!client)
         return ocv_error_nomem(err);
+    options.room_data = client;
     int status = ocv_registry_new(&options, &client->registry, err);
     if (status < 0) {
         free(client);
@@ -174,8 +203,9 @@ static struct client *cut_idle(struct clients *clients, unsigned kind, int64_t n
     return NULL;
 }
 
-int client_take(struct clients *clients, enum identity identity, enum patience patience,
-                struct client **out, struct ocv_error *err)
+int client_take(struct clients *clients, const struct upstream *upstream, enum identity identity,
+                enum patience patience, int64_t limit_ms, struct client **out,
+                struct ocv_error *err)
 {
     unsigned kind = (identity == IDENTITY_DAEMON ? KIND_DAEMON : 0u) |
                     (patience == PATIENCE_BLOB ? KIND_BLOB : 0u);
@@ -193,6 +223,10 @@ int client_take(struct clients *clients, enum identity identity, enum patience p
     }
     client->next = NULL;
     client->uses++;
+    client->upstream = (size_t)(upstream - clients->settings->upstreams);
+    limit_ms = limit_ms > 1 ? limit_ms : 1;
+    client->until_ms = clock_ms() + limit_ms;
+    ocv_registry_deadline(client->registry, (unsigned)limit_ms);
     *out = client;
     return OCV_OK;
 }
@@ -202,6 +236,7 @@ void client_give(struct client *client, int status)
     if (!client)
         return;
     struct clients *clients = client->clients;
+    (void)client_room(client, 0);
     ocv_registry_deadline(client->registry, 0);
     int64_t now = clock_ms();
     struct client *old;
@@ -278,8 +313,23 @@ int upstream_head(const struct source *from, const struct ocv_reference *referen
 static void free_document(struct item *item)
 {
     struct document *document = (struct document *)item;
+    room_give(document->room);
     ocv_buffer_free(&document->body);
     free(document);
+}
+
+/* What a layout gives has come already. */
+static int take_room(const struct source *from, struct document *document, struct ocv_error *err)
+{
+    size_t len = document->body.len;
+    if (from->client)
+        document->room = client_room(from->client, len);
+    if (document->room || len <= OCV_ROOM_FREE)
+        return OCV_OK;
+    if (!room_take(len))
+        return ocv_error_set(err, OCV_ERR_NOMEM, "no room for %zu bytes at this moment", len);
+    document->room = len;
+    return OCV_OK;
 }
 
 int upstream_get(const struct source *from, const struct ocv_reference *reference,
@@ -294,6 +344,8 @@ int upstream_get(const struct source *from, const struct ocv_reference *referenc
                      ? layout_get(from->upstream, reference, digest, document, err)
                      : ocv_registry_get(from->client->registry, reference, digest, &document->body,
                                         &document->descriptor, err);
+    if (status == OCV_OK)
+        status = take_room(from, document, err);
     if (status < 0)
         item_put(document);
     else

@@ -28,10 +28,15 @@ void clients_trim(struct clients *clients);
 /** True where the daemon has something to show that registry: else the identities are one. */
 bool clients_private(const struct clients *clients, const struct upstream *upstream);
 
-/** A registry client, for this thread until it is given back. */
+/** A registry client, for this thread until it is given back. Its calls have their answers within
+ *  `limit_ms` together. */
 struct client;
-int client_take(struct clients *clients, enum identity identity, enum patience patience,
-                struct client **out, struct ocv_error *err) OCV_WARN_UNUSED;
+int client_take(struct clients *clients, const struct upstream *upstream, enum identity identity,
+                enum patience patience, int64_t limit_ms, struct client **out,
+                struct ocv_error *err) OCV_WARN_UNUSED;
+/** The room that was made for the last document that came: `kept` bytes of it are the caller's now,
+ *  to be given back. Returns those; 0: there was no need. */
+size_t client_room(struct client *client, size_t kept);
 /** `status`: how the last call ended. Connections that brought rubbish are not used again. */
 void client_give(struct client *client, int status);
 struct ocv_registry *client_registry(struct client *client);
@@ -43,6 +48,7 @@ struct document {
     struct item item;
     struct ocv_descriptor descriptor; /**< digest of the bytes; as the registry types it */
     struct ocv_buffer body;
+    size_t room; /**< taken for it until it is freed; 0: it is small */
 };
 
 /** What a tag or digest stands for upstream, by its head alone. */

@@ -3,7 +3,6 @@
  * checked against a digest before the caller sees them. */
 #include "internal.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +112,49 @@ int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference 
     return status;
 }
 
+/* Behind a string's first quote: the place behind its last one, or NULL. */
+static const char *skip_string(const char *p, const char *end)
+{
+    for (; p < end && *p != '"'; p++)
+        if (*p == '\\' && ++p == end)
+            return NULL;
+    return p < end ? p + 1 : NULL;
+}
+
+static const char *skip_space(const char *p, const char *end)
+{
+    while (p < end && strchr(" \t\r\n", *p))
+        p++;
+    return p;
+}
+
+/* The member "mediaType" of a JSON object, 0 characters where there is none. No tree is made of
+ * what may not even be JSON: whoever reads the document finds that out. */
+static size_t own_type(const char *p, const char *end, const char **out)
+{
+    static const char key[] = "mediaType\"";
+    int depth = 0;
+    while (p && p < end) {
+        char c = *p++;
+        depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+        if (c != '"')
+            continue;
+        const char *text = p;
+        p = skip_string(p, end);
+        if (depth != 1 || !p || (size_t)(p - text) != sizeof(key) - 1 ||
+            memcmp(text, key, sizeof(key) - 1) != 0)
+            continue;
+        p = skip_space(p, end);
+        p = p < end && *p == ':' ? skip_space(p + 1, end) : end;
+        if (p == end || *p != '"')
+            continue;
+        *out = ++p;
+        p = skip_string(p, end);
+        return p ? (size_t)(p - *out) - 1 : 0;
+    }
+    return 0;
+}
+
 /* Some servers type every file as JSON or bytes: the document's own word is better then. */
 static void type_of_body(const struct ocv_buffer *body, char *type, size_t size)
 {
@@ -122,11 +164,18 @@ static void type_of_body(const struct ocv_buffer *body, char *type, size_t size)
         unknown = unknown || !strcmp(type, generic[i]);
     if (!unknown || !body->len)
         return;
-    json_t *root = json_loadb(body->data, body->len, 0, NULL);
-    const char *own = json_string_value(json_object_get(root, "mediaType"));
-    if (own && strlen(own) < size)
-        snprintf(type, size, "%s", own);
-    json_decref(root);
+    char found[256];
+    const char *own;
+    size_t n = 0, len = own_type(body->data, body->data + body->len, &own);
+    if (!len || len >= sizeof(found))
+        return;
+    for (size_t i = 0; i < len; i++) {
+        if (own[i] == '\\' && own[++i] != '/') /* no type needs another escape */
+            return;
+        found[n++] = own[i];
+    }
+    found[n] = '\0';
+    snprintf(type, size, "%s", found);
 }
 
 static int check(const struct document *d, const char *digest, struct ocv_descriptor *out,

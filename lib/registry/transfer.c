@@ -30,6 +30,21 @@ static int judge(struct ocv_exchange *exchange)
     return OCV_OK;
 }
 
+/* Past what every transfer may keep, others may have to go first. Only what is told is believed
+ * before it comes. */
+static int make_room(struct ocv_exchange *exchange, size_t len)
+{
+    struct ocv_transfer *t = &exchange->transfer;
+    const struct ocv_registry *registry = exchange->registry;
+    int64_t told = t->response.encoded ? -1 : t->response.content_length;
+    if (t->roomy || !registry->room || exchange->sink ||
+        (told <= (int64_t)OCV_ROOM_FREE && t->body.len + len <= OCV_ROOM_FREE))
+        return OCV_OK;
+    t->roomy = true;
+    return registry->room(registry->room_data, told < 0 ? exchange->body_max : (size_t)told,
+                          &exchange->error);
+}
+
 static size_t on_body(char *bytes, size_t size, size_t count, void *data)
 {
     struct ocv_exchange *exchange = data;
@@ -46,6 +61,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *data)
         return len;
     }
     int status = judge(exchange);
+    if (status == OCV_OK)
+        status = make_room(exchange, len);
     if (status == OCV_OK && exchange->sink)
         status = exchange->sink(exchange->data, bytes, len, &exchange->error);
     else if (status == OCV_OK && len > exchange->body_max - t->body.len)
@@ -261,7 +278,7 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const str
                                                                       : OCV_ERROR_BODY_MAX);
     ocv_response_reset(&t->response);
     t->exchange = exchange;
-    t->done = t->began = t->refused = false;
+    t->done = t->began = t->roomy = t->refused = false;
     t->abort_status = 0;
     t->error[0] = '\0';
     set_basics(exchange, url, host);

@@ -33,17 +33,42 @@ teardown()
 {
     exec 9>&- 2>/dev/null || true
     stop_daemon crowd
+    stop_daemon fresh
 }
 
-# crowd KIND N: leaves them connected until the test ends
+# crowd KIND N [URL]: leaves them connected until the test ends
 start_crowd()
 {
     mkfifo "$BATS_TEST_TMPDIR/in"
-    "$CROWD" "$1" "$PORT" "$2" <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/crowd" 3>&- &
+    "$CROWD" "$1" "$PORT" "${@:2}" <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/crowd" 3>&- &
     CROWD_PID=$!
     echo "$CROWD_PID" >"$STATE/pids/crowd"
     exec 9>"$BATS_TEST_TMPDIR/in"
     await crowd grep -q . "$BATS_TEST_TMPDIR/crowd"
+}
+
+# put_big NAME FILTER: an index of nearly 4 MB, which jq's filter makes of the small one; sets $digest
+put_big()
+{
+    local big=$BATS_TEST_TMPDIR/big
+    curl -sf -H "$ACCEPT_ALL" "http://$REGISTRY/v2/app/manifests/1" | jq -c "$2" >"$big"
+    [ "$(stat -c %s "$big")" -gt 2000000 ]
+    digest=sha256:$(sha256sum <"$big" | cut -d' ' -f1)
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary "@$big" \
+        "http://$REGISTRY/v2/app/manifests/$1"
+}
+
+# a daemon for this test alone, whose memory no crowd has used
+fresh()
+{
+    start_variantd fresh --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    PORT=${VARIANTD##*:}
+}
+
+# the most that it has had resident, in MiB
+peak()
+{
+    awk '/VmHWM/ { print int($2 / 1024) }' "/proc/$(cat "$STATE/pids/fresh")/status"
 }
 
 still_serves()
@@ -95,6 +120,33 @@ closed()
     start_crowd drip 500
     [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 500" ]
     still_serves
+}
+
+@test "400 clients that read nothing of large documents do not make it grow" {
+    fresh
+    put_big long '.annotations.long = ("x" * 3900000)'
+    start_crowd silent 400 "/proxy/v2/${REGISTRY/:/--}/app/manifests/$digest"
+    [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 400" ]
+    for _ in {1..20}; do # docker-registry is busy with hundreds of large documents for a while
+        ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+        [ "$code" != 200 ] || break
+    done
+    [ "$(header docker-content-digest)" = "$CHOSEN" ]
+    peak
+    [ "$(peak)" -lt 128 ]
+    daemon_alive fresh
+}
+
+@test "documents of a million values are refused before they become a tree" {
+    fresh
+    put_big dense '.dense = [range(1000000) | []]'
+    start_crowd silent 64 "/resolver/v2/${REGISTRY/:/--}/app/manifests/dense"
+    [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 64" ]
+    ask HEAD "/v2/app/manifests/dense?ns=${REGISTRY/:/%3A}"
+    [ "$code" = 502 ]
+    still_serves
+    peak
+    [ "$(peak)" -lt 128 ]
 }
 
 @test "headers larger than 32 KiB are refused, smaller ones are not" {

@@ -3,6 +3,8 @@
  *
  *   crowd idle PORT N          open N connections and say nothing until stdin ends; prints "open M"
  *   crowd drip PORT N          the same, each sending one byte of a request every 200 ms
+ *   crowd silent PORT N URL    the same, each asking for URL, waiting for the first bytes of the
+ *                              answer and reading no more; prints "open M" when all have those
  *   crowd raw PORT             send stdin as it is, print what comes back until the server closes
  * or two seconds pass without a byte
  *
@@ -65,6 +67,28 @@ static int crowd(unsigned port, long n, int drip)
     return open == n ? 0 : 1;
 }
 
+static int silent(unsigned port, long n, const char *url)
+{
+    char request[1024], byte;
+    int small = 4096; /* the kernel shall not take it all */
+    int *fds = calloc((size_t)n, sizeof(*fds));
+    long open = 0, answered = 0;
+    int len = snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", url);
+    for (; fds && open < n && (fds[open] = dial(port)) >= 0; open++) {
+        setsockopt(fds[open], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+        if (send(fds[open], request, (size_t)len, MSG_NOSIGNAL) != len)
+            break;
+    }
+    for (long i = 0; i < open; i++)
+        answered += recv(fds[i], &byte, 1, 0) == 1;
+    printf("open %ld\n", answered);
+    fflush(stdout);
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        ;
+    free(fds);
+    return answered == n ? 0 : 1;
+}
+
 static int raw(unsigned port)
 {
     char chunk[4096];
@@ -89,7 +113,7 @@ int main(int argc, char **argv)
     unsigned port = argc > 2 ? (unsigned)strtoul(argv[2], &end, 10) : 0;
     long n = argc > 3 ? strtol(argv[3], &end, 10) : 0;
     if (argc < 3 || (end && *end)) {
-        fputs("usage: crowd idle|drip PORT N | crowd raw PORT\n", stderr);
+        fputs("usage: crowd idle|drip PORT N | crowd silent PORT N URL | crowd raw PORT\n", stderr);
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -99,5 +123,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "raw") == 0)
         return raw(port);
+    if (strcmp(argv[1], "silent") == 0)
+        return argc > 4 ? silent(port, n, argv[4]) : 2;
     return crowd(port, n, strcmp(argv[1], "drip") == 0);
 }

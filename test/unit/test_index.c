@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Index documents: limits at and one past each, what is an error and what costs one entry only. */
 #include "core_util.h"
+#include "json.h"
 
 static int parse(const char *text, size_t len, const char *type, struct ocv_error *err)
 {
@@ -108,6 +109,28 @@ START_TEST(test_bytes_limit)
 END_TEST
 
 /* 4,000 bytes of properties are read; one more costs the entry, not the index. */
+/* A tree of small values takes many times its bytes of memory. */
+START_TEST(test_values_limit)
+{
+    static const char head[] = "{\"schemaVersion\":2,\"manifests\":[],\"a,[{\\\"\":[0";
+    struct ocv_error err = {0};
+    size_t n = OCV_JSON_VALUES_MAX - 8; /* the object counts three times */
+    char *text = malloc(sizeof(head) + 2 * (n + 1) + 2);
+    ck_assert_ptr_nonnull(text);
+    memcpy(text, head, sizeof(head) - 1);
+    for (size_t more = 0; more < 2; more++) {
+        char *p = text + sizeof(head) - 1;
+        for (size_t i = 0; i < n + more; i++, p += 2)
+            memcpy(p, ",0", 2);
+        memcpy(p, "]}", 2);
+        ck_assert_int_eq(parse(text, (size_t)(p + 2 - text), NULL, &err),
+                         more ? OCV_ERR_DATA : OCV_OK);
+    }
+    ck_assert_str_eq(err.message, "index has more than 262144 values");
+    free(text);
+}
+END_TEST
+
 START_TEST(test_properties_bytes)
 {
     char list[OCV_ENTRY_PROPERTIES_BYTES_MAX + 2] = "n::f::1";
@@ -313,6 +336,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_documents, 0, sizeof(documents) / sizeof(*documents));
     tcase_add_test(tcase, test_entries_limit);
     tcase_add_test(tcase, test_bytes_limit);
+    tcase_add_test(tcase, test_values_limit);
     tcase_add_test(tcase, test_properties_bytes);
     tcase_add_test(tcase, test_properties_count);
     tcase_add_test(tcase, test_properties_count_and_bytes);

@@ -53,6 +53,35 @@ START_TEST(head_without_digest_gets)
 }
 END_TEST
 
+static int count_room(void *data, size_t bytes, struct ocv_error *e)
+{
+    size_t *asked = data;
+    *asked += bytes;
+    return bytes > OCV_MANIFEST_MAX / 2 && *asked > bytes
+               ? ocv_error_set(e, OCV_ERR_NOMEM, "no room for it")
+               : OCV_OK;
+}
+
+START_TEST(room_is_asked_for_what_is_large)
+{
+    size_t asked = 0;
+    ocv_auto(ocv_reference) ref = reference("good:v1");
+    struct ocv_descriptor d, blob = {.size = blob_size};
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    snprintf(blob.digest, sizeof(blob.digest), "%s", blob_digest);
+    new_client((struct ocv_registry_options){.room = count_room, .room_data = &asked});
+    ck_assert_int_eq(get("good:v1", &body, &d), 0);
+    ck_assert_uint_eq(asked, 0);
+    body.max = OCV_MANIFEST_MAX;
+    ck_assert_int_eq(ocv_registry_get_blob(client, ref, &blob, &body, &err), 0);
+    ck_assert_uint_eq(asked, (size_t)blob_size);
+    (void)requests();
+    ck_assert_int_eq(ocv_registry_get_blob(client, ref, &blob, &body, &err), OCV_ERR_NOMEM);
+    ck_assert_uint_eq((unsigned)lines(requests()), 1); /* it is not tried again */
+}
+END_TEST
+
 START_TEST(generic_type_is_read_from_the_body)
 {
     struct ocv_descriptor d;
@@ -363,6 +392,7 @@ int main(int argc, char **argv)
     tcase_add_test(c, get_verifies);
     tcase_add_test(c, head_of_another_digest);
     tcase_add_test(c, head_without_digest_gets);
+    tcase_add_test(c, room_is_asked_for_what_is_large);
     tcase_add_test(c, generic_type_is_read_from_the_body);
     tcase_add_test(c, gzip_is_decoded);
     tcase_add_test(c, certificates_are_read_for_tls_only);

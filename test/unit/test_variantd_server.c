@@ -2,6 +2,7 @@
 /* cmd/variantd/server.c: what a stop leaves behind while registries do not answer, and what clients
  * that read nothing can make the daemon keep. */
 #include "mirror_internal.h"
+#include "room.h"
 #include "server.h"
 #include "settings_make.h"
 
@@ -133,11 +134,49 @@ START_TEST(stop_waits_for_replaced_settings)
 }
 END_TEST
 
+/* A tag that nobody waits for any more when its turn comes is not asked for. */
+START_TEST(late_requests_are_not_asked)
+{
+    struct metrics *metrics = NULL;
+    struct server *server = NULL;
+    struct ocv_error err = {0};
+    char request[256], head[16] = "", *text;
+    int fds[WORKERS_DOCUMENT_EACH + 8];
+    struct ocv_buffer out;
+    unsigned asked = 0;
+    ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+                  "%s", err.message);
+    for (unsigned i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+        fds[i] = dial(server_port(server));
+        int len =
+            snprintf(request, sizeof(request),
+                     "HEAD /v2/a/manifests/%u?ns=%s HTTP/1.1\r\nHost: x\r\n\r\n", i, registry);
+        ck_assert_int_eq(send(fds[i], request, (size_t)len, 0), len);
+    }
+    for (unsigned i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+        ck_assert_int_eq(recv(fds[i], head, 12, MSG_WAITALL), 12);
+        ck_assert_str_eq(head, "HTTP/1.1 504");
+    }
+    server_free(server); /* every job has had its turn */
+    ocv_buffer_init(&out, 1024u * 1024);
+    ck_assert_int_eq(metrics_format(metrics, 0, &out, &err), OCV_OK);
+    text = strstr(out.data, "what=\"head\"} ");
+    ck_assert_ptr_nonnull(text);
+    ck_assert_int_eq(sscanf(text, "what=\"head\"} %u", &asked), 1);
+    ck_assert_uint_eq(asked, WORKERS_DOCUMENT_EACH);
+    ocv_buffer_free(&out);
+    metrics_free(metrics);
+    for (unsigned i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+        close(fds[i]);
+}
+END_TEST
+
 /* ---- clients that read nothing ------------------------------------------------------------------
  */
 
 #define DOCUMENT_BYTES (3u * 1024 * 1024)
-#define CLIENTS (ANSWERS_BYTES / DOCUMENT_BYTES + 8)
+#define CLIENTS (ROOM_BYTES / DOCUMENT_BYTES + 8)
 
 static void write_file(const char *name, const char *text, size_t len)
 {
@@ -203,8 +242,8 @@ START_TEST(unread_answers_are_bounded)
         given += status == 200;
     }
     ck_assert_int_eq(status, 502);
-    ck_assert_uint_le(given, ANSWERS_BYTES / DOCUMENT_BYTES);
-    ck_assert_uint_ge(given, ANSWERS_BYTES / DOCUMENT_BYTES / 2);
+    ck_assert_uint_le(given, ROOM_BYTES / DOCUMENT_BYTES);
+    ck_assert_uint_ge(given, ROOM_BYTES / DOCUMENT_BYTES / 2);
     for (unsigned i = 0; i < CLIENTS; i++)
         close(fds[i]);
     for (unsigned i = 0; i < 250 && status != 200; i++) { /* the closed ones are noticed in time */
@@ -226,6 +265,7 @@ int main(void)
     TCase *tcase = tcase_create("stop");
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, stop_waits_for_replaced_settings);
+    tcase_add_test(tcase, late_requests_are_not_asked);
     tcase_add_test(tcase, unread_answers_are_bounded);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
