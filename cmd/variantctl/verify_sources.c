@@ -140,20 +140,28 @@ static int inspect(const char *engine, const char *const *ids, size_t n, local_i
     return status;
 }
 
+/* Those without a tag again by themselves: docker's client leaves them out from 29 on. */
+static int list_ids(const char *engine, struct ocv_buffer *text, struct ocv_error *err)
+{
+    const char *const argv[] = {engine, "images", "-q", "--no-trunc", NULL};
+    const char *const nameless[] = {engine,     "images",        "-q", "--no-trunc",
+                                    "--filter", "dangling=true", NULL};
+    int status = capture(argv, text, err);
+    return status < 0 ? status : capture(nameless, text, err);
+}
+
 static int engine_images(const char *engine, local_image_visit visit, void *data,
                          struct ocv_error *err)
 {
-    const char *const argv[] = {engine, "images", "-q", "--no-trunc", NULL};
     const char *ids[IDS_AT_ONCE];
     ocv_auto_buffer text;
     size_t n = 0;
     ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = capture(argv, &text, err);
-    char *rest = text.len ? text.data : NULL, *line, *last = NULL;
+    int status = list_ids(engine, &text, err);
+    char *rest = text.len ? text.data : NULL, *line;
     while (status == OCV_OK && (line = next_line(&rest))) {
-        if (last && strcmp(last, line) == 0)
-            continue; /* the next name of the same image */
-        last = line;
+        if (memmem(text.data, (size_t)(line - text.data), line, strlen(line)))
+            continue; /* another name of an image before */
         ids[n++] = line;
         if (n == IDS_AT_ONCE) {
             status = inspect(engine, ids, n, visit, data, err);
