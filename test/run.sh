@@ -9,7 +9,7 @@
 # the exit status is 1 when something failed.
 # OCV_STRICT=1 or CI=true: a skipped packaged daemon is a failure. FUZZ_SECONDS: time for each fuzz
 # target. OCV_CONTAINERD2: a folder with a containerd 2.x (test/integration/cri.bash), OCV_DOCKER28: one
-# with a Docker 28 (test/integration/docker28.bash). TESTS: only
+# with a Docker 28 (test/integration/docker.bash). TESTS: only
 # unit tests and .bats files whose name contains it.
 set -uo pipefail
 

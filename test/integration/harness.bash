@@ -19,8 +19,9 @@
 #                                       machine; daemons started afterwards live in it, "within
 #                                       COMMAND..." runs there, too, and push_within DIR[:TAG] REPO:TAG
 #   stop_daemon NAME                    ends it (the registry's name is "registry" unless given)
-#   start_dockerd [OPTION...]           sets DOCKER_HOST
-#   docker_digest IMAGE, docker_forget, docker_mirrors [URL/]
+#   start_dockerd [OPTION...]           sets DOCKER_HOST; DOCKER_SETTINGS: its daemon.json, as
+#                                       $CLASSIC_STORE (new installations since 29 have containerd's)
+#   docker_digest IMAGE, docker_forget (all that no container has)
 #   start_containerd                    sets CONTAINERD_ADDRESS and CONTAINERD_NAMESPACE
 #   start_podman                        no daemon: `podman` then uses storage inside $STATE
 #   start_podman_service                the libpod API; sets CONTAINER_HOST
@@ -42,6 +43,7 @@ VARIANTCTL=$OCV_BUILD/variantctl
 OCV_LIBEXECDIR=$OCV_BUILD/libexec # the programs just built, and no provider of this machine
 export OCV_TOP OCV_BUILD OCV_FIXTURES OCV_LIBEXECDIR VPULL VARIANTCTL
 PATH=$OCV_BUILD:$PATH:/usr/sbin:/sbin
+export CLASSIC_STORE='{"features": {"containerd-snapshotter": false}}'
 
 strict()
 {
@@ -166,20 +168,7 @@ docker_digest()
 
 docker_forget()
 {
-    docker images --quiet | sort -u | xargs --no-run-if-empty docker rmi --force >/dev/null
-}
-
-# docker_mirrors [URL]: daemon.json names that mirror, or none; dockerd reads it on SIGHUP
-docker_mirrors()
-{
-    jq -n --arg mirror "${1:-}" '{"registry-mirrors": (if $mirror == "" then [] else [$mirror] end)}' >"$STATE/daemon.json"
-    kill -HUP "$(<"$STATE/pids/dockerd")"
-    await dockerd docker_has_mirror "${1:-}"
-}
-
-docker_has_mirror()
-{
-    [ "$(docker info --format '{{with .RegistryConfig.Mirrors}}{{index . 0}}{{end}}')" = "$1" ]
+    docker image prune --all --force >/dev/null # its client of 29 lists those without a tag no longer
 }
 
 # archive_is_whole FILE IMAGE-CONFIG-DIGEST: of `docker save`, `podman save`: configuration and layers
@@ -304,7 +293,7 @@ YAML
 
 start_dockerd()
 {
-    echo '{}' >"$STATE/daemon.json"
+    echo "${DOCKER_SETTINGS:-"{}"}" >"$STATE/daemon.json"
     start_daemon dockerd dockerd --data-root "$STATE/docker" --exec-root "$STATE/docker-run" \
         --pidfile "$STATE/dockerd.pid" -H "unix://$STATE/docker.sock" --config-file "$STATE/daemon.json" \
         --iptables=false --ip6tables=false --bridge=none "$@"

@@ -150,12 +150,12 @@ blob_of_index()
     [[ $output == "cpu "* ]]
 }
 
-@test "dockerd: docker.io is the daemon's default registry" {
+@test "dockerd with the classic store: docker.io is the daemon's default registry" {
     require dockerd docker
     start_registry hub
     push_layout "$STATE/layout:app" "$REGISTRY/library/app:1"
     start_variantd hubd --profile "$PROFILES/mi300x.json" --registry "docker.io=http://$REGISTRY"
-    start_dockerd
+    DOCKER_SETTINGS=$CLASSIC_STORE start_dockerd
     cp "$STATE/daemon.json" "$STATE/daemon.before"
     set_up docker --registry docker.io --engine-config "$STATE/daemon.json"
     kill -HUP "$(<"$STATE/pids/dockerd")"
