@@ -22,7 +22,7 @@ static const struct alias aliases[] = {
     {"armhf", "arm", "v7"},  {"armel", "arm", "v6"},  {"loongarch64", "loong64", ""},
 };
 
-static const char *skip_zero(const char *s)
+static const char *or_empty(const char *s)
 {
     return s ? s : "";
 }
@@ -31,7 +31,7 @@ static const char *skip_zero(const char *s)
  * on entries so that older clients do not see them: it says nothing about the processor. */
 static const char *normal_variant(const char *architecture, const char *variant)
 {
-    const char *v = skip_zero(variant);
+    const char *v = or_empty(variant);
     if (v[0] == 'x' && v[1] == '-')
         return "";
     if (!strcmp(architecture, "amd64") && !strcmp(v, "v1"))
@@ -139,15 +139,15 @@ static int own_place(const char *architecture, const char *host, const char *ent
 
 bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b)
 {
-    return !strcmp(ocv_platform_architecture(skip_zero(a->architecture)),
-                   ocv_platform_architecture(skip_zero(b->architecture)));
+    return !strcmp(ocv_platform_architecture(or_empty(a->architecture)),
+                   ocv_platform_architecture(or_empty(b->architecture)));
 }
 
 static int match_architecture(const struct ocv_platform *host, const struct ocv_platform *entry,
                               const char **why)
 {
-    const char *ha = ocv_platform_architecture(skip_zero(host->architecture));
-    const char *ea = ocv_platform_architecture(skip_zero(entry->architecture));
+    const char *ha = ocv_platform_architecture(or_empty(host->architecture));
+    const char *ea = ocv_platform_architecture(or_empty(entry->architecture));
     const char *hv = normal_variant(ha, host->variant), *ev = normal_variant(ea, entry->variant);
     *why = "variant";
     if (!strcmp(ha, ea))
@@ -180,7 +180,7 @@ int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platfor
     const char *ignored;
     const char **reason = why ? why : &ignored;
     *reason = "os";
-    if (strcmp(skip_zero(host->os), skip_zero(entry->os)) != 0)
+    if (strcmp(or_empty(host->os), or_empty(entry->os)) != 0)
         return -1;
     int place = match_architecture(host, entry, reason);
     if (place >= 0 && !has_features(host, entry)) {
@@ -253,7 +253,7 @@ void ocv_platform_free(struct ocv_platform *platform)
 
 const char *ocv_platform_format(const struct ocv_platform *platform, char *out, size_t size)
 {
-    const char *variant = skip_zero(platform->variant);
+    const char *variant = or_empty(platform->variant);
     snprintf(out, size, "%s/%s%s%s", platform->os ? platform->os : "unknown",
              platform->architecture ? platform->architecture : "unknown", *variant ? "/" : "",
              variant);

@@ -167,7 +167,8 @@ int cli_option(struct cli *cli, int value, const struct option *options, int ind
     }
 }
 
-const char *cli_letters(const struct option *options, char out[64])
+/* The one-letter options for getopt_long: values of long options that are letters. */
+static const char *letters_of(const struct option *options, char out[64])
 {
     size_t n = 0;
     out[n++] = ':';
@@ -266,7 +267,7 @@ bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option
     char letters[64];
     int index = 0, taken = 1;
     while (taken > 0) {
-        *value = getopt_long(argc, argv, cli_letters(options, letters), options, &index);
+        *value = getopt_long(argc, argv, letters_of(options, letters), options, &index);
         taken = *value == -1 ? 0 : cli_option(cli, *value, options, index, &err);
     }
     if (taken < 0) {

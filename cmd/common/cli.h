@@ -152,8 +152,6 @@ int cli_option(struct cli *cli, int value, const struct option *options, int ind
  * with an exit code in `code` (-1 before) the end. */
 bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
                      void (*print_help)(void), int *value, int *code);
-/** The one-letter options for getopt_long: values of long options that are letters. */
-const char *cli_letters(const struct option *options, char out[64]);
 /** getopt_long said '?' or ':', or an option's value is none of those that it takes: one clear line
  * about it; returns exit code 2. */
 int cli_bad_option(const struct cli *cli, char **argv, int value);

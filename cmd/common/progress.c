@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One redraw of bars at most every 100 ms; the drawn block never exceeds the terminal's height, so
  * that moving the cursor up always reaches its first line. */
 #include "progress.h"

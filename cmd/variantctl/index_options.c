@@ -67,29 +67,18 @@ int edit_options(struct edit *e, int argc, char **argv, const struct option *opt
                  void (*print_help)(void), struct ocv_error *err)
 {
     struct cli *cli = e->build.cli;
-    char letters[64];
-    int value, index = 0;
-    cli_letters(options, letters);
-    while ((value = getopt_long(argc, argv, letters, options, &index)) != -1) {
-        int status = cli_option(cli, value, options, index, err);
-        if (status < 0)
-            return status;
-        if (status)
-            continue;
-        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
-            value == CLI_OPTION_HELP ? print_help() : cli_print_version(cli);
-            return 0;
-        }
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
         int written = write_option(&e->build.options, value);
         if (written > 0)
             continue;
         if (written < 0 || value == '?' || value == ':')
             return cli_bad_option(cli, argv, value);
-        status = take(e, value, err);
+        int status = take(e, value, err);
         if (status < 0)
             return status;
     }
-    return EDIT_GO_ON;
+    return code < 0 ? EDIT_GO_ON : code;
 }
 
 /* KEY=VALUE into its key, with a prefix. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cmd/vpull/plugin.c: argv as the docker client passes it. */
 #include "../../cmd/vpull/plugin.c"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cmd/vpull/podman_line.c: what podman's bars say. */
 #include "../../cmd/vpull/podman_line.c"
 
