@@ -4,7 +4,8 @@
 # or skopeo. ctr and cri read $STATE/certs.d, the others $CONTAINERS_REGISTRIES_CONF; buildah and skopeo
 # put images into podman's store.
 #
-#   pull [OPTION...] IMAGE              a fresh pull: nothing of an earlier one helps
+#   pull [OPTION...] IMAGE              a fresh pull: nothing of an earlier one helps; CTR_PULL: an
+#                                       option of ctr's
 #   pull_as USER:PASSWORD IMAGE
 #   stored IMAGE                        the digest that the store has for the name
 #   record IMAGE                        all that the store says of it
@@ -29,7 +30,7 @@ pull()
     local image=${*: -1}
     forget_images
     case $CLIENT in
-    ctr) ctr images pull --hosts-dir "$STATE/certs.d" "$@" ;;
+    ctr) ctr images pull --hosts-dir "$STATE/certs.d" ${CTR_PULL:-} "$@" ;;
     cri) cri pull "$@" ;;
     podman) podman pull --quiet "$@" ;;
     buildah)
