@@ -139,6 +139,34 @@ static int add_head(struct cli *cli, const struct lint_options *options, struct 
     return lint_source_tag(s, reference, descriptor.digest[0] ? descriptor.digest : NULL, 0, err);
 }
 
+/* Where no rule knows the repository: "1.0-cu128" and "cpu-1.0" stand beside "1.0". */
+static bool is_beside(const char *tag, const char *own)
+{
+    size_t n = strlen(own), len = strlen(tag);
+    if (len <= n + 1)
+        return false;
+    return (!strncmp(tag, own, n) && (tag[n] == '-' || tag[n] == '_')) ||
+           (!strcmp(tag + len - n, own) && (tag[len - n - 1] == '-' || tag[len - n - 1] == '_'));
+}
+
+static int add_beside(struct cli *cli, const struct lint_options *options, struct lint_source *s,
+                      const struct rules_tags *tags, const char *own, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    size_t heads = 0;
+    for (size_t i = 0; status == OCV_OK && i < tags->n; i++)
+        if (is_beside(tags->list[i], own))
+            status = add_head(cli, options, s, tags->list[i], heads++ < HEADS_MAX, err);
+    return status;
+}
+
+static bool is_known(const struct lint_options *options, const struct ocv_reference *named)
+{
+    ocv_auto(ocv_tag) tag = NULL;
+    return ocv_tag_parse(options->tag_rules, named, named->tag, &tag, NULL) == OCV_OK &&
+           ocv_tag_family(tag);
+}
+
 /* Tags that the rules put into one set with the index's own. */
 static int add_group(struct cli *cli, const struct lint_options *options, struct lint_source *s,
                      const struct rules_tags *tags, struct ocv_error *err)
@@ -153,6 +181,8 @@ static int add_group(struct cli *cli, const struct lint_options *options, struct
     status = ocv_tag_plan_new(options->tag_rules, named, named->tag,
                               (const char *const *)tags->list, tags->n, &plan, err);
     size_t heads = 0;
+    if (status == OCV_OK && !is_known(options, named))
+        status = add_beside(cli, options, s, tags, named->tag, err);
     for (size_t i = 0; status == OCV_OK && i < ocv_tag_plan_sets(plan); i++)
         for (size_t k = 0; status == OCV_OK && k < ocv_tag_plan_members(plan, i); k++) {
             const char *label;

@@ -92,9 +92,8 @@ static const char *variable(const json_t *config, const char *name)
     return next_variable(config, name, false, &at, full);
 }
 
-/* The lowest value that the properties name of a feature. */
-static const char *lowest(const struct ocv_lint *lint, const struct ocv_entry *entry,
-                          const char *feature)
+const char *ocv_lint_lowest(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                            const char *feature)
 {
     const char *found = NULL;
     for (size_t k = 0; k < entry->n_properties; k++) {
@@ -114,7 +113,7 @@ static void numbers(const char *version, unsigned long *major, unsigned long *mi
     *minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
 }
 
-static const char *contradiction(const char *relation, const char *value, const char *version)
+const char *ocv_lint_contradiction(const char *relation, const char *value, const char *version)
 {
     unsigned long a, b, c, d;
     numbers(value, &a, &b);
@@ -133,10 +132,11 @@ static void check_versions(struct ocv_lint *lint, size_t i, const json_t *config
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_versions); k++) {
         const struct lint_fact *fact = &ocv_lint_versions[k];
-        const char *version = variable(config, fact->a), *value = lowest(lint, entry, fact->b);
+        const char *version = variable(config, fact->a),
+                   *value = ocv_lint_lowest(lint, entry, fact->b);
         if (!version || !value || !isdigit((unsigned char)*version))
             continue;
-        const char *why = contradiction(fact->c, value, version);
+        const char *why = ocv_lint_contradiction(fact->c, value, version);
         if (!why)
             continue;
         ocv_lint_entry_at(

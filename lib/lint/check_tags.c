@@ -102,8 +102,10 @@ static void check_meaning(struct ocv_lint *lint, size_t i, const char **family)
         return;
     }
     *family = ocv_tag_family(tag);
-    if (!*family)
+    if (!*family) {
+        ocv_lint_check_tag_words(lint, i);
         return;
+    }
     check_parts(lint, i, tag);
     for (size_t k = 0; lint->index && given->digest && k < ocv_index_count(lint->index); k++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, k);

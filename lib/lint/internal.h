@@ -91,6 +91,13 @@ const char *ocv_lint_meant(const struct ocv_lint_nearest *nearest);
 /** Compare dotted numbers ("12.8" < "12.10"); letters compare as text. */
 int ocv_lint_version_compare(const char *a, const char *b);
 
+/** The lowest value that the properties name of a feature ("ns :: feature"), or NULL. */
+const char *ocv_lint_lowest(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                            const char *feature);
+/** How a property's value contradicts the version that was built for, by a relation of
+ *  schema/lint-facts.yaml; NULL: it does not. */
+const char *ocv_lint_contradiction(const char *relation, const char *value, const char *version);
+
 /** The container toolkit's conditions: alternatives of conditions that all must hold. */
 #define OCV_LINT_CONDITIONS_MAX 1024u
 #define OCV_LINT_CONDITION_TEXT 64
@@ -117,6 +124,8 @@ void ocv_lint_check_labels(struct ocv_lint *lint);
 void ocv_lint_check_reach(struct ocv_lint *lint);
 void ocv_lint_check_properties(struct ocv_lint *lint);
 void ocv_lint_check_tags(struct ocv_lint *lint);
+/** Tag `i` of the input, of a repository that no rule knows. */
+void ocv_lint_check_tag_words(struct ocv_lint *lint, size_t i);
 void ocv_lint_check_configs(struct ocv_lint *lint);
 void ocv_lint_check_config_labels(struct ocv_lint *lint);
 void ocv_lint_check_layout(struct ocv_lint *lint);

@@ -249,6 +249,13 @@ TAGS
         --repository ghcr.io/huggingface/text-embeddings-inference "$REGISTRY/tei:1.9"
     [[ $output == *"text-embeddings-inference:86-1.9: by the rules of huggingface-tei it is nvidia :: sm_arch :: 86_real, entry 1 (ada)"* ]]
     [[ $output != *"hopper-1.9"* ]]
+    # no rule knows this repository; what stands beside the tag says something all the same
+    push_layout layout:ada "$REGISTRY/tei:1.9-cu118"
+    push_layout layout:hopper "$REGISTRY/tei:1.9-cu122"
+    push_layout layout:hopper "$REGISTRY/tei:1.8-cu118"
+    run -5 lint --insecure "$REGISTRY" "$REGISTRY/tei:1.9"
+    [[ $output == *"tei:1.9-cu118: it says 'cu118'; nvidia :: cuda_version_lower_bound :: 12.2 of entry 1 (ada) is above it [OCV301"* ]]
+    [ "$(grep -c OCV301 <<<"$output")" = 1 ]
 }
 
 @test "an index that is signed alone" {

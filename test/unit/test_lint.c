@@ -460,6 +460,35 @@ START_TEST(tag_drift)
 }
 END_TEST
 
+/* A repository that no rule knows: cu128 says what it says all the same. */
+START_TEST(tags_without_rules)
+{
+#define BUILT(version, tag)                                                              \
+    "linux/amd64 null\nlinux/amd64/x-c c nvidia :: cuda_version_lower_bound :: " version \
+    "\ntag r.example/app:" tag " = 1\n"
+    expect(BUILT("12.8", "1.0-cu126"), "OCV301", "it says 'cu126'");
+    expect(BUILT("12.8", "1.0-cuda12.6.1"), "OCV301", "is above it");
+    expect(BUILT("12.8", "1.0_cu13"), "OCV301", "has a lower major version");
+    expect(BUILT("12.8", "1.0-rocm7.1"), "OCV301", "is for other accelerators");
+    expect(BUILT("12.8", "1.0-cu128"), "OCV301", NULL);
+    expect(BUILT("12.8", "1.0-cu129"), "OCV301", NULL);
+    expect(BUILT("12.8", "cuda12-1.0"), "OCV301", NULL);
+    expect(BUILT("12.8", "1.0-cuda"), "OCV301", NULL);
+    expect(BUILT("12.8", "1.0-cube11"), "OCV301", NULL);
+    expect(BUILT("12.8", "cu12345-1"), "OCV301", NULL);
+    expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_version_lower_bound :: 7.0\n"
+           "tag r.example/app:1.0-rocm6.4 = 1\n",
+           "OCV301", "it says 'rocm6.4'");
+    expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_version_lower_bound :: 6.3\n"
+           "tag r.example/app:1.0-rocm700 = 1\n",
+           "OCV301", NULL);
+    expect("linux/amd64 null\nlinux/amd64/x-v v x86_64 :: level :: v3\n"
+           "tag r.example/app:1.0-cu128 = 1\ntag r.example/app:2.0-cu128 = 0\n",
+           "OCV301", NULL);
+#undef BUILT
+}
+END_TEST
+
 /* ---- places ---- */
 
 START_TEST(places)
@@ -695,6 +724,7 @@ int main(void)
     tcase_add_test(other, requirements);
     tcase_add_test(other, environment);
     tcase_add_test(other, tag_drift);
+    tcase_add_test(other, tags_without_rules);
     tcase_add_test(other, places);
     tcase_add_test(other, findings_have_lines);
     tcase_add_test(other, distances);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Tags of repositories that no rule knows: what "cuda12.8", "cu128" or "rocm7.1" in them says
+ * without any rule, against the index entry of the same image (OCV301). */
+#include "internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "cuda12.8.1", "cu128" -> "12.8"; a major version alone leaves the minor open. */
+static bool read_version(const char *part, size_t len, const struct lint_fact *word, char out[32])
+{
+    size_t skip = strcspn(word->a, "0"), major = strlen(word->a) - skip;
+    if (len <= skip || strncmp(part, word->a, skip) != 0)
+        return false;
+    const char *number = part + skip;
+    size_t rest = len - skip, digits = strspn(number, "0123456789");
+    digits = digits < rest ? digits : rest;
+    if (digits == 0 || strspn(number, "0123456789.") < rest || digits > major + 2)
+        return false;
+    if (digits < rest) /* a dot divides them */
+        snprintf(out, 32, "%.*s", (int)(rest < 31 ? rest : 31), number);
+    else if (digits <= major)
+        snprintf(out, 32, "%.*s.999", (int)digits, number);
+    else
+        snprintf(out, 32, "%.*s.%c", (int)major, number, number[major]);
+    return true;
+}
+
+static bool is_namespace(struct ocv_property p, const char *feature)
+{
+    size_t n = strlen(p.ns);
+    return !strncmp(p.ns, feature, n) && feature[n] == ' ';
+}
+
+/* The entry asks for other accelerators and not for this one. */
+static bool is_of_another(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                          const char *feature)
+{
+    bool other = false;
+    for (size_t k = 0; k < entry->n_properties; k++) {
+        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+        if (is_namespace(p, feature))
+            return false;
+        for (size_t i = 0; i < OCV_LINT_COUNT(ocv_lint_tag_words); i++)
+            other = other || is_namespace(p, ocv_lint_tag_words[i].b);
+    }
+    return other;
+}
+
+static bool check_part(struct ocv_lint *lint, size_t i, const char *part, size_t len, size_t at)
+{
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, at);
+    const char *label = entry->label ? entry->label : "no label";
+    char version[32];
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_words); k++) {
+        const struct lint_fact *word = &ocv_lint_tag_words[k];
+        if (!read_version(part, len, word, version))
+            continue;
+        const char *value = ocv_lint_lowest(lint, entry, word->b);
+        const char *why = value ? ocv_lint_contradiction(word->c, value, version) : NULL;
+        if (why)
+            ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
+                            "it says '%.*s'; %s :: %s of entry %zu (%s) %s", (int)len, part,
+                            word->b, value, at, label, why);
+        else if (is_of_another(lint, entry, word->b))
+            ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
+                            "it says '%.*s'; entry %zu (%s) is for other accelerators", (int)len,
+                            part, at, label);
+        else
+            return false;
+        ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
+        return true;
+    }
+    return false;
+}
+
+void ocv_lint_check_tag_words(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_lint_tag *tag = &lint->input->tags[i];
+    for (size_t k = 0; lint->index && tag->digest && k < ocv_index_count(lint->index); k++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
+        if (!ocv_lint_usable(entry) || strcmp(entry->digest, tag->digest) != 0)
+            continue;
+        for (const char *at = tag->reference->tag; at && *at;) {
+            size_t n = strcspn(at, "-_");
+            if (check_part(lint, i, at, n, k))
+                return;
+            at += n + (at[n] != '\0');
+        }
+    }
+}
