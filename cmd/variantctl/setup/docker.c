@@ -141,10 +141,13 @@ static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv
                            setup->registries[i]);
             return OCV_ERR_CONFIG;
         }
-    if (setup->fail_closed)
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "--fail-closed: Docker always goes to docker.io itself when its "
-                             "mirrors fail");
+    if (setup->fail_closed) {
+        ocv_error_set(err, OCV_ERR_CONFIG,
+                      "--fail-closed: Docker always goes to docker.io itself here when its mirrors "
+                      "fail");
+        ocv_error_hint(err, "with containerd's image store it does not, from 28 on");
+        return OCV_ERR_CONFIG;
+    }
     status = refuse_flag(setup, err);
     if (status == OCV_OK) /* a path is not allowed here */
         status = ocv_buffer_printf(&url, err, "http://%s", setup->listen);
