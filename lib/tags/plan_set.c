@@ -182,16 +182,20 @@ static bool is_name(const struct ocv_tag_set *set, const struct ocv_tag_member *
     return name && strcmp(name, set->name) == 0;
 }
 
-/* Of the members from `from` to `to`, which say the same, `best` is taken; NULL: none of them. */
-static void note_fate(const struct ocv_tag_set *set, size_t from, size_t to,
-                      const struct ocv_tag *best)
+/* Of the members from `from` to `to`, which say the same, `best` is taken. */
+static void note_better(const struct ocv_tag_set *set, size_t from, size_t to,
+                        const struct ocv_tag_member *best)
 {
-    for (size_t i = from; i < to; i++) {
-        struct ocv_tag *tag = set->members[i].tag;
-        tag->placed |= !best; /* a doubt names them */
-        if (best && best != tag)
-            tag->better = best;
-    }
+    for (size_t i = from; i < to; i++)
+        if (&set->members[i] != best)
+            set->members[i].tag->better = best->tag;
+}
+
+/* None of them is: a doubt names them. */
+static void note_doubt(const struct ocv_tag_set *set, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        set->members[i].tag->placed = true;
 }
 
 /* Keep one tag for each identity. The tag that is the set's own name needs no preference: it was
@@ -210,11 +214,13 @@ static int settle(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct ocv
                 best = &set->members[next];
         if (next > i + 1 && !named)
             tie = compare_preference(best->tag, set->members[i + 1].tag) == 0;
-        note_fate(set, i, next, tie ? NULL : best->tag);
-        if (tie)
+        if (tie) {
+            note_doubt(set, i, next);
             status = doubt(plan, set, best->tag, set->members[i + 1].tag, err);
-        else
+        } else {
+            note_better(set, i, next, best);
             set->members[kept++] = *best;
+        }
     }
     set->n = kept;
     return status;
