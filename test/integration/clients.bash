@@ -30,7 +30,7 @@ pull()
     local image=${*: -1}
     forget_images
     case $CLIENT in
-    ctr) ctr images pull --hosts-dir "$STATE/certs.d" ${CTR_PULL:-} "$@" ;;
+    ctr) ctr images pull --hosts-dir "$STATE/certs.d" ${CTR_PULL:+"$CTR_PULL"} "$@" ;;
     cri) cri pull "$@" ;;
     podman) podman pull --quiet "$@" ;;
     buildah)
