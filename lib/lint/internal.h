@@ -126,6 +126,8 @@ void ocv_lint_check_properties(struct ocv_lint *lint);
 void ocv_lint_check_tags(struct ocv_lint *lint);
 /** Tag `i` of the input, of a repository that no rule knows. */
 void ocv_lint_check_tag_words(struct ocv_lint *lint, size_t i);
+/** The input's tags against each other; for each its family, NULL where no rule knows it. */
+void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families);
 void ocv_lint_check_configs(struct ocv_lint *lint);
 void ocv_lint_check_config_labels(struct ocv_lint *lint);
 void ocv_lint_check_layout(struct ocv_lint *lint);

@@ -456,6 +456,9 @@ START_TEST(tag_drift)
     expect("tag r.example/a:300I-Duo\ntag r.example/a:300l-Duo\ntag r.example/a:2-300I-Duo\n",
            "OCV303", "did you mean 300I?");
     expect("tag r.example/a:1.10\ntag r.example/a:1.1O\n", "OCV303", NULL);
+    expect("tag r.example/a:2-300l-Duo\n", "OCV303", "did you mean 300I?");
+    expect("tag r.example/a:2-300I-Duo\ntag r.example/b:2-300i-duo\n", "OCV303", NULL);
+    expect("tag r.example/a:300\ntag r.example/a:3001\n", "OCV303", NULL);
     expect("tag r.example/a:1-RC2\ntag r.example/a:2-rc2\n", "OCV303", "RC2");
 }
 END_TEST
