@@ -41,11 +41,11 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(name, "-help") == 0 || strcmp(name, "-h") == 0) {
             print_help();
-            return output_end("ocivariant-verifier");
+            return output_end("ocivariant-verifier") ? BLOCKED : 0;
         }
         if (strcmp(name, "-version") == 0) {
             printf("ocivariant-verifier %s\n", ocv_version());
-            return output_end("ocivariant-verifier");
+            return output_end("ocivariant-verifier") ? BLOCKED : 0;
         }
         bool known = true;
         if (strcmp(name, "-name") == 0)
