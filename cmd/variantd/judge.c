@@ -164,6 +164,23 @@ static void find_answer(const struct instance *instance, const struct judge_ques
         judge_in_index(instance, q, recorded, out);
 }
 
+/* Under `warn` nobody else does: runtimes throw away what a hook prints that lets a container pass.
+ * Only for who is trusted: others could fill the log. */
+static void log_trouble(const struct judge_question *q, const struct answer *answer)
+{
+    char line[2048];
+    const char *image = q->reference ? q->reference : q->digest ? q->digest : "an image";
+    bool index = says(answer, "index");
+    if (!q->trusted || (!index && !says(answer, "misfit")))
+        return;
+    snprintf(line, sizeof(line), "%.600s%s%s%s %s%s%s%s", image, answer->label[0] ? " (" : "",
+             answer->label, answer->label[0] ? ")" : "",
+             index ? "is " : "does not fit this node: ", answer->reason,
+             answer->fit[0] ? "; what would fit: " : "", answer->fit);
+    log_clean(line);
+    log_line(LOG_LEVEL_WARNING, "%s", line);
+}
+
 int judge(const struct instance *instance, const struct judge_question *q, struct ocv_buffer *json,
           struct ocv_error *err)
 {
@@ -176,6 +193,7 @@ int judge(const struct instance *instance, const struct judge_question *q, struc
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");
     }
     log_clean(answer.reason); /* it may have been cut within a character */
+    log_trouble(q, &answer);
     json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",
                              answer.label, "fit", answer.fit, "reason", answer.reason);
     if (root && answer.labels_only)
