@@ -106,8 +106,10 @@ int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text
 int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *feature,
                             const char *value, struct ocv_error *err)
 {
-    if (!name_ok(ns) || !name_ok(feature))
-        return bad_namespace(err, name_ok(ns) ? feature : ns);
+    if (!name_ok(ns))
+        return bad_namespace(err, ns);
+    if (!name_ok(feature))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (a-z 0-9 _)", feature);
     if (value && !ocv_property_value_valid(value, strlen(value)))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a value (a-z 0-9 _ .)", value);
     size_t i = 0;

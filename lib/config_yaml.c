@@ -14,6 +14,7 @@ struct reader {
     yaml_document_t *document;
     const char *source;
     struct ocv_error *err;
+    const yaml_node_t *key; /* of the member that is read: its value may begin lines later */
 };
 
 static int at_line(const struct reader *r, const yaml_node_t *node)
@@ -45,11 +46,11 @@ static int scalar(const struct reader *r, const yaml_node_t *node, const char *n
     return OCV_OK;
 }
 
-typedef int (*member)(const struct reader *r, const char *name, const yaml_node_t *value,
-                      const void *data);
+typedef int (*visitor)(const struct reader *r, const char *name, const yaml_node_t *value,
+                       const void *data);
 
-static int each_pair(const struct reader *r, const yaml_node_t *map, const char *name, member visit,
-                     const void *data)
+static int each_pair(const struct reader *r, const yaml_node_t *map, const char *name,
+                     visitor visit, const void *data)
 {
     if (map->type == YAML_SCALAR_NODE && !*text_of(map))
         return OCV_OK; /* "key:" with nothing after it */
@@ -71,14 +72,16 @@ static int each_pair(const struct reader *r, const yaml_node_t *map, const char 
             if (earlier && !strcmp(earlier, text))
                 status = complain(r, key, text, "is given twice");
         }
+        struct reader member = *r;
+        member.key = key;
         if (status == OCV_OK)
-            status = visit(r, text, value, data);
+            status = visit(&member, text, value, data);
     }
     return status;
 }
 
 static int each_item(const struct reader *r, const yaml_node_t *list, const char *name,
-                     member visit, const void *data)
+                     visitor visit, const void *data)
 {
     if (list->type == YAML_SCALAR_NODE && !*text_of(list))
         return OCV_OK; /* "key:" with nothing after it is the empty list */
@@ -169,6 +172,11 @@ static int registry_field(const struct reader *r, const char *name, const yaml_n
                   {"key", &s->key},
                   {"mirror_of", &s->mirror_of}};
     const char *text;
+    bool known = !strcmp(name, "insecure");
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+        known = known || !strcmp(fields[i].name, name);
+    if (!known)
+        return complain(r, r->key, name, "is not a key of a registry");
     int status = scalar(r, value, name, &text);
     if (status < 0)
         return status;
@@ -178,8 +186,6 @@ static int registry_field(const struct reader *r, const char *name, const yaml_n
             *fields[i].field = strdup(text);
             return *fields[i].field ? OCV_OK : ocv_error_nomem(r->err);
         }
-    if (strcmp(name, "insecure") != 0)
-        return complain(r, value, name, "is not a key of a registry");
     s->insecure = !strcmp(text, "true") || !strcmp(text, "yes");
     if (!s->insecure && strcmp(text, "false") != 0 && strcmp(text, "no") != 0)
         return complain(r, value, name, "must be true or false");
@@ -219,7 +225,7 @@ static int top_pair(const struct reader *r, const char *name, const yaml_node_t 
     const char *key = ocv_config_key(name), *text;
     (void)data;
     if (!key)
-        return complain(r, value, name, "is an unknown key");
+        return complain(r, r->key, name, "is an unknown key");
     ocv_config_clear(r->config, key);
     switch (ocv_config_shape(key)) {
     case OCV_KEY_LIST:
@@ -296,7 +302,7 @@ int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const c
         yaml_parser_delete(&parser);
         return status;
     }
-    struct reader r = {config, &document, source, e};
+    struct reader r = {.config = config, .document = &document, .source = source, .err = e};
     const yaml_node_t *root = yaml_document_get_root_node(&document);
     if (root)
         status = each_pair(&r, root, "configuration", top_pair, NULL);

@@ -104,8 +104,11 @@ int cli_load(struct cli *cli, struct ocv_error *err)
         status = merge_environment(cli, err);
     if (status == OCV_OK)
         status = merge_flags(cli, err);
-    if (status == OCV_OK && cli->platform_text)
+    if (status == OCV_OK && cli->platform_text) {
         status = ocv_platform_parse(cli->platform_text, &cli->platform, err);
+        if (status < 0)
+            ocv_error_prefix(err, "--platform");
+    }
     if (status == OCV_OK && cli->platform && cli->platform->variant &&
         !strncmp(cli->platform->variant, "x-", 2)) {
         status = ocv_error_set(err, OCV_ERR_INVALID, "--platform %s names a variant",

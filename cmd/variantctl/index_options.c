@@ -57,7 +57,9 @@ static int take(struct edit *e, int value, struct ocv_error *err)
     case EDIT_OPTION_PLATFORM:
         ocv_platform_free(e->platform);
         e->platform = NULL;
-        return ocv_platform_parse(optarg, &e->platform, err);
+        return ocv_platform_parse(optarg, &e->platform, err) < 0
+                   ? ocv_error_prefix(err, "--platform")
+                   : OCV_OK;
     default:
         return add_annotation(e, value, err);
     }

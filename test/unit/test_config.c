@@ -71,6 +71,10 @@ static const struct {
     const char *text, *message;
 } wrong[] = {
     {"to: docker\nunknown: 1\n", "f.yaml:2: 'unknown'"},
+    {"to: docker\nunknown:\n  - 1\n", "f.yaml:2: 'unknown'"},
+    {"registries:\n  r:\n    urls:\n      - x\n", "f.yaml:3: 'urls' is not a key of a registry"},
+    {"override: {nvidia: {sm-arch: [a]}}\n", "'sm-arch' is not a feature"},
+    {"override: {n-vidia: {sm: [a]}}\n", "'n-vidia' is not a namespace"},
     {"a\n", "f.yaml:1:"},
     {"[a]\n", "f.yaml:1:"},
     {"namespace_priority: nvidia\n", "f.yaml:1:"},
