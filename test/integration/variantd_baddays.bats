@@ -209,9 +209,9 @@ in_mid_pull()
 }
 
 @test "a child is gone or of another size upstream: 404, counted, and the default entry" {
-    local index CTR_PULL=
+    local index
     # else ctr wants every child of an index that it pulls, with or without us
-    ! containerd_is_2 || CTR_PULL=--skip-metadata
+    ! containerd_is_2 || export CTR_PULL=--skip-metadata
     node
     push_layout "$STATE/layout:app" "$DIRECT/demo/gone:1"
     curl -sf -X DELETE "http://$DIRECT/v2/demo/gone/manifests/$CUDA"
