@@ -142,14 +142,17 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     [ ! -s "$TREE/etc/docker/daemon.json" ]
 }
 
-@test "files that say already what the set-up writes are a set-up, and not ours to change" {
+@test "files that say already what the set-up writes stay their owner's" {
     mkdir -p "$TREE/etc/docker"
     echo '{"registry-mirrors": ["http://127.0.0.1:5050"]}' >"$TREE/etc/docker/daemon.json"
     run -0 in_tree docker --registry docker.io
-    [[ $output == *"nothing to change"* ]]
-    run -0 in_tree docker --status
-    run -0 in_tree docker --uninstall
-    [[ $output == *"nothing of the set-up is left"* ]]
-    [ "$(cat "$TREE/etc/docker/daemon.json")" = '{"registry-mirrors": ["http://127.0.0.1:5050"]}' ]
+    [[ $output == *"nothing to change: the files say it already"* ]]
     run -5 in_tree docker --status
+    run -0 in_tree docker --uninstall
+    [ "$output" = "docker is not set up" ]
+    [ "$(cat "$TREE/etc/docker/daemon.json")" = '{"registry-mirrors": ["http://127.0.0.1:5050"]}' ]
+    in_tree podman --registry docker.io >/dev/null
+    rm "$TREE/$DROP_IN"
+    run -0 in_tree podman --uninstall
+    [ "$output" = "podman: nothing of the set-up is left to undo" ]
 }

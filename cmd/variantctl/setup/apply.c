@@ -171,7 +171,7 @@ bool setup_changes(const struct setup_file *file)
     return file->want.there && (a->mode != b->mode || a->uid != b->uid || a->gid != b->gid);
 }
 
-static bool is_ours(const struct setup_file *file)
+bool setup_is_ours(const struct setup_file *file)
 {
     return !setup_content_equal(&file->want, &file->base);
 }
@@ -239,7 +239,7 @@ static void say_written(const struct setup *setup, const struct setup_file *file
     char *backup = NULL;
     if (!file->want.there) {
         printf("removed %s\n", path);
-    } else if (!is_ours(file)) {
+    } else if (!setup_is_ours(file)) {
         printf(file->reduced ? "took the set-up's part out of %s\n" : "put back %s\n", path);
     } else if (file->base.there) {
         if (ocv_digest_bytes(file->base.text.data, file->base.text.len, digest, NULL) == OCV_OK)
@@ -256,7 +256,7 @@ static int write_one(struct setup *setup, struct setup_file *file, struct ocv_er
     char *path = setup_system_path(setup, file->path, err);
     if (!path)
         return OCV_ERR_NOMEM;
-    bool back = !is_ours(file);
+    bool back = !setup_is_ours(file);
     int status = OCV_OK;
     if (!file->want.there) {
         status = unlink(path) < 0 && errno != ENOENT ? fail_errno(err, path, "remove")
@@ -291,19 +291,19 @@ static int write_files(struct setup *setup, bool ours, struct ocv_error *err)
 {
     int status = OCV_OK;
     for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++)
-        if (is_ours(setup->files[i]) == ours && setup_changes(setup->files[i]))
+        if (setup_is_ours(setup->files[i]) == ours && setup_changes(setup->files[i]))
             status = write_one(setup, setup->files[i], err);
     return status;
 }
 
-int setup_apply(struct setup *setup, bool keep, struct ocv_error *err)
+int setup_apply(struct setup *setup, struct ocv_error *err)
 {
     size_t n = 0;
     int status = OCV_OK;
     sweep_temporaries(setup);
     for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++) {
         struct setup_file *file = setup->files[i];
-        if (!is_ours(file))
+        if (!setup_is_ours(file))
             continue;
         n++;
         status = remember_written(file, err);
@@ -314,14 +314,14 @@ int setup_apply(struct setup *setup, bool keep, struct ocv_error *err)
     }
     if (status == OCV_OK)
         status = write_files(setup, false, err);
-    if (status == OCV_OK && (n || keep))
+    if (status == OCV_OK && n)
         status = setup_save_state(setup, err);
     if (status == OCV_OK)
         status = write_files(setup, true, err);
     if (status < 0)
         return status;
     setup_remove_folders(setup);
-    if (n == 0 && !keep)
+    if (n == 0)
         return setup_drop_state(setup, err);
     setup_sweep_backups(setup);
     return setup_save_state(setup, err);

@@ -75,8 +75,13 @@ static void say_result(const struct setup *setup, enum setup_action action, bool
                        size_t changes)
 {
     FILE *out = dry_run ? stderr : stdout;
+    bool ours = false;
+    for (size_t i = 0; i < setup->n_files; i++)
+        ours = ours || setup_is_ours(setup->files[i]);
     if (changes == 0 && action == SETUP_ACTION_SETUP)
-        fputs("nothing to change: all is as this set-up writes it\n", out);
+        fputs(ours ? "nothing to change: all is as this set-up writes it\n"
+                   : "nothing to change: the files say it already, and stay their owner's\n",
+              out);
     else if (changes == 0)
         fprintf(out,
                 setup->installed ? "%s: nothing of the set-up is left to undo\n"
@@ -132,8 +137,7 @@ static int work(struct setup *setup, const struct setup_engine *engine, enum set
         setup->restart[0] = '\0';
     if (setup->notes.len) /* a diff stays one that patch takes */
         fputs(setup->notes.data, dry_run ? stderr : stdout);
-    status =
-        dry_run ? print_plan(setup, err) : setup_apply(setup, action == SETUP_ACTION_SETUP, err);
+    status = dry_run ? print_plan(setup, err) : setup_apply(setup, err);
     if (status == OCV_OK)
         say_result(setup, action, dry_run, changes);
     return status;

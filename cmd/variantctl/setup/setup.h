@@ -190,9 +190,10 @@ int setup_make_folders(const char *path, mode_t mode, struct ocv_error *err) OCV
 
 /** Read what an earlier set-up did and undo it in memory: `base` and `want` of its files. */
 int setup_undo(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Write the plan: backups, what goes back, state, what is new. Says on stdout what was done.
- *  `keep`: there is a set-up even where every file was as it writes it. */
-int setup_apply(struct setup *setup, bool keep, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Write the plan: backups, what goes back, state, what is new. Says on stdout what was done. */
+int setup_apply(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
+/** True if the plan makes the file another one than it is without us. */
+bool setup_is_ours(const struct setup_file *file);
 /** Folders above the path below the root that are missing now are ours, once they are made. */
 int setup_note_folders(struct setup *setup, const char *path,
                        struct ocv_error *err) OCV_WARN_UNUSED;
