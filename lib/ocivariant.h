@@ -853,7 +853,8 @@ struct ocv_tag_choice;
 /** If the rules say that the reference's tag names a group: list the repository's tags, fix each
  *  candidate's digest once, and make their index. `*out` stays NULL where they do not, or where
  *  there is nothing to choose: the tag is taken as it is. Tags that the rules cannot tell apart:
- *  OCV_ERR_DATA with their names. `rules` must outlive it. */
+ *  OCV_ERR_DATA with their names. A registry without lists of tags (HTTP 405, 501):
+ *  OCV_ERR_NOT_FOUND. `rules` must outlive it. */
 OCV_API int ocv_tag_choice_new(const struct ocv_tag_rules *rules,
                                const struct ocv_reference *reference,
                                const struct ocv_tag_source *source, struct ocv_tag_choice **out,

@@ -48,14 +48,27 @@ static int add_tag(void *data, const char *tag)
     return tags->failed;
 }
 
+/* A registry that has no lists (405 or 501) is as one that keeps this one to itself. */
+static int list_tags(const struct ocv_tag_source *source, struct tag_list *tags,
+                     struct ocv_error *err)
+{
+    struct ocv_error failure = {0};
+    int status = source->tags(source->data, add_tag, tags, &failure);
+    if (tags->failed)
+        return ocv_error_nomem(err);
+    if (status < 0 && (failure.http_status == 405 || failure.http_status == 501))
+        status = failure.status = OCV_ERR_NOT_FOUND;
+    if (status < 0 && err)
+        *err = failure;
+    return status;
+}
+
 static int make_plan(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const struct ocv_tag_source *source, struct ocv_tag_plan **out,
                      struct ocv_error *err)
 {
     struct tag_list tags = {0};
-    int status = source->tags(source->data, add_tag, &tags, err);
-    if (tags.failed)
-        status = ocv_error_nomem(err);
+    int status = list_tags(source, &tags, err);
     if (status == OCV_OK)
         status = ocv_tag_plan_new(rules, reference, reference->tag, (const char *const *)tags.list,
                                   tags.n, out, err);

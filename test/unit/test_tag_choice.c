@@ -31,7 +31,7 @@ struct repository {
     struct image images[8];
     size_t n;
     size_t heads, gets, blobs; /* how often they were asked for */
-    int failure;               /* of the list of tags */
+    int failure, http_status;  /* of the list of tags */
 };
 
 static void make_manifest(struct image *image, const char *config)
@@ -64,12 +64,20 @@ static void add(struct repository *r, const char *tag, enum kind kind)
                      OCV_OK);
 }
 
+static int refuse_list(struct ocv_error *err, const struct repository *r)
+{
+    ocv_error_set(err, r->failure, "no list");
+    if (err)
+        err->http_status = r->http_status;
+    return r->failure;
+}
+
 static int list_tags(void *data, int (*visit)(void *visit_data, const char *tag), void *visit_data,
                      struct ocv_error *err)
 {
     struct repository *r = data;
     if (r->failure < 0)
-        return ocv_error_set(err, r->failure, "no list");
+        return refuse_list(err, r);
     for (size_t i = r->n; i-- > 0;)
         if (visit(visit_data, r->images[i].tag))
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped");
@@ -299,6 +307,11 @@ START_TEST(test_failures)
     ck_assert_msg(strstr(err.message, "1.9-big and 1.9-large say the same") != NULL, "%s",
                   err.message);
     repository.failure = OCV_ERR_NETWORK;
+    repository.http_status = 405; /* it has no lists at all */
+    ck_assert_int_eq(ocv_tag_choice_new(rules, reference, &source, &choice, &err),
+                     OCV_ERR_NOT_FOUND);
+    ck_assert_int_eq(err.status, OCV_ERR_NOT_FOUND);
+    repository.http_status = 500;
     ck_assert_int_eq(ocv_tag_choice_new(rules, reference, &source, &choice, &err), OCV_ERR_NETWORK);
     repository.failure = 0;
     repository.n = 0;
