@@ -52,8 +52,8 @@ start_supervised()
 {
     local name=$1 port=$2
     shift 2
-    start_daemon "$name" "$OCV_BUILD/test/tools/supervise" 3000 "$VARIANTD_BIN" --listen "127.0.0.1:$port" \
-        --socket "$STATE/$name.sock" "$@"
+    start_daemon "$name" env STATE_DIRECTORY="$STATE/node" "$OCV_BUILD/test/tools/supervise" 3000 "$VARIANTD_BIN" \
+        --listen "127.0.0.1:$port" --socket "$STATE/$name.sock" "$@"
     await "$name" grep -q '^ready' "$STATE/log/$name" || return 1
     export VARIANTD=127.0.0.1:$port VARIANTD_SOCKET=$STATE/$name.sock VARIANTD_NAME=$name
 }
