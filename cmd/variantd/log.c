@@ -52,7 +52,9 @@ static void timestamp(char out[40])
 /* Takes `object` over. */
 static void write_json(json_t *object)
 {
-    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+    char *text =
+        object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12))
+               : NULL;
     json_decref(object);
     size_t len = text ? strlen(text) : 0;
     if (text) {

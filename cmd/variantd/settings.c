@@ -3,10 +3,12 @@
 #include "settings_make.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define DEFAULT_LISTEN "127.0.0.1:5050"
 #define DEFAULT_PROBE_INTERVAL "10m"
@@ -317,7 +319,10 @@ static int check(const struct settings *s, struct ocv_error *err)
     if (s->authfile && s->authfile[0] != '/')
         return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: '%.100s' is not an absolute path",
                              s->authfile);
-    if (s->authfile && stat(s->authfile, &st) == 0 && (st.st_mode & 037) != 0)
+    if (s->authfile && (stat(s->authfile, &st) < 0 || access(s->authfile, R_OK) < 0))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: %s: %s", s->authfile,
+                             strerror(errno));
+    if (s->authfile && (st.st_mode & 037) != 0)
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "credentials: others may read %s; make it mode 0600 or 0640",
                              s->authfile);

@@ -170,6 +170,8 @@ int ocv_exchange_run(struct ocv_exchange *x, struct ocv_error *err)
         if (x->state == OCV_EXCHANGE_DONE)
             break;
         int status = ocv_exchange_poll(x->registry, x->transfer.done ? 0 : wait_ms, err);
+        if (status == OCV_ERR_NETWORK) /* it does not know whose turn it was */
+            (void)ocv_error_prefix(err, "%s", x->what);
         if (status < 0)
             return status;
     }

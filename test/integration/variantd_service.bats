@@ -171,6 +171,7 @@ api()
     await json grep -q '"outcome":"variant"' "$STATE/log/json"
     jq -es 'all(type == "object" and has("time") and has("level"))' "$STATE/log/json" >/dev/null
     jq -es 'map(select(.outcome == "variant")) | .[0].label == "cuda12.8" and .[0].status == 200' "$STATE/log/json" >/dev/null
+    run ! grep -E '"ms":[0-9]+\.[0-9]{4}' "$STATE/log/json" # microseconds, as they are
     # what is no UTF-8 makes no line disappear
     ask GET "/v2/app/manifests/hidden%ff" --user-agent $'agent\xc3'
     [ "$code" = 404 ]

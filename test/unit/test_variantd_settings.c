@@ -78,6 +78,7 @@ static const struct {
     {"tag_ttl: soon\n", NULL, "tag_ttl"},
     {"probe_interval: -1s\n", NULL, "probe_interval"},
     {"credentials: auth.json\n", NULL, "absolute"},
+    {"credentials: /nowhere/auth.json\n", NULL, "/nowhere/auth.json: No such file"},
     {"", "UPPER CASE", "not a registry"},
     {"", "host/path", "not a registry"},
     {"", "alpine", "not a registry"},
