@@ -448,6 +448,7 @@ START_TEST(tag_drift)
     expect("tag r.example/a:1-cuda12\ntag r.example/b:2-cu128\n", "OCV302", NULL);
     expect("tag docker.io/lablup/a:1-cuda12.1\ntag docker.io/lablup/b:2-cu124\n", "OCV302",
            "CUDA is written 'cu124' here and 'cuda12.1'"); /* one family */
+    expect("tag r.example/a:1-cuda12.1\ntag r.example/a:2-cuda121\n", "OCV302", "'cuda121'");
     expect("tag r.example/a:1-py312\ntag r.example/a:2-py3.12\ntag r.example/a:2-py3.11\n",
            "OCV302", "Python");
     expect("tag r.example/a:1-x86_64\ntag r.example/a:2-aarch64\n", "OCV302", NULL);
