@@ -179,14 +179,14 @@ resolve()
 }
 
 @test "index create refuses what readers would reject" {
-    run -2 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "Bad=oci:$L:cpu"
-    run -2 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "null=oci:$L:cpu,x86_64 :: level :: v3"
-    run -2 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "v3=oci:$L:v3"
-    run -2 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "v3=oci:$L:v3,X86 :: level :: v3"
-    run -2 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "null=oci:$L:cpu" "null=oci:$L:v3"
+    run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "Bad=oci:$L:cpu"
+    run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "null=oci:$L:cpu,x86_64 :: level :: v3"
+    run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "v3=oci:$L:v3"
+    run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "v3=oci:$L:v3,X86 :: level :: v3"
+    run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "null=oci:$L:cpu" "null=oci:$L:v3"
     [[ $stderr == *"second image for linux/amd64"* ]]
-    run -2 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" --namespaces amd "v3=oci:$L:v3,x86_64 :: level :: v3"
-    run -2 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" --static 'nvidia=sm_arch :: 90_real' "null=oci:$L:cpu"
+    run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" --namespaces amd "v3=oci:$L:v3,x86_64 :: level :: v3"
+    run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" --static 'nvidia=sm_arch :: 90_real' "null=oci:$L:cpu"
     run -2 --separate-stderr "$VARIANTCTL" index create "$L:x" "null=oci:$L:cpu"
     run ! "$VARIANTCTL" index show "oci:$L:x"
 }
