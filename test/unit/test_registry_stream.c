@@ -279,7 +279,8 @@ START_TEST(deadline)
     struct seen seen = {0};
     struct ocv_stream q = {.kind = OCV_STREAM_MANIFEST, .object = "latest"};
     ocv_registry_deadline(client, 300);
-    expect_error(stream("slow", q, &seen), OCV_ERR_NETWORK, "/slow:latest: no answer within 300 ms");
+    expect_error(stream("slow", q, &seen), OCV_ERR_NETWORK,
+                 "/slow:latest: no answer within 300 ms");
     ck_assert_int_eq(err.http_status, 504);
     expect_error(stream("good", q, &seen), OCV_ERR_NETWORK, "no answer within 300 ms");
     ocv_registry_deadline(client, 0);
