@@ -83,7 +83,10 @@ says()
 {
     local container
     case $CLIENT in
-    ctr) ctr run --rm "$1" "test-$RANDOM$RANDOM" ;;
+    ctr) # into a file, which the shim has written before it lets the container go
+        rm -f "$STATE/said"
+        ctr run --rm --log-uri "file://$STATE/said" "$1" "test-$RANDOM$RANDOM" && cat "$STATE/said"
+        ;;
     cri) cri run "$1" ;;
     buildah)
         container=$(buildah from --quiet --pull=false "$1") || return 1

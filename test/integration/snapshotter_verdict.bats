@@ -287,9 +287,8 @@ TOML
     "${behind[@]}" content prune references
     run -0 cri run "$REGISTRY/app@$CUDA" /bin/tool cat /etc/build
     for name in $(ctr -a "$STATE/cri.sock" -n k8s.io images ls -q); do
-        ctr -a "$STATE/cri.sock" -n k8s.io images rm "$name" >/dev/null
-    done
-    ctr -a "$STATE/cri.sock" -n k8s.io content prune references # collected here, removed there
+        ctr -a "$STATE/cri.sock" -n k8s.io images rm --sync "$name" >/dev/null
+    done # collected here, removed there
     [ -z "$("${behind[@]}" snapshots ls | tail -n +2)" ]
     "${behind[@]}" content prune references
     [ -z "$(ls -A "$STATE/behind/root/io.containerd.snapshotter.v1.overlayfs/snapshots")" ]

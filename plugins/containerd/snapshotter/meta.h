@@ -49,6 +49,7 @@ enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct
 /* ---- a full disk (meta_reserve.c) --------------------------------------------------------------
  */
 
+/** Where it lies: beside the database at `path`; nowhere when that is ":memory:". */
 bool snap_meta_reserve_name(struct snap_meta *meta, const char *path);
 /** Give it back; false when there is none. */
 bool snap_meta_unreserve(const struct snap_meta *meta);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,9 @@
 
 bool snap_meta_reserve_name(struct snap_meta *meta, const char *path)
 {
+    meta->reserve = NULL;
+    if (strcmp(path, ":memory:") == 0) /* SQLite's name of a database that no disk holds */
+        return true;
     if (asprintf(&meta->reserve, "%s-reserve", path) >= 0)
         return true;
     meta->reserve = NULL;
@@ -22,7 +26,10 @@ bool snap_meta_reserve_name(struct snap_meta *meta, const char *path)
 void snap_meta_reserve(struct snap_meta *meta)
 {
     struct stat st;
-    int fd = open(meta->reserve, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd;
+    if (!meta->reserve)
+        return;
+    fd = open(meta->reserve, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && st.st_size < RESERVE_BYTES &&
@@ -34,5 +41,6 @@ void snap_meta_reserve(struct snap_meta *meta)
 bool snap_meta_unreserve(const struct snap_meta *meta)
 {
     struct stat st;
-    return stat(meta->reserve, &st) == 0 && st.st_size > 0 && truncate(meta->reserve, 0) == 0;
+    return meta->reserve && stat(meta->reserve, &st) == 0 && st.st_size > 0 &&
+           truncate(meta->reserve, 0) == 0;
 }
