@@ -48,9 +48,14 @@ static void catch_signals(struct cli *cli)
 
 int cmd_index(struct cli *cli, int argc, char **argv)
 {
+    verb_first(argc, argv);
     const char *verb = argc > 1 ? argv[1] : NULL;
     if (verb && (!strcmp(verb, "--help") || !strcmp(verb, "-h"))) {
         print_help(stdout);
+        return 0;
+    }
+    if (verb && !strcmp(verb, "--version")) {
+        cli_print_version(cli);
         return 0;
     }
     catch_signals(cli);

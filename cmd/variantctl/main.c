@@ -29,9 +29,7 @@ static void print_help(FILE *out)
           out);
 }
 
-/* Options before the verb (`variantctl -v --config F resolve`) are moved behind it, where the verb
- * reads them. */
-static void verb_first(int argc, char **argv)
+void verb_first(int argc, char **argv)
 {
     int at = 1;
     while (at < argc && argv[at][0] == '-' && strcmp(argv[at], "--help") != 0 &&

@@ -26,9 +26,14 @@ static void print_help(FILE *out)
 
 int cmd_tags(struct cli *cli, int argc, char **argv)
 {
+    verb_first(argc, argv);
     const char *verb = argc > 1 ? argv[1] : NULL;
     if (verb && (!strcmp(verb, "--help") || !strcmp(verb, "-h"))) {
         print_help(stdout);
+        return 0;
+    }
+    if (verb && !strcmp(verb, "--version")) {
+        cli_print_version(cli);
         return 0;
     }
     for (size_t i = 0; verb && i < sizeof(verbs) / sizeof(*verbs); i++)

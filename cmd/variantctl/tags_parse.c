@@ -118,7 +118,9 @@ static int parse_all(struct parse *p, char **references)
 {
     ocv_auto(ocv_reference) only = NULL;
     bool one = !references[1] && strcmp(references[0], "-") != 0;
-    int status = one ? ocv_reference_parse(references[0], &only, p->err) : OCV_OK;
+    int status = cli_load(p->cli, p->err); /* nothing in it counts here, but a wrong one is told */
+    if (status == OCV_OK && one)
+        status = ocv_reference_parse(references[0], &only, p->err);
     if (status == OCV_OK)
         status = rules_load_more(p->cli, p->more, only, &p->rules, p->err);
     for (; status == OCV_OK && *references; references++)
@@ -195,10 +197,13 @@ int cmd_tags_parse(struct cli *cli, int argc, char **argv)
 
 int cmd_tags_check(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error wrong = {0};
     struct parse p = {0};
     int code = read_options(cli, argc, argv, &p);
     if (code >= 0)
         return code;
+    if (cli_load(cli, &wrong) < 0)
+        return cli_fail(cli, &wrong);
     for (char **path = argv + optind; *path; path++) {
         struct ocv_error err = {0};
         int now = check_file(cli, *path, &err) < 0 ? cli_fail(cli, &err) : 0;

@@ -5,6 +5,10 @@
 
 #include "cli.h"
 
+/** Options before a verb (`variantctl -v --config F index -v show`) are moved behind it, where the
+ *  verb reads them. argv[0] is a program, or the verb that has verbs of its own. */
+void verb_first(int argc, char **argv);
+
 int cmd_probe(struct cli *cli, int argc, char **argv);
 int cmd_resolve(struct cli *cli, int argc, char **argv);
 int cmd_explain(struct cli *cli, int argc, char **argv);

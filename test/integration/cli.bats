@@ -118,7 +118,12 @@ vpull()
 
 @test "every command refuses a wrong configuration" {
     echo 'colour: blue' >"$STATE/wrong.yaml"
-    for verb in probe "resolve oci:$L:app" "explain oci:$L:app" "index show oci:$L:app"; do
+    for verb in probe "resolve oci:$L:app" "explain oci:$L:app" "index show oci:$L:app" \
+        "index coverage --profiles x oci:$L:app" "index diff oci:$L:app oci:$L:app" \
+        "index create oci:$L:new null=oci:$L:app" "index add oci:$L:app null=oci:$L:app" \
+        "index remove oci:$L:app null" "index annotate --relayout oci:$L:app" \
+        "index copy oci:$L:app oci:$L:new" "lint oci:$L:app" "lock oci:$L:app" "verify" \
+        "setup --status" "tags parse alpine:3" "tags plan --tags-file x alpine" "tags check x"; do
         # shellcheck disable=SC2086
         run -2 "$VARIANTCTL" $verb --config "$STATE/wrong.yaml"
         [ "${lines[0]}" = "variantctl: $STATE/wrong.yaml:1: 'colour' is an unknown key" ]

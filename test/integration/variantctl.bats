@@ -216,6 +216,15 @@ resolve()
     run -0 --separate-stderr "$VARIANTCTL" -v --config "$STATE/before.yaml" resolve --profile "$PROFILES/h100.json" "oci:$L:app"
     [ "$(jq -r .selected.label <<<"$output")" = cpu.v3 ]
     [[ $stderr == *"$STATE/before.yaml"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" -v index --config "$STATE/before.yaml" show "oci:$L:app"
+    [[ $stderr == *"$STATE/before.yaml"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" --config "$STATE/before.yaml" tags -v parse docker.io/library/alpine:3
+    [[ $stderr == *"$STATE/before.yaml"* ]]
     run -0 "$VARIANTCTL" --version
+    for verb in index tags; do
+        run -0 "$VARIANTCTL" "$verb" --version
+        [[ $output == "variantctl "[0-9]* ]]
+        run -2 "$VARIANTCTL" -v "$verb" -v
+    done
     run -2 "$VARIANTCTL" -v
 }
