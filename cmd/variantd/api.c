@@ -298,6 +298,8 @@ static enum MHD_Result handle(struct server *server, struct MHD_Connection *conn
                               void **context)
 {
     struct call *call = *context;
+    if (!call)
+        peers_busy(connection);
     if (upload)
         return MHD_NO; /* nothing here takes a body */
     if (!call)
@@ -327,22 +329,24 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
                       enum MHD_RequestTerminationCode why)
 {
     struct call *call = *context;
-    (void)cls, (void)connection, (void)why;
+    (void)cls, (void)why;
+    peers_idle(connection);
     if (!call)
         return;
     free_call(call);
     *context = NULL;
 }
 
-int api_start(struct server *server, int fd, bool full, struct MHD_Daemon **out,
-              struct ocv_error *err)
+int api_start(struct server *server, int fd, bool full, struct peers *peers,
+              struct MHD_Daemon **out, struct ocv_error *err)
 {
     *out = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         full ? handle_full : handle_some, server, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_CONNECTION_LIMIT,
-        API_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, STALL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, peers_notify,
+        peers, MHD_OPTION_CONNECTION_LIMIT, API_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)SERVER_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT, STALL_S,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (*out)
         return OCV_OK;
     close(fd);

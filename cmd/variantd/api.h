@@ -3,15 +3,16 @@
 #ifndef VARIANTD_API_H
 #define VARIANTD_API_H
 
+#include "peers.h"
 #include "server.h"
 
 #define API_RESOLVES_MAX 32u /**< at once; each has a thread of its own while it lasts */
 #define API_CONNECTIONS_MAX 1024u
 
 /** Serve on the listening socket, which is taken over. `full`: the unix socket; else only /metrics
- *  and /v1/healthz. */
-int api_start(struct server *server, int fd, bool full, struct MHD_Daemon **out,
-              struct ocv_error *err) OCV_WARN_UNUSED;
+ *  and /v1/healthz. `peers`: who watches the connections. */
+int api_start(struct server *server, int fd, bool full, struct peers *peers,
+              struct MHD_Daemon **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void api_stop(struct server *server, struct MHD_Daemon *daemon);
 
 #endif

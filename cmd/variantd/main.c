@@ -183,7 +183,7 @@ static void announce(const struct daemon *d)
     static const char *const modes[] = {"auto", "resolver", "proxy"};
     log_line(LOG_LEVEL_INFO, "mirror on %.*s:%u (%s), API on %s",
              (int)(strrchr(s->listen_address, ':') - s->listen_address), s->listen_address,
-             server_port(d->server), modes[s->mode], s->socket_path);
+             server_port(d->server), modes[s->mode], server_socket(d->server));
     for (size_t i = 0; i < s->n_upstreams; i++)
         log_line(LOG_LEVEL_INFO, "registry %s%s%s", s->upstreams[i].name,
                  s->upstreams[i].layout ? ": OCI layout " : "",
@@ -218,6 +218,11 @@ static int start(struct daemon *d, struct ocv_error *err)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
+static bool differ(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") != 0;
+}
+
 static void reload(struct daemon *d)
 {
     struct ocv_error err = {0};
@@ -226,9 +231,13 @@ static void reload(struct daemon *d)
     notify_send("RELOADING=1");
     int status = read_settings(d, &settings, &err);
     const struct settings *old = server_instance(d->server)->settings;
-    if (status == OCV_OK && (strcmp(settings->listen_address, old->listen_address) != 0 ||
-                             strcmp(settings->socket_path, old->socket_path) != 0))
-        log_line(LOG_LEVEL_WARNING, "listen and socket change with a restart only");
+    if (status == OCV_OK &&
+        (differ(settings->listen_address, old->listen_address) ||
+         differ(settings->socket_path, old->socket_path) ||
+         differ(settings->metrics_listen, old->metrics_listen) ||
+         settings->log_json != old->log_json || settings->access_log != old->access_log))
+        log_line(LOG_LEVEL_WARNING, "listen, socket, metrics_listen, log and access_log change "
+                                    "with a restart only");
     if (status == OCV_OK)
         status = instance_new(settings, d->metrics, &instance, &err);
     if (status < 0) {
@@ -258,7 +267,7 @@ static void watchdog(struct daemon *d)
     if (!d->watchdog_ms || clock_ms() < d->watchdog_due)
         return;
     d->watchdog_due = clock_ms() + d->watchdog_ms;
-    if (selfcheck(server_port(d->server), server_instance(d->server)->settings))
+    if (selfcheck(d->server))
         notify_send("WATCHDOG=1");
     else
         log_line(LOG_LEVEL_ERROR, "no answer from our own port: waiting for the watchdog");
@@ -293,8 +302,11 @@ static int serve(struct daemon *d, const sigset_t *signals)
         int signal = sigtimedwait(signals, NULL, &step);
         if (signal == SIGTERM || signal == SIGINT)
             return drain(d, signals);
-        if (signal == SIGHUP)
+        if (signal == SIGHUP) {
+            d->watchdog_due = 0; /* a probe takes its time where libraries hang */
+            watchdog(d);
             reload(d);
+        }
         server_tick(d->server);
         verify(d);
         watchdog(d);

@@ -39,14 +39,20 @@ static bool mirror_answers(unsigned port, const char *listen_address)
     return ok;
 }
 
-bool selfcheck(unsigned port, const struct settings *settings)
+static bool api_answers(const char *path)
 {
     ocv_auto_buffer body;
     long status = 0;
     ocv_buffer_init(&body, 4096);
-    if (!mirror_answers(port, settings->listen_address))
-        return false;
-    return ocv_local_get(settings->socket_path, "/v1/healthz", SELFCHECK_MS, &status, &body,
-                         NULL) == OCV_OK &&
-           status == 200;
+    return !*path ||
+           (ocv_local_get(path, "/v1/healthz", SELFCHECK_MS, &status, &body, NULL) == OCV_OK &&
+            status == 200);
+}
+
+bool selfcheck(struct server *server)
+{
+    bool mirror = mirror_answers(server_port(server), server_address(server));
+    mirror = server_mirror_stirs(server) || mirror;
+    bool api = api_answers(server_socket(server));
+    return (server_api_stirs(server) || api) && mirror;
 }

@@ -3,11 +3,13 @@
 #ifndef VARIANTD_SELFCHECK_H
 #define VARIANTD_SELFCHECK_H
 
-#include "settings.h"
+#include "server.h"
 
 #define SELFCHECK_MS 2000
 
-/** GET /v2/ on the mirror's port and /v1/healthz on the socket, each within SELFCHECK_MS. */
-bool selfcheck(unsigned port, const struct settings *settings);
+/** GET /v2/ on the mirror's port and /v1/healthz on the socket, each within SELFCHECK_MS. Where a
+ *  crowd of clients is before us and moves, its end need not be waited for: clients cannot make the
+ *  daemon look as if it hung. */
+bool selfcheck(struct server *server);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every request holds the instance it began with, so that a reload never pulls settings from under
- * it. Connections without a running request are watched here: libmicrohttpd's timeout counts from
- * the last byte, and a client that sends one byte a minute would stay for ever. */
+ * it. */
 #include "server.h"
 
 #include "api.h"
-#include "clock.h"
 #include "listen.h"
+#include "peers.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,29 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) + 1)
 #define THREADS_MAX 4 /* a mirror's answers are short; the rest of the node has work to do */
-
-/* A connection, known from accept to close. */
-struct peer {
-    struct peer *next, **link;
-    int fd;
-    atomic_int_fast64_t since; /* no request since then, monotonic ms; 0: one is running */
-};
 
 struct server {
     struct metrics *metrics;
     struct MHD_Daemon *mirror, *api, *tcp_metrics;
+    struct peers mirror_peers, api_peers, metrics_peers;
+    char *address; /* of the mirror, without its port where the system chose that */
     unsigned port;
-    char *socket_path; /* to remove at the end; NULL where it was passed */
+    char socket_path[SOCKET_PATH_MAX]; /* of the API; empty for a passed one without a path */
+    bool own_socket;                   /* to remove at the end */
     pthread_rwlock_t instance_lock;
     struct instance *current;
-    pthread_mutex_t lock; /* retired, peers */
+    pthread_mutex_t lock; /* retired */
     struct instance *retired;
-    struct peer *peers;
-    size_t n_peers;
     atomic_uint_fast64_t running;
     atomic_bool draining, stopping;
 };
@@ -119,69 +113,11 @@ static void free_retired(struct server *server)
 /* ---- connections -------------------------------------------------------------------------------
  */
 
-static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    struct server *server = cls;
-    struct peer *peer = *context;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *context = peer = calloc(1, sizeof(*peer));
-        if (!peer)
-            return; /* it is served, and not watched */
-        peer->fd = info ? info->connect_fd : -1;
-        atomic_init(&peer->since, clock_ms());
-        pthread_mutex_lock(&server->lock);
-        peer->next = server->peers;
-        peer->link = &server->peers;
-        if (peer->next)
-            peer->next->link = &peer->next;
-        server->peers = peer;
-        server->n_peers++;
-        pthread_mutex_unlock(&server->lock);
-    } else if (peer) {
-        pthread_mutex_lock(&server->lock);
-        *peer->link = peer->next;
-        if (peer->next)
-            peer->next->link = peer->link;
-        server->n_peers--;
-        pthread_mutex_unlock(&server->lock);
-        free(peer);
-        *context = NULL;
-    }
-}
-
-static void mark(struct MHD_Connection *connection, int64_t since)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct peer *peer = info ? info->socket_context : NULL;
-    if (peer)
-        atomic_store_explicit(&peer->since, since, memory_order_relaxed);
-}
-
-/* Shut those that have had no request for `limit`; libmicrohttpd then closes them. Under the lock a
- * descriptor cannot be closed and used again. */
-static void shut_idle(struct server *server, int64_t limit)
-{
-    int64_t now = clock_ms();
-    pthread_mutex_lock(&server->lock);
-    for (struct peer *peer = server->peers; peer; peer = peer->next) {
-        int64_t since = atomic_load_explicit(&peer->since, memory_order_relaxed);
-        if (since > 0 && now - since >= limit && peer->fd >= 0)
-            shutdown(peer->fd, SHUT_RDWR);
-    }
-    pthread_mutex_unlock(&server->lock);
-}
-
 void server_tick(struct server *server)
 {
-    pthread_mutex_lock(&server->lock);
-    bool crowd = server->n_peers > SERVER_CONNECTIONS_MAX - SERVER_CONNECTIONS_MAX / 8;
-    pthread_mutex_unlock(&server->lock);
-    bool draining = atomic_load(&server->draining);
-    shut_idle(server, draining ? 0 : crowd ? SERVER_CROWD_IDLE_MS : SERVER_IDLE_MS);
+    peers_tick(&server->mirror_peers, atomic_load(&server->draining));
+    peers_tick(&server->api_peers, false);
+    peers_tick(&server->metrics_peers, false);
     free_retired(server);
 }
 
@@ -240,7 +176,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
     struct server *server = cls;
     struct request *request = *context;
     if (!request) {
-        mark(connection, 0);
+        peers_busy(connection);
         if (has_body(connection)) {
             metrics_request(server->metrics,
                             strcmp(method, "GET") && strcmp(method, "HEAD") ? OUTCOME_WRITE
@@ -262,7 +198,7 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
 {
     struct server *server = cls;
     struct request *request = *context;
-    mark(connection, clock_ms());
+    peers_idle(connection);
     if (!request)
         return;
     mirror_completed(request->instance->mirror, connection, &request->inner, why);
@@ -301,8 +237,8 @@ static int start_mirror(struct server *server, const char *address, struct ocv_e
     server->mirror = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         handle, server, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-        server, MHD_OPTION_CONNECTION_LIMIT, SERVER_CONNECTIONS_MAX,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, peers_notify,
+        &server->mirror_peers, MHD_OPTION_CONNECTION_LIMIT, SERVER_CONNECTIONS_MAX,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         SERVER_STALL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
     if (server->mirror)
@@ -311,22 +247,33 @@ static int start_mirror(struct server *server, const char *address, struct ocv_e
     return ocv_error_set(err, OCV_ERR_IO, "cannot serve on %s: %s", address, strerror(errno));
 }
 
+/* One that was passed may lie elsewhere than the configuration says. */
+static void find_path(struct server *server, int fd)
+{
+    struct sockaddr_un address = {0};
+    socklen_t len = sizeof(address);
+    if (getsockname(fd, (struct sockaddr *)&address, &len) == 0 && address.sun_family == AF_UNIX)
+        memcpy(server->socket_path, address.sun_path, sizeof(address.sun_path));
+}
+
 static int start_api(struct server *server, int unix_fd, struct ocv_error *err)
 {
     const struct settings *settings = server->current->settings;
     int fd = unix_fd, status = OCV_OK;
     if (fd < 0) {
         status = listen_unix(settings->socket_path, &fd, err);
-        if (status == OCV_OK && !(server->socket_path = strdup(settings->socket_path)))
-            status = ocv_error_nomem(err);
+        server->own_socket = status == OCV_OK;
     }
-    if (status == OCV_OK)
-        status = api_start(server, fd, true, &server->api, err);
+    if (status == OCV_OK) {
+        find_path(server, fd);
+        status = api_start(server, fd, true, &server->api_peers, &server->api, err);
+    }
     if (status == OCV_OK && settings->metrics_listen) {
         unsigned port;
         status = listen_tcp(settings->metrics_listen, &fd, &port, err);
         if (status == OCV_OK)
-            status = api_start(server, fd, false, &server->tcp_metrics, err);
+            status =
+                api_start(server, fd, false, &server->metrics_peers, &server->tcp_metrics, err);
     }
     return status;
 }
@@ -343,7 +290,13 @@ int server_new(struct instance *instance, struct metrics *metrics, int unix_fd, 
     server->current = instance;
     pthread_rwlock_init(&server->instance_lock, NULL);
     pthread_mutex_init(&server->lock, NULL);
-    int status = start_mirror(server, instance->settings->listen_address, err);
+    peers_init(&server->mirror_peers, SERVER_CONNECTIONS_MAX);
+    peers_init(&server->api_peers, API_CONNECTIONS_MAX);
+    peers_init(&server->metrics_peers, API_CONNECTIONS_MAX);
+    server->address = strdup(instance->settings->listen_address);
+    int status = server->address ? OCV_OK : ocv_error_nomem(err);
+    if (status == OCV_OK)
+        status = start_mirror(server, server->address, err);
     if (status == OCV_OK)
         status = start_api(server, unix_fd, err);
     if (status < 0) {
@@ -357,6 +310,26 @@ int server_new(struct instance *instance, struct metrics *metrics, int unix_fd, 
 unsigned server_port(const struct server *server)
 {
     return server->port;
+}
+
+const char *server_address(const struct server *server)
+{
+    return server->address;
+}
+
+const char *server_socket(const struct server *server)
+{
+    return server->socket_path;
+}
+
+bool server_mirror_stirs(struct server *server)
+{
+    return peers_stir(&server->mirror_peers);
+}
+
+bool server_api_stirs(struct server *server)
+{
+    return peers_stir(&server->api_peers);
 }
 
 void server_drain(struct server *server)
@@ -388,9 +361,9 @@ void server_free(struct server *server)
         api_stop(server, server->api);
     if (server->tcp_metrics)
         api_stop(server, server->tcp_metrics);
-    if (server->socket_path)
+    if (server->own_socket)
         unlink(server->socket_path);
-    free(server->socket_path);
+    free(server->address);
     while (server->retired) { /* no request is left; workers may be, and are waited for */
         struct instance *instance = server->retired;
         server->retired = instance->next;
@@ -399,5 +372,8 @@ void server_free(struct server *server)
     instance_free(server->current);
     pthread_rwlock_destroy(&server->instance_lock);
     pthread_mutex_destroy(&server->lock);
+    peers_destroy(&server->mirror_peers);
+    peers_destroy(&server->api_peers);
+    peers_destroy(&server->metrics_peers);
     free(server);
 }

@@ -8,8 +8,6 @@
 
 #define SERVER_CONNECTIONS_MAX 12000u /**< open at once; past it new ones wait in the backlog */
 #define SERVER_HEAD_MAX (32u * 1024)  /**< request line and headers together: 431 past it */
-#define SERVER_IDLE_MS 60000          /**< without a request, or in the middle of its head */
-#define SERVER_CROWD_IDLE_MS 2000     /**< the same when connections run out */
 #define SERVER_STALL_S 120u           /**< in the middle of an answer that nobody reads */
 
 struct server;
@@ -24,8 +22,16 @@ void server_replace(struct server *server, struct instance *instance);
 const struct instance *server_instance(const struct server *server);
 /** Once a second: close idle connections, free instances that nobody uses any more. */
 void server_tick(struct server *server);
-/** Port of the mirror, also where the system chose it. */
+/** Address of the mirror as it was configured at the start, and its port, also where the system
+ *  chose it. */
+const char *server_address(const struct server *server);
 unsigned server_port(const struct server *server);
+/** Path of the API's socket; empty for a passed one that has none. */
+const char *server_socket(const struct server *server);
+/** Nearly all connections are in use, and some came or went since the last call: who waits there
+ *  waits for a crowd, not for something that hangs. */
+bool server_mirror_stirs(struct server *server);
+bool server_api_stirs(struct server *server);
 /** Take no new connection, and end those that have no request. */
 void server_drain(struct server *server);
 /** Has every request ended? */

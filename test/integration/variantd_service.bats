@@ -139,6 +139,10 @@ api()
     printf 'mode: [\n' >"$STATE/c.yaml"
     kill -HUP "$pid"
     await reloading grep -q "the old configuration stays" "$STATE/log/reloading"
+    # what a reload cannot change is said
+    printf 'access_log: off\n' >"$STATE/c.yaml"
+    kill -HUP "$pid"
+    await reloading grep -q "access_log change with a restart only" "$STATE/log/reloading"
     ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$code" = 200 ]
     stop_daemon reloading

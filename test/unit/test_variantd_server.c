@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/variantd/server.c: what a stop leaves behind while registries do not answer, and what clients
- * that read nothing can make the daemon keep. */
+/* cmd/variantd/server.c, peers.c, selfcheck.c: what a stop leaves behind while registries do not
+ * answer, what clients that read nothing can make the daemon keep, and what they cannot make the
+ * watchdog believe. */
+#include "api.h"
+#include "listen.h"
 #include "mirror_internal.h"
 #include "room.h"
+#include "selfcheck.h"
 #include "server.h"
 #include "settings_make.h"
 
@@ -13,10 +17,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static char folder[64], registry[64];
+static const char *socket_name = "socket"; /* in the folder */
 static int silent; /* a registry's port: takes connections and never says a word */
 
 static void set_up(void)
@@ -60,8 +67,8 @@ static struct instance *make_instance(struct metrics *metrics, const char *layou
     struct instance *instance = NULL;
     snprintf(profile, sizeof(profile), "%s/profile.json", folder);
     snprintf(records, sizeof(records), "%s/records", folder);
-    snprintf(yaml, sizeof(yaml), "listen: 127.0.0.1:0\nsocket: %s/socket\naccess_log: off\n",
-             folder);
+    snprintf(yaml, sizeof(yaml), "listen: 127.0.0.1:0\nsocket: %s/%s\naccess_log: off\n", folder,
+             socket_name);
     const struct settings_flags flags = {.registries = registries,
                                          .n_registries = layout ? 0 : 1,
                                          .layouts = &layout,
@@ -259,6 +266,105 @@ START_TEST(unread_answers_are_bounded)
 }
 END_TEST
 
+/* ---- the watchdog's question --------------------------------------------------------------------
+ */
+
+/* The addresses of the start stay, whatever a reload reads. */
+START_TEST(other_addresses_do_not_fool_the_selfcheck)
+{
+    struct metrics *metrics = NULL;
+    struct server *server = NULL;
+    struct ocv_error err = {0};
+    ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+                  "%s", err.message);
+    ck_assert(selfcheck(server));
+    socket_name = "another";
+    server_replace(server, make_instance(metrics, NULL));
+    ck_assert(selfcheck(server));
+    server_free(server);
+    metrics_free(metrics);
+}
+END_TEST
+
+START_TEST(passed_socket_may_lie_elsewhere)
+{
+    struct metrics *metrics = NULL;
+    struct server *server = NULL;
+    struct ocv_error err = {0};
+    char path[128];
+    int fd = -1;
+    snprintf(path, sizeof(path), "%s/passed", folder);
+    ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
+    ck_assert_msg(listen_unix(path, &fd, &err) == OCV_OK, "%s", err.message);
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, fd, &server, &err) == OCV_OK,
+                  "%s", err.message);
+    ck_assert_str_eq(server_socket(server), path);
+    ck_assert(selfcheck(server));
+    server_free(server);
+    ck_assert_int_eq(access(path, F_OK), 0); /* its owner removes it */
+    metrics_free(metrics);
+}
+END_TEST
+
+#define CROWD (API_CONNECTIONS_MAX + 8)
+
+static void dial_api(int fds[CROWD])
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    snprintf(to.sun_path, sizeof(to.sun_path), "%s/%s", folder, socket_name);
+    for (unsigned i = 0; i < CROWD; i++) {
+        fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_eq(connect(fds[i], (struct sockaddr *)&to, sizeof(to)), 0);
+    }
+}
+
+static bool api_answers(const char *path)
+{
+    ocv_auto_buffer body;
+    long status = 0;
+    ocv_buffer_init(&body, 4096);
+    return ocv_local_get(path, "/v1/healthz", 100, &status, &body, NULL) == OCV_OK && status == 200;
+}
+
+/* Clients of the socket that never finish a request: the daemon does not look as if it hung, and
+ * they go. */
+START_TEST(dripping_clients_of_the_api_are_closed)
+{
+    struct metrics *metrics = NULL;
+    struct server *server = NULL;
+    struct ocv_error err = {0};
+    struct rlimit files;
+    int fds[CROWD];
+    bool answers = false;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = files.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
+    if (files.rlim_cur < 2 * CROWD + 64) {
+        puts("skipped: dripping_clients_of_the_api_are_closed: too few files may be open");
+        return;
+    }
+    ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+                  "%s", err.message);
+    dial_api(fds);
+    ck_assert(selfcheck(server));  /* they came: it is not hung */
+    ck_assert(!selfcheck(server)); /* nobody comes or goes: who knows */
+    for (unsigned i = 0; i < 200 && !answers; i++) {
+        for (unsigned k = 0; k < CROWD; k++)
+            (void)!send(fds[k], "G", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        server_tick(server);
+        answers = api_answers(server_socket(server));
+    }
+    ck_assert(answers);
+    ck_assert(selfcheck(server));
+    for (unsigned i = 0; i < CROWD; i++)
+        close(fds[i]);
+    server_free(server);
+    metrics_free(metrics);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("variantd server");
@@ -267,6 +373,9 @@ int main(void)
     tcase_add_test(tcase, stop_waits_for_replaced_settings);
     tcase_add_test(tcase, late_requests_are_not_asked);
     tcase_add_test(tcase, unread_answers_are_bounded);
+    tcase_add_test(tcase, other_addresses_do_not_fool_the_selfcheck);
+    tcase_add_test(tcase, passed_socket_may_lie_elsewhere);
+    tcase_add_test(tcase, dripping_clients_of_the_api_are_closed);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

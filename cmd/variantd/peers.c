@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "peers.h"
+
+#include "clock.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+struct peer {
+    struct peer *next, **link;
+    int fd;
+    atomic_int_fast64_t since; /* no request since then, monotonic ms; 0: one is running */
+};
+
+void peers_init(struct peers *p, size_t max)
+{
+    *p = (struct peers){.max = max};
+    pthread_mutex_init(&p->lock, NULL);
+}
+
+void peers_destroy(struct peers *p)
+{
+    pthread_mutex_destroy(&p->lock);
+}
+
+static struct peer *add(struct peers *p, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct peer *peer = calloc(1, sizeof(*peer));
+    if (!peer)
+        return NULL; /* it is served, and not watched */
+    peer->fd = info ? info->connect_fd : -1;
+    atomic_init(&peer->since, clock_ms());
+    pthread_mutex_lock(&p->lock);
+    peer->next = p->first;
+    peer->link = &p->first;
+    if (peer->next)
+        peer->next->link = &peer->next;
+    p->first = peer;
+    p->n++;
+    p->changes++;
+    pthread_mutex_unlock(&p->lock);
+    return peer;
+}
+
+static void take_off(struct peers *p, struct peer *peer)
+{
+    pthread_mutex_lock(&p->lock);
+    *peer->link = peer->next;
+    if (peer->next)
+        peer->next->link = peer->link;
+    p->n--;
+    p->changes++;
+    pthread_mutex_unlock(&p->lock);
+    free(peer);
+}
+
+void peers_notify(void *cls, struct MHD_Connection *connection, void **context,
+                  enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = add(cls, connection);
+    } else if (*context) {
+        take_off(cls, *context);
+        *context = NULL;
+    }
+}
+
+static void mark(struct MHD_Connection *connection, int64_t since)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct peer *peer = info ? info->socket_context : NULL;
+    if (peer)
+        atomic_store_explicit(&peer->since, since, memory_order_relaxed);
+}
+
+void peers_busy(struct MHD_Connection *connection)
+{
+    mark(connection, 0);
+}
+
+void peers_idle(struct MHD_Connection *connection)
+{
+    mark(connection, clock_ms());
+}
+
+static bool crowd(const struct peers *p)
+{
+    return p->n > p->max - p->max / 8;
+}
+
+/* libmicrohttpd closes what is shut. Under the lock a descriptor cannot be closed and used again.
+ */
+void peers_tick(struct peers *p, bool all)
+{
+    int64_t now = clock_ms();
+    pthread_mutex_lock(&p->lock);
+    int64_t limit = all ? 0 : crowd(p) ? PEERS_CROWD_IDLE_MS : PEERS_IDLE_MS;
+    for (struct peer *peer = p->first; peer; peer = peer->next) {
+        int64_t since = atomic_load_explicit(&peer->since, memory_order_relaxed);
+        if (since > 0 && now - since >= limit && peer->fd >= 0)
+            shutdown(peer->fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+bool peers_stir(struct peers *p)
+{
+    pthread_mutex_lock(&p->lock);
+    bool stirs = crowd(p) && p->changes != p->seen;
+    p->seen = p->changes;
+    pthread_mutex_unlock(&p->lock);
+    return stirs;
+}
