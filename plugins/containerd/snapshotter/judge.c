@@ -7,10 +7,12 @@
 
 #include "records.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LABEL_VARIANT SNAP_LABEL_PREFIX OCV_ANNOTATION_LABEL
 #define LABEL_PROPERTIES SNAP_LABEL_PREFIX OCV_ANNOTATION_PROPERTIES
@@ -44,7 +46,9 @@ static void write_metrics(const struct snap_judge *j)
     char *temporary = NULL;
     if (!j->metrics || asprintf(&temporary, "%s.tmp", j->metrics) < 0)
         return;
-    FILE *file = fopen(temporary, "we");
+    (void)unlink(temporary); /* of a writer that was killed, or somebody's link */
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); /* umask is 0 here */
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     bool ok = file &&
               fprintf(file,
                       "# TYPE ocivariant_snapshotter_verdicts_total counter\n"
@@ -57,6 +61,8 @@ static void write_metrics(const struct snap_judge *j)
                       "ocivariant_snapshotter_actions_total{action=\"refused\"} %llu\n"
                       "ocivariant_snapshotter_actions_total{action=\"warned\"} %llu\n",
                       c->fits, c->misfit, c->none, c->index, c->unknown, c->refused, c->warned) > 0;
+    if (!file && fd >= 0)
+        close(fd);
     if (file && (fclose(file) != 0 || !ok || rename(temporary, j->metrics) < 0))
         snap_judge_say(j, "metrics", "cannot be written");
     free(temporary);
