@@ -360,6 +360,21 @@ expected_rows()
     [[ $output == *" $STATE/elsewhere/snapshots/"* ]]
 }
 
+@test "what it writes is its own alone, metrics too" {
+    [ -s "$STATE/snapshotter.prom" ]
+    [ -z "$(find "$STATE/snapshotter" "$STATE/snapshotter.prom" "$SNAPSHOTTER_SOCKET" -maxdepth 1 -perm /022)" ]
+    [ "$(stat -c %a "$STATE/snapshotter.prom")" = 644 ] # read by whoever collects
+}
+
+@test "a root that overlayfs' options cannot name is refused at once" {
+    local name
+    for name in a,b a:b 'a\b'; do
+        run -2 timeout 10 "$SNAPSHOTTER" --root "$STATE/$name" --socket "$STATE/other.sock"
+        [[ $output == *"$name: no overlay can be mounted"* ]]
+        [ ! -e "$STATE/$name" ]
+    done
+}
+
 @test "a second one on the same folder or socket does not start" {
     run -1 "$SNAPSHOTTER" --root "$STATE/snapshotter" --socket "$STATE/other.sock"
     [[ $output == *"used by another"* ]]

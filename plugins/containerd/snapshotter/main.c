@@ -166,11 +166,24 @@ static int root_absolute(struct ocv_error *err)
     return OCV_OK;
 }
 
+/* What stands between overlayfs' options and between its folders, and before either. */
+static int root_mountable(struct ocv_error *err)
+{
+    return program.backend || !strpbrk(program.root, ",:\\")
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_CONFIG,
+                               "%s: no overlay can be mounted from a folder with a comma, a colon "
+                               "or a backslash in its name",
+                               program.root);
+}
+
 /* Two snapshotters on one folder would undo each other's work. */
 static int lock_root(struct ocv_error *err)
 {
     char path[4096];
     int status = root_absolute(err);
+    if (status == OCV_OK)
+        status = root_mountable(err);
     if (status == OCV_OK)
         status = snap_folders_make(program.root, err);
     if (status < 0)
