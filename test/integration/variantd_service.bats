@@ -225,6 +225,11 @@ api()
         grep -q "^$name" "$units/variantd.service"
     done
     grep -qx 'CapabilityBoundingSet=' "$units/variantd.service"
+    # a dynamic user's RuntimeDirectory that outlives the service lies in /run/private, where only
+    # root comes, and one that does not takes the socket with it: the socket's unit makes the folder
+    run ! grep '^RuntimeDirectory' "$units/variantd.service"
+    grep -qx Requires=variantd.socket "$units/variantd.service"
+    grep -qx DirectoryMode=0755 "$units/variantd.socket"
     # 0 is best, 100 worst; a service without hardening has 96
     run -0 systemd-analyze security --offline=true --no-pager --threshold=25 "$units/variantd.service"
 }
