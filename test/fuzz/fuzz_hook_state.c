@@ -13,20 +13,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static char top[] = "/tmp/ocv-fuzz-XXXXXX";
 static char bundle[128];
+
+static void remove_top(void)
+{
+    char command[64];
+    snprintf(command, sizeof(command), "rm -rf '%s'", top);
+    if (system(command) != 0)
+        fputs("the folder of the fuzzed bundle is left\n", stderr);
+}
 
 static int write_bundle(const uint8_t *data, size_t size)
 {
     char path[160];
     if (!bundle[0]) {
-        char root[] = "/tmp/ocv-fuzz-XXXXXX";
-        if (!mkdtemp(root))
-            return -1;
-        snprintf(bundle, sizeof(bundle), "%s/overlay-containers", root);
+        if (!mkdtemp(top) || atexit(remove_top) != 0)
+            abort();
+        snprintf(bundle, sizeof(bundle), "%s/overlay-containers", top);
         mkdir(bundle, 0700);
-        snprintf(bundle, sizeof(bundle), "%s/overlay-containers/id", root);
+        snprintf(bundle, sizeof(bundle), "%s/overlay-containers/id", top);
         mkdir(bundle, 0700);
-        snprintf(bundle, sizeof(bundle), "%s/overlay-containers/id/userdata", root);
+        snprintf(bundle, sizeof(bundle), "%s/overlay-containers/id/userdata", top);
         mkdir(bundle, 0700);
     }
     snprintf(path, sizeof(path), "%s/config.json", bundle);

@@ -68,20 +68,27 @@ void grpc_call_finish(struct grpc_call *call, enum grpc_code code, const char *m
         abort();
 }
 
+static struct snap_service s;
+static char root[] = "/tmp/ocv-fuzz-XXXXXX";
+
+static void close_service(void)
+{
+    snap_overlay_free(s.overlay);
+    snap_meta_close(s.meta);
+    (void)snap_tree_remove(AT_FDCWD, root);
+    memcpy(root + sizeof(root) - 7, "XXXXXX", 6);
+}
+
 static struct snap_service *service(void)
 {
-    static struct snap_service s;
-    static char root[] = "/tmp/ocv-fuzz-XXXXXX";
     static unsigned calls;
     struct ocv_error err = {0};
     if (s.meta && ++calls % 4096 != 0)
         return &s;
-    if (s.meta) { /* not to fill the disk */
-        snap_overlay_free(s.overlay);
-        snap_meta_close(s.meta);
-        (void)snap_tree_remove(AT_FDCWD, root);
-        memcpy(root + sizeof(root) - 7, "XXXXXX", 6);
-    }
+    if (s.meta) /* not to fill the disk */
+        close_service();
+    else if (atexit(close_service) != 0)
+        abort();
     if (!mkdtemp(root) || snap_meta_open(":memory:", &s.meta, &err) < 0 ||
         snap_overlay_open(root, true, s.meta, NULL, &s.overlay, &err) < 0)
         abort();
