@@ -14,14 +14,21 @@ static struct world w;
 static char config[96], daemon_path[96];
 static int daemon_fd;
 static pthread_t daemon_thread;
-static char answer[2048]; /* JSON */
+static char answer[2048];   /* JSON */
+static const char *fitting; /* a question with this in it is told that the image fits */
 static pthread_mutex_t answer_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void set_answers(const char *text, const char *fits)
+{
+    pthread_mutex_lock(&answer_lock);
+    fitting = fits;
+    snprintf(answer, sizeof(answer), "%s", text);
+    pthread_mutex_unlock(&answer_lock);
+}
 
 static void set_answer(const char *text)
 {
-    pthread_mutex_lock(&answer_lock);
-    snprintf(answer, sizeof(answer), "%s", text);
-    pthread_mutex_unlock(&answer_lock);
+    set_answers(text, NULL);
 }
 
 /* The node's daemon: the same answer to everybody. */
@@ -31,12 +38,14 @@ static void *answer_all(void *data)
     int fd;
     (void)data;
     while ((fd = accept(daemon_fd, NULL, NULL)) >= 0) {
-        ssize_t got = read(fd, request, sizeof(request));
+        ssize_t got = read(fd, request, sizeof(request) - 1);
+        request[got > 0 ? got : 0] = '\0';
         pthread_mutex_lock(&answer_lock);
+        const char *text = fitting && strstr(request, fitting) ? "{\"verdict\":\"fits\"}" : answer;
         int len = snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
-                           strlen(answer));
+                           strlen(text));
         if (got > 0 && write(fd, head, (size_t)len) == len)
-            got = write(fd, answer, strlen(answer));
+            got = write(fd, text, strlen(text));
         pthread_mutex_unlock(&answer_lock);
         close(fd);
     }
@@ -111,6 +120,54 @@ START_TEST(test_kept)
 }
 END_TEST
 
+/* Images share layers: whichever of a chain's variants fits allows it, and another namespace's say
+ * nothing of it. */
+START_TEST(test_any)
+{
+    static const char *const labels[] = {"a", "m", "z"};
+    static const char misfit[] = "{\"verdict\":\"misfit\",\"reason\":\"no card\"}";
+    char key[16], question[16];
+    with_policy("policy: enforce");
+    unpack("");
+    for (size_t i = 0; i < 3; i++) {
+        const struct snap_variant variant = {.ns = (char *)(uintptr_t) "k8s.io",
+                                             .chain = (char *)(uintptr_t)CHAIN,
+                                             .label = (char *)(uintptr_t)labels[i],
+                                             .digest = (char *)(uintptr_t)DIGEST};
+        ck_assert_int_eq(snap_meta_variant_add(w.service.meta, &variant, NULL), GRPC_OK);
+    }
+    set_answer(misfit);
+    ck_assert_int_eq(prepare(&w, "none", PARENT, NULL), GRPC_FAILED_PRECONDITION);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(key, sizeof(key), "one-%zu", i);
+        snprintf(question, sizeof(question), "label=%s", labels[i]);
+        set_answers(misfit, question);
+        ck_assert_msg(prepare(&w, key, PARENT, NULL) == GRPC_OK, "%s", question);
+    }
+    set_answer(misfit);
+    ck_assert_int_eq(prepare(&w, "default/2/extract", "", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "default/3/" CHAIN, "default/2/extract", NULL), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "elsewhere", "default/3/" CHAIN, NULL), GRPC_OK);
+}
+END_TEST
+
+/* What an author wrote on the top layer without a label is known of its chain, too. */
+START_TEST(test_properties)
+{
+    set_answer("{\"verdict\":\"misfit\",\"reason\":\"no card\"}");
+    with_policy("policy: warn");
+    ck_assert_int_eq(prepare(&w, "default/6/extract", "",
+                             "containerd.io/snapshot.ref=" CHAIN
+                             " containerd.io/snapshot/dev.ocivariant.properties=amd::arch::gfx942"),
+                     GRPC_OK);
+    ck_assert_int_eq(commit(&w, "default/7/" CHAIN, "default/6/extract", NULL), GRPC_OK);
+    with_policy("policy: enforce");
+    ck_assert_int_eq(prepare(&w, "one", "default/7/" CHAIN, NULL), GRPC_FAILED_PRECONDITION);
+    set_answers("{\"verdict\":\"misfit\"}", "properties=amd");
+    ck_assert_int_eq(prepare(&w, "two", "default/7/" CHAIN, NULL), GRPC_OK);
+}
+END_TEST
+
 /* What is known and cannot be read follows the fail policy. */
 START_TEST(test_unreadable)
 {
@@ -173,6 +230,8 @@ int main(void)
     tcase_add_checked_fixture(tcase, opened, closed);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_kept);
+    tcase_add_test(tcase, test_any);
+    tcase_add_test(tcase, test_properties);
     tcase_add_test(tcase, test_unreadable);
     tcase_add_test(tcase, test_cut);
     suite_add_tcase(suite, tcase);
