@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #define CHILD "sha256:" ZEROS
@@ -91,6 +92,40 @@ START_TEST(refused)
     refuses(ocv_record_write(at("file"), &sample, &err), OCV_ERR_IO);
     refuses(ocv_record_write(at("file/below"), &sample, &err), OCV_ERR_IO);
     ck_assert_ptr_nonnull(strstr(err.message, strerror(ENOTDIR)));
+}
+END_TEST
+
+/* ---- in place of the C library's: what is done, in its order -----------------------------------
+ */
+
+static char steps[128];
+
+static void step(const char *what)
+{
+    size_t n = strlen(steps);
+    snprintf(steps + n, sizeof(steps) - n, "%s%s", n ? ", " : "", what);
+}
+
+int fsync(int fd)
+{
+    struct stat st;
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    step(S_ISDIR(st.st_mode) ? "sync folder" : st.st_size ? "sync file" : "sync nothing");
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int renameat(int from, const char *old, int to, const char *new)
+{
+    step("rename");
+    return (int)syscall(SYS_renameat2, from, old, to, new, 0);
+}
+
+/* What appears survives a power cut: whole before it has its name, and the name for good. */
+START_TEST(safe_before_it_appears)
+{
+    steps[0] = '\0';
+    need(ocv_record_write(scratch, &sample, &err));
+    ck_assert_str_eq(steps, "sync file, rename, sync folder");
 }
 END_TEST
 
@@ -291,7 +326,7 @@ START_TEST(index_that_is_too_large)
 }
 END_TEST
 
-RUN_SUITE("record", written_and_read, replaced_whole, refused, readers_and_writers_at_once,
-          index_is_found_by_all_that_is_in_it,
+RUN_SUITE("record", written_and_read, replaced_whole, safe_before_it_appears, refused,
+          readers_and_writers_at_once, index_is_found_by_all_that_is_in_it,
           secret_indexes_are_for_the_group_until_anybody_may_read_them,
           index_resolved_last_is_believed, records_are_bounded, index_that_is_too_large)

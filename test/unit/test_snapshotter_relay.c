@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Passing calls on to a snapshotter that hangs. */
+/* Passing calls on to another snapshotter: what goes along, and what if it hangs. */
 #include "snapshotter_util.h"
 
 #include <nghttp2/nghttp2.h>
@@ -108,6 +108,73 @@ START_TEST(test_callers_gone)
 }
 END_TEST
 
+/* ---- what goes along with a call ---------------------------------------------------------------
+ */
+
+static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+static char told[256]; /* "namespace lease traceparent" */
+static int64_t left;
+
+static void note(void *data, struct grpc_call *call)
+{
+    static const char *const names[] = {"containerd-namespace", "containerd-lease", "traceparent"};
+    size_t at = 0;
+    (void)data;
+    pthread_mutex_lock(&told_lock);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const char *value = grpc_call_metadata(call, names[i]);
+        at += (size_t)snprintf(told + at, sizeof(told) - at, "%s%s", i ? " " : "",
+                               value ? value : "-");
+    }
+    left = grpc_call_left(call);
+    pthread_mutex_unlock(&told_lock);
+    grpc_call_finish(call, GRPC_OK, NULL);
+}
+
+static void *serve_backend(void *data)
+{
+    ck_assert_int_eq(grpc_server_run(data, NULL), OCV_OK);
+    return NULL;
+}
+
+/* `ms`: the caller's deadline, 0 without one. */
+static void ask_with(unsigned ms, const char *wanted)
+{
+    const struct grpc_header headers[] = {{"containerd-namespace", "k8s.io"},
+                                          {"containerd-lease", "lease-1"},
+                                          {"traceparent", "00-1-2-01"}};
+    struct grpc_result result;
+    ck_assert_int_eq(
+        grpc_client_call(w.client, METHOD, headers, 3, "", 0, ms, NULL, NULL, &result, NULL),
+        OCV_OK);
+    ck_assert_int_eq(result.code, GRPC_OK);
+    pthread_mutex_lock(&told_lock);
+    ck_assert_str_eq(told, wanted);
+    ck_assert(ms ? left > 0 && left <= ms : left == -1);
+    pthread_mutex_unlock(&told_lock);
+}
+
+/* The back end learns whose call it is and how long it has; one that is another containerd has
+ * namespaces of its own, and none of our leases. */
+START_TEST(test_goes_along)
+{
+    const struct grpc_server_options options = {.handle = note};
+    const struct snap_relay_options other = {.socket = backend, .ns = "ours"};
+    struct grpc_server *server = NULL;
+    pthread_t thread;
+    ck_assert_int_eq(grpc_server_new(&options, dup(backend_fd), &server, NULL), OCV_OK);
+    ck_assert_int_eq(pthread_create(&thread, NULL, serve_backend, server), 0);
+    ask_with(30000, "k8s.io lease-1 00-1-2-01");
+    ask_with(0, "k8s.io lease-1 00-1-2-01");
+    snap_relay_free(w.service.relay);
+    ck_assert_int_eq(snap_relay_new(&other, &w.service.relay, NULL), OCV_OK);
+    ask_with(30000, "ours - 00-1-2-01");
+    grpc_server_stop(server);
+    pthread_join(thread, NULL);
+    grpc_server_free(server);
+}
+END_TEST
+
 static void closed(void)
 {
     grpc_client_free(w.client);
@@ -127,6 +194,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_stop);
     tcase_add_test(tcase, test_callers_gone);
+    tcase_add_test(tcase, test_goes_along);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -3,7 +3,13 @@
  */
 #include "snapshotter_util.h"
 
+#include "meta.h"
+
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
 #include <time.h>
 
 static struct world w;
@@ -300,6 +306,29 @@ START_TEST(test_list)
 }
 END_TEST
 
+/* Any of several filters. */
+START_TEST(test_list_any)
+{
+    static struct answers a;
+    char *filters[] = {(char *)(uintptr_t) "nothing", (char *)(uintptr_t) "name==b",
+                       (char *)(uintptr_t) "kind==view"};
+    Snapshots__ListRequest request = SNAPSHOTS__LIST_REQUEST__INIT;
+    a = (struct answers){.type = &snapshots__list_response__descriptor};
+    request.n_filters = 3;
+    request.filters = filters;
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "b", "", NULL), GRPC_OK);
+    ck_assert_int_eq(create(&w, "View", "v", "", NULL, NULL, 0), GRPC_OK);
+    ck_assert_int_eq(world_call(&w, "List", &request, &a), GRPC_OK);
+    ck_assert_uint_eq(a.n, 1);
+    const Snapshots__ListResponse *response = a.list[0];
+    ck_assert_uint_eq(response->n_info, 2);
+    ck_assert_str_eq(response->info[0]->name, "b");
+    ck_assert_str_eq(response->info[1]->name, "v");
+    answers_free(&a);
+}
+END_TEST
+
 START_TEST(test_list_pages)
 {
     static char got[65536];
@@ -472,6 +501,59 @@ START_TEST(test_again)
 }
 END_TEST
 
+static int setting(const char *pragma)
+{
+    sqlite3_stmt *row = NULL;
+    ck_assert_int_eq(sqlite3_prepare_v2(w.service.meta->db, pragma, -1, &row, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(row), SQLITE_ROW);
+    int value = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    return value;
+}
+
+/* What containerd was told of is on the disk, as with its own database. */
+START_TEST(test_durable)
+{
+    ck_assert_int_eq(setting("PRAGMA synchronous"), 2); /* FULL */
+    ck_assert_int_eq(setting("PRAGMA foreign_keys"), 1);
+}
+END_TEST
+
+/* In a user namespace, as its root. 0 or 1: whether user.* attributes are asked for; 2: there is no
+ * such namespace for us. */
+static int asks_for_userxattr(void)
+{
+    const char *options[4];
+    if (unshare(CLONE_NEWUSER) < 0)
+        return 2;
+    FILE *map = fopen("/proc/self/uid_map", "w");
+    if (!map || fputs("0 0 1", map) < 0 || fclose(map) != 0)
+        return 2;
+    int found = 0;
+    for (size_t i = snap_overlay_options(w.root, options); i > 0; i--)
+        found |= strcmp(options[i - 1], "userxattr") == 0;
+    return found;
+}
+
+/* As containerd's overlayfs: where trusted.* attributes cannot be written, and user.* ones can. */
+START_TEST(test_userxattr)
+{
+    struct statfs fs;
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(asks_for_userxattr());
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2) {
+        puts("skipped: no user namespaces here");
+        return;
+    }
+    ck_assert_int_eq(statfs(w.root, &fs), 0);
+    ck_assert_int_eq(WEXITSTATUS(status), fs.f_type != TMPFS_MAGIC);
+}
+END_TEST
+
 START_TEST(test_remapped)
 {
     char path[80], got[4096];
@@ -503,6 +585,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, test_update);
     tcase_add_test(tcase, test_times);
     tcase_add_test(tcase, test_list);
+    tcase_add_test(tcase, test_list_any);
     tcase_add_test(tcase, test_list_pages);
     tcase_add_test(tcase, test_usage);
     tcase_add_test(tcase, test_cleanup);
@@ -511,6 +594,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, test_deep_again);
     tcase_add_test(tcase, test_threads);
     tcase_add_test(tcase, test_again);
+    tcase_add_test(tcase, test_durable);
+    tcase_add_test(tcase, test_userxattr);
     tcase_add_test(tcase, test_remapped);
 }
 
