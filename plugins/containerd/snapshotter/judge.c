@@ -203,7 +203,9 @@ enum grpc_code snap_judge_act(const struct verdict_answer *answer, struct ocv_bu
 static bool is_top(const struct ocv_buffer *labels)
 {
     const char *layers = snap_labels_get(labels, LABEL_LAYERS);
-    return layers ? !strchr(layers, ',') : snap_labels_get(labels, LABEL_VARIANT) != NULL;
+    return layers ? !strchr(layers, ',')
+                  : snap_labels_get(labels, LABEL_VARIANT) ||
+                        snap_labels_get(labels, LABEL_PROPERTIES);
 }
 
 static void note_variant(struct snap_judge *j, const char *ns, const char *chain,
