@@ -52,6 +52,16 @@ static void drop(struct ocv_host *host, const char *repository)
     }
 }
 
+/* Make room for one more: clients of a daemon choose which repositories it asks for. */
+static void drop_oldest(struct ocv_host *host)
+{
+    struct ocv_token **p = &host->tokens;
+    for (unsigned n = 1; *p && n < OCV_TOKENS_MAX; n++)
+        p = &(*p)->next;
+    ocv_auth_free(*p);
+    *p = NULL;
+}
+
 static int keep(struct ocv_registry *registry, struct ocv_host *host, const char *repository,
                 const char *scheme, const char *secret, int64_t life_ms, struct ocv_error *err)
 {
@@ -66,6 +76,7 @@ static int keep(struct ocv_registry *registry, struct ocv_host *host, const char
         return ocv_error_nomem(err);
     }
     drop(host, repository);
+    drop_oldest(host);
     token->expires = ocv_registry_now() + life_ms;
     token->serial = ++registry->serial;
     token->next = host->tokens;

@@ -51,6 +51,9 @@ static int spawn(const char *program, int in, int out, pid_t *pid)
     posix_spawn_file_actions_adddup2(&actions, in, 0);
     posix_spawn_file_actions_adddup2(&actions, out, 1);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+#if __GLIBC_PREREQ(2, 34) /* libcurl's own descriptors are not all closed by exec */
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+#endif
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -60,19 +63,26 @@ static int spawn(const char *program, int in, int out, pid_t *pid)
     return code;
 }
 
+/* May it go on? */
+static int check_time(int64_t until, const volatile int *interrupted, struct ocv_error *err)
+{
+    if (interrupted && __atomic_load_n(interrupted, __ATOMIC_RELAXED))
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+    if (ocv_registry_now() > until)
+        return ocv_error_set(err, OCV_ERR_IO, "no answer after %d s", HELPER_TIMEOUT_MS / 1000);
+    return OCV_OK;
+}
+
 /* Read until the end, the limit, the time limit or an interruption. */
-static int collect(int fd, const volatile int *interrupted, struct ocv_buffer *out,
+static int collect(int fd, int64_t until, const volatile int *interrupted, struct ocv_buffer *out,
                    struct ocv_error *err)
 {
-    int64_t until = ocv_registry_now() + HELPER_TIMEOUT_MS;
     char chunk[4096];
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        int ready = poll(&p, 1, 100);
-        if (interrupted && __atomic_load_n(interrupted, __ATOMIC_RELAXED))
-            return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
-        if (ocv_registry_now() > until)
-            return ocv_error_set(err, OCV_ERR_IO, "no answer after %d s", HELPER_TIMEOUT_MS / 1000);
+        int ready = poll(&p, 1, 100), late = check_time(until, interrupted, err);
+        if (late < 0)
+            return late;
         if (ready <= 0)
             continue;
         ssize_t n = read(fd, chunk, sizeof(chunk));
@@ -88,15 +98,28 @@ static int collect(int fd, const volatile int *interrupted, struct ocv_buffer *o
 }
 
 /* Its exit status; -1 where a SIGCHLD policy of the program hides it. */
-static int reap(pid_t pid, bool stop)
+static int reap(pid_t pid)
 {
     int status = 0;
-    if (stop)
-        kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* It has said what it had to say, and may go on for ever: it stays a zombie when it ends. */
+static int await(pid_t pid, int64_t until, const volatile int *interrupted, struct ocv_error *err)
+{
+    for (;;) {
+        siginfo_t info = {0};
+        int rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+        if (rc < 0 ? errno != EINTR : info.si_pid != 0)
+            return OCV_OK;
+        int status = check_time(until, interrupted, err);
+        if (status < 0)
+            return status;
+        poll(NULL, 0, 5);
+    }
 }
 
 static int judge(int code, const struct ocv_buffer *text, struct ocv_credentials *out,
@@ -136,9 +159,14 @@ int ocv_helper_get(const char *name, const char *server, const volatile int *int
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", program, strerror(code));
     }
     ocv_buffer_init(&text, OCV_HELPER_ANSWER_MAX);
-    int status = collect(ends[0], interrupted, &text, err);
+    int64_t until = ocv_registry_now() + HELPER_TIMEOUT_MS;
+    int status = collect(ends[0], until, interrupted, &text, err);
     close(ends[0]);
-    code = reap(pid, status < 0);
+    if (status == OCV_OK)
+        status = await(pid, until, interrupted, err);
+    if (status < 0)
+        kill(pid, SIGKILL);
+    code = reap(pid);
     if (status == OCV_OK)
         status = judge(code, &text, out, err);
     if (text.data)

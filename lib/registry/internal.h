@@ -20,6 +20,7 @@
 #define OCV_REDIRECTS_MAX 5              /* hops of one request */
 #define OCV_ORIGIN_MAX 320               /* "https://" + host name (255) + port */
 #define OCV_CA_MAX (8u * 1024 * 1024)    /* all trusted certificates of a host together */
+#define OCV_TOKENS_MAX 64u               /* repositories of a host whose tokens are kept */
 
 /* ---- hosts ------------------------------------------------------------------------------------
  */

@@ -2,6 +2,7 @@
 /* Challenges, tokens, and where credentials come from. */
 #include "registry/challenge.h"
 #include "registry/credentials.h"
+#include "registry/internal.h"
 #include "registry_util.h"
 
 /* ---- parsers ----------------------------------------------------------------------------------
@@ -159,6 +160,27 @@ START_TEST(anonymous_token_is_kept)
 }
 END_TEST
 
+/* Of many repositories the last ones' tokens are kept. */
+START_TEST(tokens_are_bounded)
+{
+    struct ocv_descriptor d;
+    char name[64];
+    size_t n = 0;
+    for (unsigned i = 0; i < OCV_TOKENS_MAX + 8; i++) {
+        snprintf(name, sizeof(name), "public/n%u:v1", i);
+        (void)head(name, &d);
+    }
+    for (const struct ocv_token *t = client->hosts->tokens; t; t = t->next)
+        n++;
+    ck_assert_uint_eq(n, OCV_TOKENS_MAX);
+    (void)requests();
+    (void)head(name, &d);
+    ck_assert_ptr_null(strstr(requests(), "/token"));
+    (void)head("public/n0:v1", &d);
+    ck_assert_ptr_nonnull(strstr(requests(), "/token"));
+}
+END_TEST
+
 START_TEST(token_with_credentials)
 {
     struct ocv_descriptor d;
@@ -277,6 +299,39 @@ START_TEST(broken_helper_breaks_no_public_pull)
 }
 END_TEST
 
+static volatile int stopped;
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+/* It has closed its output and goes on: nobody waits for it for ever. */
+START_TEST(helper_that_stays_is_no_prison)
+{
+    struct ocv_descriptor d;
+    install_helper("#!/bin/sh\nexec >/dev/null\nsleep 0.3\nkill -ALRM $PPID\nexec sleep 1000\n");
+    new_client((struct ocv_registry_options){.interrupted = &stopped});
+    signal(SIGALRM, on_alarm);
+    expect_error(head("basic:v1", &d), OCV_ERR_INTERRUPTED, "docker-credential-fake: interrupted");
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), 0); /* our only child is the server, which lives */
+}
+END_TEST
+
+#if __GLIBC_PREREQ(2, 34)
+/* It has its input, its output and nothing else of ours. */
+START_TEST(helper_inherits_no_descriptor)
+{
+    struct ocv_descriptor d;
+    install_helper("#!/bin/sh\n"
+                   "for fd in 3 4 5 6 7 8 9; do [ ! -e /proc/self/fd/$fd ] || exit 1; done\n"
+                   "echo '{\"Username\":\"u\",\"Secret\":\"p\"}'\n");
+    ck_assert_msg(head("basic:v1", &d) == 0, "%s", err.message);
+}
+END_TEST
+#endif
+
 START_TEST(credentials_for_an_engine)
 {
     ocv_auto_buffer json;
@@ -323,6 +378,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, anonymous_token_is_kept);
+    tcase_add_test(c, tokens_are_bounded);
     tcase_add_test(c, token_with_credentials);
     tcase_add_test(c, token_by_post_where_get_is_refused);
     tcase_add_test(c, expired_token_is_renewed);
@@ -332,6 +388,10 @@ int main(int argc, char **argv)
     tcase_add_test(c, credential_helper);
     tcase_add_test(c, credential_helper_with_identity_token);
     tcase_add_test(c, broken_helper_breaks_no_public_pull);
+    tcase_add_test(c, helper_that_stays_is_no_prison);
+#if __GLIBC_PREREQ(2, 34)
+    tcase_add_test(c, helper_inherits_no_descriptor);
+#endif
     tcase_add_test(c, credentials_for_an_engine);
     tcase_add_test(c, auth_file);
     suite_add_tcase(suite, c);
