@@ -57,17 +57,18 @@ static bool in_use(const struct sockaddr_un *address)
     return used;
 }
 
-/* The folder is the service manager's to make; by hand a missing last part is made. */
-static void make_folder(const char *path)
+/* The folder is the service manager's to make; by hand a missing last part is made. Returns why it
+ * could not be, or 0. */
+static int make_folder(const char *path)
 {
     char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) : 0;
     if (n == 0 || n >= sizeof(folder))
-        return;
+        return 0;
     memcpy(folder, path, n);
     folder[n] = '\0';
-    (void)mkdir(folder, 0755); /* bind tells what is wrong */
+    return mkdir(folder, 0755) < 0 && errno != EEXIST ? errno : 0;
 }
 
 int listen_unix(const char *path, int *out, struct ocv_error *err)
@@ -79,7 +80,7 @@ int listen_unix(const char *path, int *out, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_CONFIG, "socket: path longer than %zu bytes: %s",
                              sizeof(address.sun_path) - 1, path);
     memcpy(address.sun_path, path, len + 1);
-    make_folder(path);
+    int folder = make_folder(path);
     if (lstat(path, &st) == 0) {
         if (!S_ISSOCK(st.st_mode) || in_use(&address)) {
             errno = EADDRINUSE;
@@ -89,8 +90,13 @@ int listen_unix(const char *path, int *out, struct ocv_error *err)
     }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0)
-        return fail(fd, path, err);
+        chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0) {
+        errno = errno == ENOENT && folder ? folder : errno; /* what bind misses was not made */
+        (void)fail(fd, path, err);
+        if (err && !err->hint[0])
+            ocv_error_hint(err, "--socket PATH names another place");
+        return OCV_ERR_IO;
+    }
     *out = fd;
     return OCV_OK;
 }

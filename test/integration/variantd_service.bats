@@ -242,6 +242,12 @@ api()
     [ "$(api /v1/healthz | jq -r .status)" = ok ]
 }
 
+@test "a folder of the socket that cannot be made is told as what it is" {
+    run -1 "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket /sys/no-such/variantd.sock --profile "$PROFILES/h100.json"
+    [[ $output == *"cannot listen on /sys/no-such/variantd.sock: "*"hint: --socket PATH names another place" ]]
+    [[ $output != *"No such file"* ]]
+}
+
 @test "what cannot be served is said at once, with its exit code" {
     run -2 "$VARIANTD_BIN" --listen 0.0.0.0:5050
     [[ $output == *"not a loopback address"* ]]
