@@ -75,6 +75,10 @@ struct engine_side {
 static int engine_connections, engine_resets, engine_last_reset;
 static int engine_received; /* bytes for /hang */
 
+/* The last call's headers as they came, "name: value" in lines. */
+static char engine_headers[4096];
+static pthread_mutex_t engine_headers_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static int add(int *counter, int n)
 {
     return __atomic_add_fetch(counter, n, __ATOMIC_ACQ_REL);
@@ -186,7 +190,20 @@ static int engine_on_begin(nghttp2_session *session, const nghttp2_frame *frame,
     call->next = side->calls;
     side->calls = call;
     nghttp2_session_set_stream_user_data(session, call->id, call);
+    pthread_mutex_lock(&engine_headers_lock);
+    engine_headers[0] = '\0';
+    pthread_mutex_unlock(&engine_headers_lock);
     return 0;
+}
+
+static void engine_note(const uint8_t *name, size_t name_len, const uint8_t *value,
+                        size_t value_len)
+{
+    pthread_mutex_lock(&engine_headers_lock);
+    size_t n = strlen(engine_headers);
+    snprintf(engine_headers + n, sizeof(engine_headers) - n, "%.*s: %.*s\n", (int)name_len, name,
+             (int)value_len, value);
+    pthread_mutex_unlock(&engine_headers_lock);
 }
 
 static int engine_on_header(nghttp2_session *session, const nghttp2_frame *frame,
@@ -199,6 +216,7 @@ static int engine_on_header(nghttp2_session *session, const nghttp2_frame *frame
         snprintf(call->path, sizeof(call->path), "%.*s", (int)value_len, value);
     if (call && name_len > 2 && memcmp(name, "x-", 2) == 0)
         headers_add(&call->extra, name, name_len, value, value_len, 0);
+    engine_note(name, name_len, value, value_len);
     return 0;
 }
 

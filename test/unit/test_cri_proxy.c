@@ -250,6 +250,45 @@ START_TEST(huge_headers)
 }
 END_TEST
 
+/* Deadline, credentials, tracing, and what nobody knows: in their order, as they were. */
+START_TEST(headers_arrive)
+{
+    static const char *const paths[] = {"/any.Service/Method",
+                                        "/runtime.v1.ImageService/PullImage"};
+    char wanted[1024];
+    for (size_t i = 0; i < 2; i++) {
+        const nghttp2_nv list[] = {text_nv(":method", "POST"),
+                                   text_nv(":scheme", "http"),
+                                   text_nv(":path", paths[i]),
+                                   text_nv(":authority", "localhost"),
+                                   text_nv("content-type", "application/grpc+proto"),
+                                   text_nv("te", "trailers"),
+                                   text_nv("user-agent", "kubelet/1"),
+                                   text_nv("grpc-timeout", "119999m"),
+                                   text_nv("grpc-accept-encoding", "gzip"),
+                                   text_nv("authorization", "Bearer x"),
+                                   text_nv("some-bin", "AAEC"),
+                                   text_nv("some-bin", "AwQF"),
+                                   text_nv("traceparent", "00-1-2-01")};
+        nghttp2_data_provider body = {.read_callback = client_read};
+        a = (struct answer){.request = (const uint8_t *)"x", .request_len = 1};
+        a.id = nghttp2_submit_request(client.session, NULL, list, 13, &body, &a);
+        ck_assert_int_gt(a.id, 0);
+        CLIENT_UNTIL(&client, a.closed);
+        expect("0", "x", 1);
+        snprintf(wanted, sizeof(wanted),
+                 ":method: POST\n:scheme: http\n:path: %s\n:authority: localhost\n"
+                 "content-type: application/grpc+proto\nte: trailers\nuser-agent: kubelet/1\n"
+                 "grpc-timeout: 119999m\ngrpc-accept-encoding: gzip\nauthorization: Bearer x\n"
+                 "some-bin: AAEC\nsome-bin: AwQF\ntraceparent: 00-1-2-01\n",
+                 paths[i]);
+        pthread_mutex_lock(&engine_headers_lock);
+        ck_assert_str_eq(engine_headers, wanted);
+        pthread_mutex_unlock(&engine_headers_lock);
+    }
+}
+END_TEST
+
 START_TEST(no_http2)
 {
     char byte;
@@ -321,12 +360,14 @@ static size_t request(const char *image, uint8_t out[512])
     return (size_t)(p - out);
 }
 
+static const char *service = "runtime.v1"; /* of the call */
+
 static void expect_image(const char *method, const char *asked, const char *sent)
 {
     uint8_t bytes[512], wanted[512];
     size_t len = request(asked, bytes), wanted_len = request(sent, wanted);
     char path[128];
-    snprintf(path, sizeof(path), "/runtime.v1.ImageService/%s", method);
+    snprintf(path, sizeof(path), "/%s.ImageService/%s", service, method);
     client_call(&client, path, NULL, bytes, len, &a);
     ck_assert_str_eq(a.status, "0");
     if (strcmp(asked, sent) == 0) {
@@ -358,6 +399,11 @@ START_TEST(names)
         expect_image(methods[i], "no reference @", "no reference @");
     }
     expect_image("ListImages", NAME "@" A_DIGEST, NAME "@" A_DIGEST);
+    service = "runtime.v1alpha2"; /* of older kubelets */
+    expect_image("ImageStatus", NAME "@" A_DIGEST, NAME "@" B_DIGEST);
+    service = "other.v1";
+    expect_image("ImageStatus", NAME "@" A_DIGEST, NAME "@" A_DIGEST);
+    service = "runtime.v1";
     /* there is no such registry, and no daemon */
     expect_image("PullImage", NAME ":tag", NAME ":tag");
     expect_image("PullImage", "127.0.0.1:1/app@" A_DIGEST, "127.0.0.1:1/app@" A_DIGEST);
@@ -428,6 +474,7 @@ int main(void)
     tcase_add_test(calls, engine_restarts);
     tcase_add_test(calls, engine_leaves);
     tcase_add_test(calls, huge_headers);
+    tcase_add_test(calls, headers_arrive);
     tcase_add_test(calls, no_http2);
     tcase_add_test(calls, many_clients);
     tcase_add_test(calls, drains);
