@@ -84,6 +84,23 @@ sha256_of()
     expect_child
 }
 
+@test "nothing but the default fits: it is the chosen child, like any other" {
+    local path
+    jq '.namespaces = []' "$PROFILES/h100.json" >"$STATE/bare.json"
+    start_variantd bare --registry "$REGISTRY=http://$REGISTRY" --profile "$STATE/bare.json"
+    for path in "/v2/demo/app/manifests/1?$NS" "/v2/$SEGMENT/demo/app/manifests/1"; do
+        ask HEAD "$path"
+        [ "$code" = 200 ]
+        [ "$(header docker-content-digest)" = "$(digest_of null)" ]
+        [ "$(header warning)" = "299 - \"variantd: chose null of $REGISTRY/demo/app:1\"" ]
+        ask GET "$path"
+        [ "$code" = 200 ]
+        [ "$(sha256_of "$body")" = "$(digest_of null)" ]
+    done
+    [ "$(metric 'variantd_chosen_total{label="null"}')" = 4 ]
+    stop_daemon bare
+}
+
 @test "an ordinary image: resolver 404, proxy the same bytes" {
     ask HEAD "/v2/demo/plain/manifests/1?$NS"
     [ "$code" = 404 ]
@@ -182,6 +199,48 @@ sha256_of()
     [ "$code" = 404 ]
     ask GET "/v2/$SEGMENT/demo/app/referrers/$CUDA" # docker-registry has none
     [ "$code" = 404 ]
+}
+
+# a registry that has pages and referrers
+@test "lists through the proxy: page by page to the end, and referrers by their type" {
+    local full digest path tags i
+    start_daemon full "$OCV_BUILD/test/tools/fullregistry" --page 2
+    await full grep -q . "$STATE/log/full"
+    full=127.0.0.1:$(head -n 1 "$STATE/log/full")
+    for i in 1 2 3 4 5; do
+        "$VARIANTCTL" index copy --quiet "oci:$STATE/layout:cpu" "$full/demo/list:t$i"
+    done
+    start_variantd lists --registry "$full=http://$full" --profile "$PROFILES/h100.json"
+    for path in "/v2/${full/:/--}/demo/list/tags/list" "/proxy/v2/demo/list/tags/list?ns=$full"; do
+        tags=
+        for i in 1 2 3; do
+            ask GET "$path"
+            [ "$code" = 200 ]
+            tags+=$(jq -r '.tags[]' "$body" | tr '\n' ' ')
+            [ "$i" = 3 ] || [[ $(header link) == "<${path%%\?*}?"*">; rel=\"next\"" ]]
+            path=$(header link | sed 's/^<\(.*\)>.*/\1/')
+        done
+        [ "$tags" = "t1 t2 t3 t4 t5 " ]
+        [ -z "$path" ]
+    done
+    digest=$(curl -sf -H "$ACCEPT_ALL" "http://$full/v2/demo/list/manifests/t1" | sha256sum | sed 's/^\([0-9a-f]*\).*/sha256:\1/')
+    for i in one two; do
+        curl -sf -H "$ACCEPT_ALL" "http://$full/v2/demo/list/manifests/t1" |
+            jq -c --arg d "$digest" --arg type "application/vnd.$i" '. + {artifactType: $type, subject: {
+                mediaType: "application/vnd.oci.image.manifest.v1+json", digest: $d, size: 1}}' |
+            curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.manifest.v1+json' --data-binary @- \
+                "http://$full/v2/demo/list/manifests/$i"
+    done
+    ask GET "/v2/${full/:/--}/demo/list/referrers/$digest"
+    [ "$code" = 200 ]
+    [ "$(header content-type)" = application/vnd.oci.image.index.v1+json ]
+    [ "$(jq -r '[.manifests[].artifactType] | sort | join(" ")' "$body")" = "application/vnd.one application/vnd.two" ]
+    ask GET "/v2/${full/:/--}/demo/list/referrers/$digest?artifactType=application/vnd.two"
+    [ "$code" = 200 ]
+    [ "$(jq -r '.manifests[].artifactType' "$body")" = application/vnd.two ]
+    [ "$(header oci-filters-applied)" = artifactType ]
+    stop_daemon lists
+    stop_daemon full
 }
 
 @test "/v2/ is 200 everywhere" {
@@ -357,6 +416,51 @@ sha256_of()
     [ "$(upstream_count '"HEAD /v2/demo/app/manifests/')" = "$heads" ]
     [ "$(outcome variant)" = 7 ]
     stop_daemon ttl
+}
+
+# answered CODE PATH: waits until a HEAD of it is
+answered()
+{
+    local i
+    for ((i = 0; i < 200; i++)); do
+        ask HEAD "$2"
+        [ "$code" != "$1" ] || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+@test "a time-to-live ends: a tag that was moved is seen, one way and the other" {
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/ending:1"
+    start_variantd ending --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/h100.json" --tag-ttl 200ms
+    ask HEAD "/v2/demo/ending/manifests/1?$NS"
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    push_layout "$STATE/layout:cpu" "$REGISTRY/demo/ending:1"
+    answered 404 "/v2/demo/ending/manifests/1?$NS"
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/ending:1"
+    answered 200 "/v2/demo/ending/manifests/1?$NS"
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    stop_daemon ending
+}
+
+@test "a time-to-live is the tag's: another profile counts at once" {
+    cp "$PROFILES/h100.json" "$STATE/turning.json"
+    start_variantd turning --registry "$REGISTRY=http://$REGISTRY" --profile "$STATE/turning.json" --tag-ttl 1h \
+        --probe-interval 200ms
+    for _ in 1 2; do
+        ask HEAD "/v2/demo/app/manifests/1?$NS"
+        expect_child
+    done
+    cp "$PROFILES/mi300x.json" "$STATE/turning.new"
+    mv "$STATE/turning.new" "$STATE/turning.json"
+    for _ in {1..200}; do
+        ask HEAD "/v2/demo/app/manifests/1?$NS"
+        [ "$(header docker-content-digest)" = "$CUDA" ] || break
+        sleep 0.05
+    done
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$(digest_of rocm7.1)" ]
+    stop_daemon turning
 }
 
 # What is said about a chosen child that is not there as its index says, and how often it was counted:

@@ -100,6 +100,31 @@ expect_nothing()
     done
 }
 
+@test "a HEAD and a GET that meet are two look-ups: the GET learns nothing from the other" {
+    start_registry met htpasswd
+    start_gate "${REGISTRY#*:}"
+    push_layout "$STATE/layout:app" "$REGISTRY/private/app:1" --dest-creds user:secret
+    printf '{"auths":{"%s":{"auth":"%s"}}}' "$GATE" "$(printf user:secret | base64)" >"$STATE/met.json"
+    chmod 600 "$STATE/met.json"
+    start_variantd meeting --registry "$GATE=http://$GATE" --profile "$PROFILES/h100.json" --credentials "$STATE/met.json"
+    local first second url="http://$VARIANTD/proxy/v2/private/app/manifests/1?ns=$GATE"
+    hold request HEAD /v2/private/app/manifests/1
+    curl -s -I -o /dev/null -w '%{http_code}' -H "$ACCEPT_ALL" "$url" >"$BATS_TEST_TMPDIR/head" 3>&- &
+    first=$!
+    held
+    hold request HEAD /v2/private/app/manifests/1
+    curl -s -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' -H "$ACCEPT_ALL" "$url" >"$BATS_TEST_TMPDIR/get" 3>&- &
+    second=$!
+    held # the registry is asked a second time, by nobody
+    release
+    wait "$first"
+    wait "$second"
+    [ "$(<"$BATS_TEST_TMPDIR/head")" = 200 ]
+    [ "$(<"$BATS_TEST_TMPDIR/get")" = 404 ]
+    run ! grep -q sha256 "$BATS_TEST_TMPDIR/body"
+    stop_daemon meeting
+}
+
 @test "a client's own password is neither used nor passed on nor stored" {
     VARIANTD=$WITHOUT
     ask HEAD "/v2/private/app/manifests/1?$NS" --user user:secret
@@ -146,6 +171,39 @@ YAML
     ask HEAD "/v2/private/app/manifests/1?ns=127.0.0.1:$port"
     [ "$code" = 502 ]
     grep -q "TLS with 127.0.0.1:$port failed" "$STATE/log/strangers"
+}
+
+# resolved USER GROUP [SUPPLEMENTARY]: what the API says to them
+resolved()
+{
+    # shellcheck disable=SC2046 # an option each
+    setpriv --reuid "$1" --regid "$2" $([ -n "${3:-}" ] && echo --groups "$3" || echo --clear-groups) \
+        curl -s -o "$BATS_TEST_TMPDIR/resolved" -w '%{http_code}' --unix-socket "$VARIANTD_SOCKET" \
+        "http://localhost/v1/resolve?ref=$REGISTRY/private/app:1"
+}
+
+@test "/v1/resolve with credentials is for root and the group ocivariant" {
+    require setpriv unshare
+    unshare -m true || skip "no mount namespaces here"
+    { grep -v '^ocivariant:' /etc/group && echo 'ocivariant:x:54321:'; } >"$STATE/group"
+    # shellcheck disable=SC2016 # expanded when it runs
+    printf '#!/bin/sh\nexec unshare -m sh -c '\''mount --bind "$STATE/group" /etc/group && exec "$@"'\'' sh "%s" "$@"\n' \
+        "$VARIANTD_BIN" >"$STATE/grouped"
+    chmod 755 "$STATE/grouped"
+    touch "$BATS_TEST_TMPDIR/resolved"
+    chmod 666 "$BATS_TEST_TMPDIR/resolved"
+    VARIANTD_BIN=$STATE/grouped start_variantd grouped --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json" \
+        --credentials "$STATE/auth.json"
+    [ "$(resolved 0 0)" = 200 ]
+    [ "$(jq -r .selected.label "$BATS_TEST_TMPDIR/resolved")" = cuda12.8 ]
+    [ "$(resolved 65534 54321)" = 200 ]
+    [ "$(resolved 65534 65534 65534,54321)" = 200 ]
+    [ "$(resolved 65534 65534)" = 404 ]
+    [ "$(resolved 65534 65534 54320,54322)" = 404 ]
+    # without the administrator's credentials there is nothing for root, either
+    VARIANTD_SOCKET=$STATE/without.sock
+    [ "$(resolved 0 0)" = 404 ]
+    stop_daemon grouped
 }
 
 @test "an unprivileged user asks in vain" {
