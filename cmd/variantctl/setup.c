@@ -264,9 +264,9 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     if (!setup->root && !(setup->root = strdup("")))
         return ocv_error_nomem(err);
     if (*setup->root && !cli->config_file) {
-        own = setup_system_path(setup, OCV_PATH_CONFIG, err);
-        if (!own)
-            return OCV_ERR_NOMEM;
+        int found = setup_real_path(setup, OCV_PATH_CONFIG, &own, err);
+        if (found < 0)
+            return found;
         cli->config_file = access(own, R_OK) == 0 ? own : "/dev/null";
     }
     int status = cli_load(cli, err);
@@ -287,9 +287,8 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
         status = set_state(setup, err);
     if (status == OCV_OK && *setup->root) {
         char *inside = setup->state_dir;
-        setup->state_dir = setup_system_path(setup, inside, err);
+        status = setup_real_path(setup, inside, &setup->state_dir, err);
         free(inside);
-        status = setup->state_dir ? OCV_OK : OCV_ERR_NOMEM;
     }
     return status;
 }

@@ -156,3 +156,18 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     run -0 in_tree podman --uninstall
     [ "$output" = "podman: nothing of the set-up is left to undo" ]
 }
+
+@test "nothing is written outside the root, wherever links in it point to" {
+    mkdir -p "$STATE/outside" "$TREE/etc" "$TREE/var"
+    ln -s "$STATE/outside" "$TREE/etc/docker" # there is such a folder, but not in the tree
+    run -4 in_tree docker --registry docker.io --store classic
+    [[ $output == *"/etc/docker: a link to what is not there"* ]]
+    ln -s "$STATE/outside" "$TREE/var/lib"
+    run -4 in_tree podman --registry docker.io
+    mkdir -p "$TREE$STATE/outside"
+    run -0 in_tree podman --registry docker.io
+    [ -e "$TREE$STATE/outside/ocivariant-setup/podman.json" ]
+    run -0 in_tree podman --uninstall
+    [ -z "$(find "$TREE" -type f)" ]
+    [ -z "$(find "$STATE/outside" -mindepth 1)" ]
+}

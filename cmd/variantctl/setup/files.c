@@ -33,26 +33,33 @@ char *setup_system_path(const struct setup *setup, const char *path, struct ocv_
 /* ---- links ------------------------------------------------------------------------------------
  */
 
+/* A path below the root, with `flags` beside O_PATH; -1 with errno. */
+static int open_in_root(const struct setup *setup, const char *path, int flags)
+{
+    int root = open(setup->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return -1;
+    struct open_how how = {.flags = (unsigned)(O_PATH | O_CLOEXEC | flags),
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+    int saved = errno;
+    close(root);
+    errno = saved;
+    return (int)fd;
+}
+
 /* Where an existing path below the root really is; NULL with errno. */
 static char *real_in_root(const struct setup *setup, const char *path)
 {
     char proc[64], real[PATH_MAX];
     if (!*setup->root)
         return realpath(path, NULL);
-    int root = open(setup->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
-        return NULL;
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-    int saved = errno;
-    close(root);
-    errno = saved;
+    int fd = open_in_root(setup, path, 0);
     if (fd < 0)
         return NULL;
-    snprintf(proc, sizeof(proc), "/proc/self/fd/%ld", fd);
+    snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
     ssize_t n = readlink(proc, real, sizeof(real) - 1);
-    close((int)fd);
+    close(fd);
     size_t skip = strlen(setup->root);
     if (n < 0 || (size_t)n < skip || strncmp(real, setup->root, skip) != 0) {
         errno = n < 0 ? errno : EXDEV;
@@ -62,6 +69,19 @@ static char *real_in_root(const struct setup *setup, const char *path)
     return strdup(real[skip] ? real + skip : "/");
 }
 
+/* Of a path that leads nowhere: is it there itself? A folder made by that name would be where the
+ * link points to, outside of the root. */
+static bool is_link(const struct setup *setup, const char *path)
+{
+    struct stat st;
+    if (!*setup->root)
+        return lstat(path, &st) == 0;
+    int fd = open_in_root(setup, path, O_NOFOLLOW);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 /* The same for a path whose last parts may be missing. */
 static int resolve(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
 {
@@ -69,21 +89,35 @@ static int resolve(const struct setup *setup, const char *path, char **out, stru
     if (!head)
         return ocv_error_nomem(err);
     size_t len = strlen(head);
+    bool nowhere = false;
     for (;;) {
         real = real_in_root(setup, len ? head : "/");
-        if (real || errno != ENOENT || len == 0)
+        if (real || errno != ENOENT || len == 0 || (nowhere = is_link(setup, head)))
             break;
         char *slash = strrchr(head, '/');
         len = slash ? (size_t)(slash - head) : 0;
         head[len] = '\0';
     }
     int status = OCV_OK;
-    if (!real)
+    if (nowhere)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: a link to what is not there", head);
+    else if (!real)
         status = fail_errno(err, path, "find");
     else if (asprintf(out, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + len) < 0)
         status = ocv_error_nomem(err);
     free(real);
     free(head);
+    return status;
+}
+
+int setup_real_path(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
+{
+    char *real = NULL;
+    *out = NULL;
+    int status = resolve(setup, path, &real, err);
+    if (status == OCV_OK && !(*out = setup_system_path(setup, real, err)))
+        status = OCV_ERR_NOMEM;
+    free(real);
     return status;
 }
 

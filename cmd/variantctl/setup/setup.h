@@ -108,6 +108,9 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 /** As the system sees it: root and path. Owned. */
 char *setup_system_path(const struct setup *setup, const char *path, struct ocv_error *err);
+/** The same with every link followed inside the root; the last parts may be missing. */
+int setup_real_path(const struct setup *setup, const char *path, char **out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Sorted names in a folder below the root, without "." and ".."; none where it is missing. Freed
  *  with setup_names_free. */
 int setup_list(const struct setup *setup, const char *path, char ***names, size_t *n,
