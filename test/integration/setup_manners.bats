@@ -171,3 +171,15 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     [ -z "$(find "$TREE" -type f)" ]
     [ -z "$(find "$STATE/outside" -mindepth 1)" ]
 }
+
+@test "many at once: whoever removes the empty state folder stops nobody" {
+    local pids pid
+    for _ in {1..15}; do
+        pids=()
+        for _ in 1 2 3 4; do
+            in_tree docker --uninstall >/dev/null &
+            pids+=($!)
+        done
+        for pid in "${pids[@]}"; do wait "$pid"; done
+    done
+}

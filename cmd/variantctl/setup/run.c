@@ -16,6 +16,7 @@ static const struct setup_engine engines[] = {
     {"buildkit", setup_buildkit, true},
 };
 
+#define GONE_MAX 1000u /* times that the folder may vanish before we have it */
 #define ENGINES (sizeof(engines) / sizeof(*engines))
 
 const struct setup_engine *setup_engine_at(size_t i)
@@ -51,24 +52,44 @@ static size_t count_changes(const struct setup *setup)
     return n;
 }
 
-/* One at a time: whoever comes second sees the first one's state. */
+/* Make the folder and open it; OCV_ERR_IO with errno. */
+static int open_state(const struct setup *setup, int *fd, struct ocv_error *err)
+{
+    int status = setup_make_folders(setup->state_dir, 0700, err);
+    if (status < 0)
+        return status;
+    *fd = open(setup->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return *fd >= 0 ? OCV_OK
+                    : ocv_error_set(err, OCV_ERR_IO, "%s: cannot lock: %s", setup->state_dir,
+                                    strerror(errno));
+}
+
+/* One at a time: whoever comes second sees the first one's state. Who has the lock removes the
+ * folder if it is empty then, perhaps while another one is about to open it. */
 static int lock_state(struct setup *setup, int *fd, struct ocv_error *err)
 {
     struct stat st = {0};
-    for (;;) {
+    for (unsigned gone = 0;; gone++) {
         int status = setup_note_folders(setup, setup->state_dir + strlen(setup->root), err);
-        if (status == OCV_OK)
-            status = setup_make_folders(setup->state_dir, 0700, err);
         if (status < 0)
             return status;
-        *fd = open(setup->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (*fd < 0 || flock(*fd, LOCK_EX) < 0 || fstat(*fd, &st) < 0)
+        errno = 0;
+        status = open_state(setup, fd, err);
+        if (status == OCV_ERR_IO && errno == ENOENT && gone < GONE_MAX)
+            continue;
+        if (status < 0)
+            return status;
+        if (flock(*fd, LOCK_EX) < 0 || fstat(*fd, &st) < 0)
             return ocv_error_set(err, OCV_ERR_IO, "%s: cannot lock: %s", setup->state_dir,
                                  strerror(errno));
         if (st.st_nlink > 0)
-            return OCV_OK;
-        close(*fd); /* whoever had the lock has removed the empty folder */
+            break;
+        close(*fd);
+        *fd = -1;
     }
+    if (err)
+        *err = (struct ocv_error){0};
+    return OCV_OK;
 }
 
 static void say_result(const struct setup *setup, enum setup_action action, bool dry_run,
