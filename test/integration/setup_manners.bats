@@ -183,3 +183,9 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
         for pid in "${pids[@]}"; do wait "$pid"; done
     done
 }
+
+@test "containerd: a folder that it would take for two is refused" {
+    run -2 in_tree containerd --config-dir /etc/a:b
+    [[ $output == *"'/etc/a:b' for several folders"* ]]
+    [ -z "$(find "$TREE" -type f)" ]
+}

@@ -75,6 +75,10 @@ static int choose_folder(struct containerd_config *config, bool *tell, struct oc
     if (status < 0)
         return status;
     if (setup->config_dir) {
+        if (strchr(setup->config_dir, ':'))
+            return ocv_error_set(err, OCV_ERR_INVALID,
+                                 "--config-dir: containerd takes '%.200s' for several folders",
+                                 setup->config_dir);
         if (config->n_roots && strcmp(config->roots[0], setup->config_dir) != 0)
             return ocv_error_set(err, OCV_ERR_CONFIG, "%s: config_path is already '%.200s'",
                                  config->parts[config->target].file->path, config->path);
