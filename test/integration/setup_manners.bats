@@ -189,3 +189,14 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     [[ $output == *"'/etc/a:b' for several folders"* ]]
     [ -z "$(find "$TREE" -type f)" ]
 }
+
+# the state is JSON: what it cannot hold would be forgotten, with the backup
+@test "a set-up that could not be recorded, and so not be undone, is refused before it writes" {
+    local folder=$'/etc/caf\xe9'
+    mkdir -p "$TREE$folder"
+    echo '{"a": 1}' >"$TREE$folder/daemon.json"
+    run -1 in_tree docker --registry docker.io --store classic --config-dir "$folder"
+    [[ $output == *"cannot be recorded, and so not be undone"* ]]
+    [ "$(cat "$TREE$folder/daemon.json")" = '{"a": 1}' ]
+    [ ! -e "$TREE/var" ]
+}

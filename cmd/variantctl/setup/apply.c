@@ -101,7 +101,8 @@ static bool fill(int fd, const struct setup_content *content, bool restore)
     return fstat(fd, &st) == 0 &&
            ((st.st_uid == meta->uid && st.st_gid == meta->gid) ||
             fchown(fd, meta->uid, meta->gid) == 0) &&
-           fchmod(fd, meta->mode) == 0 && (!restore || futimens(fd, times) == 0) && fsync(fd) == 0;
+           fchmod(fd, meta->mode) == 0 &&
+           (!restore || futimens(fd, times) == 0) && fsync(fd) == 0;
 }
 
 /* DIR/.NAME.ocivariant: one name for each file, so that what a killed run left is found again. */
@@ -309,9 +310,12 @@ int setup_apply(struct setup *setup, struct ocv_error *err)
         status = remember_written(file, err);
         if (status == OCV_OK)
             status = setup_note_folders(setup, file->path, err);
-        if (status == OCV_OK && file->base.there)
-            status = setup_save_backup(setup, &file->base, err);
     }
+    if (status == OCV_OK && n)
+        status = setup_check_state(setup, err);
+    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++)
+        if (setup_is_ours(setup->files[i]) && setup->files[i]->base.there)
+            status = setup_save_backup(setup, &setup->files[i]->base, err);
     if (status == OCV_OK)
         status = write_files(setup, false, err);
     if (status == OCV_OK && n)

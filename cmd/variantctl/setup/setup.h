@@ -166,6 +166,8 @@ int setup_load_state(const struct setup *setup, struct setup_state *out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 void setup_state_free(struct setup_state *state);
 void setup_own_free(struct setup_own *own);
+/** Can the plan be written down as a state? Said before anything is written. */
+int setup_check_state(const struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The plan as the state that it leads to; unchanged bytes are not written again. */
 int setup_save_state(const struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Keep a content under its digest. */

@@ -173,11 +173,17 @@ int setup_load_state(const struct setup *setup, struct setup_state *out, struct 
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-static json_t *strings_json(char *const *list, size_t n)
+/* False also where there is no item: its text was not UTF-8, or memory was short. */
+static bool put(json_t *array, json_t *item)
+{
+    return json_array_append_new(array, item) == 0;
+}
+
+static json_t *strings_json(char *const *list, size_t n, bool *whole)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, json_string(list[i]));
+        *whole = put(array, json_string(list[i])) && *whole;
     return array;
 }
 
@@ -187,7 +193,7 @@ static json_t *own_json(const struct setup_own *own)
                      "key", own->key, "value", own->value, "previous", own->previous);
 }
 
-static json_t *file_json(const struct setup_file *file)
+static json_t *file_json(const struct setup_file *file, bool *whole)
 {
     char before[OCV_DIGEST_MAX] = "";
     if (file->base.there &&
@@ -195,9 +201,9 @@ static json_t *file_json(const struct setup_file *file)
         return NULL;
     json_t *own = json_array(), *written = json_array();
     for (size_t i = 0; i < file->n_own; i++)
-        json_array_append_new(own, own_json(&file->own[i]));
+        *whole = put(own, own_json(&file->own[i])) && *whole;
     for (size_t i = 0; i < file->n_written; i++)
-        json_array_append_new(written, json_string(file->written[i]));
+        *whole = put(written, json_string(file->written[i])) && *whole;
     const struct setup_meta *meta = &file->base.meta;
     return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "path", file->path, "before",
                      *before ? before : NULL, "mode", (json_int_t)meta->mode, "uid",
@@ -206,16 +212,38 @@ static json_t *file_json(const struct setup_file *file)
                      "written", written, "own", own);
 }
 
-static json_t *state_json(const struct setup *setup)
+/* What cannot be written down could not be undone. */
+static int state_json(const struct setup *setup, json_t **out, struct ocv_error *err)
 {
+    bool whole = true;
+    const char *name = setup->state_dir;
     json_t *files = json_array();
-    for (size_t i = 0; i < setup->n_files; i++)
-        if (!setup_content_equal(&setup->files[i]->want, &setup->files[i]->base))
-            json_array_append_new(files, file_json(setup->files[i]));
-    return json_pack("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o}", "schema", SCHEMA, "engine",
-                     setup->engine, "listen", setup->listen, "fail_closed", setup->fail_closed,
-                     "registries", strings_json(setup->registries, setup->n_registries), "folders",
-                     strings_json(setup->folders, setup->n_folders), "files", files);
+    for (size_t i = 0; i < setup->n_files && whole; i++)
+        if (setup_is_ours(setup->files[i])) {
+            name = setup->files[i]->path;
+            whole = put(files, file_json(setup->files[i], &whole)) && whole;
+        }
+    *out =
+        json_pack("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o}", "schema", SCHEMA, "engine", setup->engine,
+                  "listen", setup->listen, "fail_closed", setup->fail_closed, "registries",
+                  strings_json(setup->registries, setup->n_registries, &whole), "folders",
+                  strings_json(setup->folders, setup->n_folders, &whole), "files", files);
+    if (whole && *out)
+        return OCV_OK;
+    json_decref(*out);
+    *out = NULL;
+    return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                         "%s: cannot be recorded, and so not be undone: a name or a text that is "
+                         "not UTF-8 (or memory is short)",
+                         name);
+}
+
+int setup_check_state(const struct setup *setup, struct ocv_error *err)
+{
+    json_t *root = NULL;
+    int status = state_json(setup, &root, err);
+    json_decref(root);
+    return status;
 }
 
 int setup_save_state(const struct setup *setup, struct ocv_error *err)
@@ -224,12 +252,12 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err)
     ocv_auto_buffer old;
     ocv_buffer_init(&old, SETUP_STATE_MAX);
     ocv_buffer_init(&content.text, SETUP_STATE_MAX);
-    setup_auto_json *root = state_json(setup);
-    char *path = root ? state_path(setup, ".json", err) : NULL;
-    int status =
-        root ? setup_json_dump(root, JSON_INDENT(2), &content.text, err) : ocv_error_nomem(err);
-    if (!path)
-        status = OCV_ERR_NOMEM;
+    json_t *made = NULL;
+    int status = state_json(setup, &made, err);
+    setup_auto_json *root = made;
+    char *path = status == OCV_OK ? state_path(setup, ".json", err) : NULL;
+    if (status == OCV_OK)
+        status = path ? setup_json_dump(root, JSON_INDENT(2), &content.text, err) : OCV_ERR_NOMEM;
     if (status == OCV_OK)
         status = setup_make_folders(setup->state_dir, FOLDER_MODE, err);
     if (status == OCV_OK) {
