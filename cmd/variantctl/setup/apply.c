@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int fail_errno(struct ocv_error *err, const char *path, const char *what)
@@ -82,7 +83,29 @@ int setup_make_folders(const char *path, mode_t mode, struct ocv_error *err)
     return status;
 }
 
-static bool fill(int fd, const struct setup_content *content, bool restore)
+#define ATTRIBUTES_MAX 65536u /* bytes of their names, and of one's value: the kernel's limits */
+
+/* What the file at `path` has beside its bytes: an access list, without which its mode would let in
+ * others, a security module's label, its owner's attributes. Those that the file system or the
+ * caller's rights do not allow are left, but never an access list. */
+static bool keep_attributes(const char *path, int fd)
+{
+    static const char acl[] = "system.posix_acl_access";
+    ssize_t len = llistxattr(path, NULL, 0);
+    if (len <= 0)
+        return true; /* none, or no such file */
+    char *names = calloc(2, ATTRIBUTES_MAX), *value = names ? names + ATTRIBUTES_MAX : NULL;
+    bool kept = names && (len = llistxattr(path, names, ATTRIBUTES_MAX - 1)) >= 0;
+    for (const char *name = names; kept && name < names + len; name += strlen(name) + 1) {
+        ssize_t n = lgetxattr(path, name, value, ATTRIBUTES_MAX);
+        bool set = n >= 0 && fsetxattr(fd, name, value, (size_t)n, 0) == 0;
+        kept = set || strcmp(name, acl) != 0;
+    }
+    free(names);
+    return kept;
+}
+
+static bool fill(int fd, const char *path, const struct setup_content *content, bool restore)
 {
     const char *at = content->text.data;
     size_t left = content->text.len;
@@ -101,7 +124,7 @@ static bool fill(int fd, const struct setup_content *content, bool restore)
     return fstat(fd, &st) == 0 &&
            ((st.st_uid == meta->uid && st.st_gid == meta->gid) ||
             fchown(fd, meta->uid, meta->gid) == 0) &&
-           fchmod(fd, meta->mode) == 0 &&
+           keep_attributes(path, fd) && fchmod(fd, meta->mode) == 0 &&
            (!restore || futimens(fd, times) == 0) && fsync(fd) == 0;
 }
 
@@ -129,7 +152,7 @@ int setup_write_file(const char *path, const struct setup_content *content, bool
     if (fd < 0) {
         status = fail_errno(err, path, "write");
     } else {
-        bool done = fill(fd, content, restore);
+        bool done = fill(fd, path, content, restore);
         int saved = errno;
         close(fd);
         errno = saved;
