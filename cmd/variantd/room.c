@@ -40,13 +40,13 @@ void room_give(size_t bytes)
 static void sleep_a_little(size_t upstream)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until); /* the clock of a condition that is made statically */
+    clock_gettime(CLOCK_MONOTONIC, &until); /* the clock on the wall may be set back */
     until.tv_nsec += LOOK_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
     waiting++;
     waiting_for[upstream]++;
-    pthread_cond_timedwait(&more, &lock, &until);
+    pthread_cond_clockwait(&more, &lock, CLOCK_MONOTONIC, &until);
     waiting_for[upstream]--;
     waiting--;
 }

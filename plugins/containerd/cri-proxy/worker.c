@@ -113,11 +113,11 @@ static void *look_again(void *data)
     while (!w->stopping) {
         pthread_mutex_unlock(&w->lock);
         decide_again(w->decide, last);
-        clock_gettime(CLOCK_REALTIME, &when);
+        clock_gettime(CLOCK_MONOTONIC, &when); /* the clock on the wall may be set back */
         when.tv_sec += AGAIN_S;
         pthread_mutex_lock(&w->lock);
         if (!w->stopping)
-            pthread_cond_timedwait(&w->end, &w->lock, &when);
+            pthread_cond_clockwait(&w->end, &w->lock, CLOCK_MONOTONIC, &when);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;

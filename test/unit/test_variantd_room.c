@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cmd/variantd/room.c: who waits for room waits no longer than told, whatever becomes of the clock
+ * on the wall. */
+#include "clock.h"
+#include "room.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The daemon's own calls come here: somebody sets the clock back as soon as it was read. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int rc = (int)syscall(SYS_clock_gettime, clock, now);
+    if (clock == CLOCK_REALTIME)
+        now->tv_sec += 3600;
+    return rc;
+}
+
+START_TEST(wait_ends_in_time)
+{
+    int stop = 0;
+    ck_assert(room_take(ROOM_BYTES));
+    ck_assert(!room_wait(0, 1, clock_ms() + 250, &stop));
+    stop = 1;
+    ck_assert(!room_wait(0, 1, INT64_MAX, &stop));
+    room_give(ROOM_BYTES);
+}
+END_TEST
+
+START_TEST(registry_has_its_share)
+{
+    int stop = 1;
+    ck_assert(room_wait(0, ROOM_EACH, INT64_MAX, &stop));
+    ck_assert(!room_wait(0, 1, INT64_MAX, &stop));
+    ck_assert(room_wait(1, 1, INT64_MAX, &stop));
+    room_arrived(0, ROOM_EACH, 10); /* ten bytes of it are kept */
+    room_arrived(1, 1, 0);
+    ck_assert(!room_take(ROOM_BYTES));
+    ck_assert(room_take(ROOM_BYTES - 10));
+    room_give(ROOM_BYTES);
+    ck_assert(room_take(ROOM_BYTES));
+    room_give(ROOM_BYTES);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("variantd room");
+    TCase *tcase = tcase_create("room");
+    tcase_add_test(tcase, wait_ends_in_time);
+    tcase_add_test(tcase, registry_has_its_share);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
