@@ -86,6 +86,8 @@ void log_clean(char *text)
         ascii = ascii && *p < 0x80;
         if (*p < 0x20 || *p == 0x7f)
             *p = '?';
+        else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* C1, as UTF-8 */
+            p[0] = p[1] = '?';
     }
     json_t *whole = ascii ? NULL : json_string(text);
     if (!ascii && !whole) /* no UTF-8: JSON would not hold any of it */

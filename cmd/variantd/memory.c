@@ -80,7 +80,9 @@ bool key_add(struct key *key, const char *text)
 {
     if (key->len > sizeof(key->bytes))
         return false;
-    return text ? add(key, text, strlen(text) + 1) : add(key, "\1", 2);
+    if (!text) /* a text that begins alike has that byte twice */
+        return add(key, "\1", 2);
+    return (*text != '\1' || add(key, "\1", 1)) && add(key, text, strlen(text) + 1);
 }
 
 bool key_add_number(struct key *key, uint64_t number)

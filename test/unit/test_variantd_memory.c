@@ -129,8 +129,9 @@ END_TEST
 START_TEST(keys_do_not_run_together)
 {
     struct key a, b;
-    const char *lists[][2] = {{"ab", "c"}, {"a", "bc"}, {"abc", ""}, {"", "abc"}, {"abc", NULL}};
-    for (size_t i = 0; i < 5; i++)
+    const char *lists[][2] = {{"ab", "c"},   {"a", "bc"},   {"abc", ""},   {"", "abc"},
+                              {"abc", NULL}, {"abc", "\1"}, {NULL, "abc"}, {"\1", "abc"}};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         for (size_t k = 0; k < i; k++) {
             key_begin(&a);
             key_begin(&b);
