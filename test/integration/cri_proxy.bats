@@ -274,7 +274,14 @@ asked()
     mkimage "$layout" rocm --file etc/build=rocm --label build=rocm
     "$VARIANTCTL" index create --quiet "oci:$layout:app" "rocm7.1=oci:$layout:rocm,amd :: gfx_arch :: gfx942" >/dev/null
     push_layout "$layout:app" "$PLAIN_REGISTRY/demo/only:1"
-    run proxied pull "$PLAIN_REGISTRY/demo/only@$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN_REGISTRY/demo/only:1" | sha256sum | sed 's/ .*//; s/^/sha256:/')"
+    only=$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN_REGISTRY/demo/only:1" | sha256sum)
+    only=$PLAIN_REGISTRY/demo/only@sha256:${only%% *}
+    run cri pull "$only"
+    direct="$status $output"
+    [ "$status" != 0 ] || cri rmi "$only"
+    run proxied pull "$only"
+    [ "$status $output" = "$direct" ]
+    [ -z "$(ls "$PROXY_STATE")" ]
     grep -q "goes on as it is: nothing in it fits this node" "$STATE/log/proxy"
 }
 

@@ -56,6 +56,11 @@ verify()
             -stdin-media-type application/vnd.oci.descriptor.v1+json
 }
 
+hook()
+{
+    OCIVARIANT_CONFIG=$STATE/$1.yaml "$HOOK"
+}
+
 @test "the verdict on a variant that fits, one that does not, an index, and an ordinary image" {
     answer=$(verdict "ref=$REGISTRY/app:1" "digest=$CUDA")
     [ "$(jq -r .verdict <<<"$answer")" = fits ]
@@ -121,6 +126,18 @@ verify()
     [ -z "$output$stderr" ]
 }
 
+@test "a configuration that says nothing of it warns, and lets pass what cannot be judged" {
+    echo "socket: $VARIANTD_SOCKET" >"$STATE/default.yaml"
+    run -0 --separate-stderr verify default "$REGISTRY/app:1" "$ROCM"
+    [ -z "$output" ]
+    [[ $stderr == *"warning: $REGISTRY/app:1 (rocm7.1) does not fit"* ]]
+    run -0 hook default <<<'{"annotations":{"dev.ocivariant.properties":"amd :: gfx_arch :: gfx942"}}'
+    [[ $output == *"warning: "*"does not fit this node"* ]]
+    echo "socket: $STATE/nobody.sock" >"$STATE/default.yaml"
+    run -0 --separate-stderr verify default "$REGISTRY/app:1" "$ROCM"
+    [ -z "$output$stderr" ]
+}
+
 @test "without a daemon the fail policy decides, and the allow list stands before it" {
     run -0 verify open "$REGISTRY/app:1" "$ROCM"
     run -1 verify closed "$REGISTRY/app:1" "$ROCM"
@@ -131,6 +148,8 @@ verify()
     run -1 verify closed "registry.k8s.io/pauses@$ROCM" "$ROCM"
     run -0 verify closed docker.io/rancher/mirrored-pause:3.6 "$ROCM"
     run -0 verify closed localhost/podman-pause:4.3.1-0 "$ROCM"
+    run -0 verify closed ghcr.io/ocivariant/variantd:1 "$ROCM" # this project's own
+    run -1 verify closed ghcr.io/ocivariants/variantd:1 "$ROCM"
     run -0 verify allow "$REGISTRY/app:1" "$ROCM"
     # a repository alone means all of its images, and no other's
     printf 'policy: enforce\nfail: closed\nallow: ["%s/app"]\nsocket: %s\n' "$REGISTRY" "$STATE/nobody.sock" >"$STATE/repository.yaml"
@@ -162,11 +181,6 @@ verify()
     # a value that looks like a flag is none
     run -1 verify broken -h "$CUDA"
     run -1 verify broken --version "$CUDA"
-}
-
-hook()
-{
-    OCIVARIANT_CONFIG=$STATE/$1.yaml "$HOOK"
 }
 
 @test "the runtime hook judges by annotation, by recorded digest, and leaves the rest alone" {

@@ -45,6 +45,14 @@ lock()
     [ "$output" = "$(cat "$STATE/a.lock")" ]
 }
 
+@test "a lock has the properties that matched, not all that would have" {
+    "$VARIANTCTL" index create --quiet "oci:$STATE/choice:app" "null=oci:$STATE/images:cpu" \
+        "cuda=oci:$STATE/images:cuda,nvidia :: sm_arch :: 75_real,nvidia :: sm_arch :: 90_real,nvidia :: sm_arch :: 120_real" >/dev/null
+    run -0 lock --profiles "$STATE/machines" "oci:$STATE/choice:app"
+    [ "$(jq -c '.images[0].profiles.h100.properties' <<<"$output")" = '["nvidia :: sm_arch :: 90_real"]' ]
+    [ "$(jq -c '.images[0].profiles.mi300x | [.label, .properties]' <<<"$output")" = '["null",[]]' ]
+}
+
 @test "what cannot be locked leaves no lock behind" {
     run -2 lock -o "$STATE/none.lock"
     mkfifo "$STATE/pipe" # as /dev/stdout may be: written through, never replaced
