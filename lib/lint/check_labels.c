@@ -25,6 +25,15 @@ static void hint_remedy(struct ocv_lint *lint, enum remedy remedy, const char *d
                       digest, target, digest);
 }
 
+/* Of two that hosts cannot order. */
+static void hint_rank(struct ocv_lint *lint)
+{
+    ocv_lint_hint(lint,
+                  "rank them: variantctl index annotate --static 'priority=order :: 1, "
+                  "order :: 2' %s, then add priority :: order :: N to each",
+                  ocv_lint_target(lint));
+}
+
 /* What the reader says of a malformed entry. */
 static void check_code(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
 {
@@ -137,15 +146,13 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *s
         ocv_lint_entry_at(lint, OCV_LINT_SETS_EQUAL, k, AT_PROPERTIES,
                           "%s and %s have equal properties: only the label separates them",
                           a->label, b->label);
-        ocv_lint_hint(lint,
-                      "rank them: variantctl index annotate --static 'priority=order :: 1, "
-                      "order :: 2' %s, then add priority :: order :: N to each",
-                      ocv_lint_target(lint));
+        hint_rank(lint);
     } else if (!equal && !said->tie && may_tie(lint, a, b)) {
         said->tie = true;
         ocv_lint_entry_at(lint, OCV_LINT_ONLY_LABEL_SEPARATES, k, AT_PROPERTIES,
                           "on some hosts only the label decides between %s and %s", a->label,
                           b->label);
+        hint_rank(lint);
     }
     if (!said->image && !strcmp(a->digest, b->digest)) {
         said->image = true;

@@ -91,10 +91,12 @@ static void check_layers(struct ocv_lint *lint, size_t i, const json_t *manifest
         json_object_foreach(json_object_get(layer, "annotations"), key, value)
         {
             size_t len = strlen(key) + json_string_length(value);
-            if (!strncmp(key, SNAPSHOT, strlen(SNAPSHOT)) && len > SNAPSHOT_MAX)
-                ocv_lint_entry_at(lint, OCV_LINT_SNAPSHOT_LABEL_TOO_LONG, i, "",
-                                  "layer %zu: %.100s and its value have %zu bytes, at most %u", n,
-                                  key, len, SNAPSHOT_MAX);
+            if (strncmp(key, SNAPSHOT, strlen(SNAPSHOT)) != 0 || len <= SNAPSHOT_MAX)
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_SNAPSHOT_LABEL_TOO_LONG, i, "",
+                              "layer %zu: %.100s and its value have %zu bytes, at most %u", n, key,
+                              len, SNAPSHOT_MAX);
+            ocv_lint_hint(lint, "push the image without that annotation, and list that one");
         }
     }
     size_t count = json_array_size(layers);

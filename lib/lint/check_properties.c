@@ -46,6 +46,9 @@ static bool matches(const char *pattern, const char *text)
 
 /* ---- vocabulary ---- */
 
+/* Bytes of name and properties: a command that is cut would lose some of them. */
+#define COMMAND_MAX 600u
+
 /* "did you mean", and the command that writes the whole list with the right word in it. */
 static void hint_instead(struct ocv_lint *lint, size_t i, struct ocv_property wrong,
                          struct ocv_property right)
@@ -64,8 +67,10 @@ static void hint_instead(struct ocv_lint *lint, size_t i, struct ocv_property wr
     }
     if (status < 0)
         lint->status = status;
+    else if (list.len + strlen(ocv_lint_target(lint)) > COMMAND_MAX)
+        ocv_lint_hint(lint, "did you mean %s :: %s :: %s?", right.ns, right.feature, right.value);
     else
-        ocv_lint_hint(lint, "did you mean %s :: %s :: %s? variantctl index annotate %s '%s=%.600s'",
+        ocv_lint_hint(lint, "did you mean %s :: %s :: %s? variantctl index annotate %s '%s=%s'",
                       right.ns, right.feature, right.value, ocv_lint_target(lint),
                       entry->label ? entry->label : entry->digest, list.data);
 }
@@ -174,8 +179,11 @@ static void check_syntax(struct ocv_lint *lint, size_t i, const struct ocv_entry
     if (lint->status == OCV_OK && strcmp(canonical.data ? canonical.data : "", text) != 0) {
         ocv_lint_entry_at(lint, OCV_LINT_PROPERTY_NOT_CANONICAL, i, AT_PROPERTIES,
                           "the properties are not in canonical form");
-        ocv_lint_hint(lint, "write %.600s, or let --fix do it",
-                      canonical.data ? canonical.data : "''");
+        if (canonical.len > COMMAND_MAX)
+            ocv_lint_hint(lint, "--fix writes them anew");
+        else
+            ocv_lint_hint(lint, "write %s, or let --fix do it",
+                          canonical.data ? canonical.data : "''");
     }
 }
 
@@ -240,9 +248,11 @@ static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_bounds); k++) {
         const char *lower = extreme(lint, entry, ocv_lint_bounds[k].a, -1);
         const char *upper = extreme(lint, entry, ocv_lint_bounds[k].b, 1);
-        if (lower && upper && ocv_lint_version_compare(lower, upper) >= 0)
-            ocv_lint_entry_at(lint, OCV_LINT_BOUNDS_CROSSED, i, AT_PROPERTIES,
-                              "at least %s and below %s: no host is both", lower, upper);
+        if (!lower || !upper || ocv_lint_version_compare(lower, upper) < 0)
+            continue;
+        ocv_lint_entry_at(lint, OCV_LINT_BOUNDS_CROSSED, i, AT_PROPERTIES,
+                          "at least %s and below %s: no host is both", lower, upper);
+        ocv_lint_hint(lint, "%s must be above %s", ocv_lint_bounds[k].b, lower);
     }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_drivers); k++) {
         if (!extreme(lint, entry, ocv_lint_drivers[k].a, 1) ||
@@ -268,10 +278,12 @@ static void check_subsumed(struct ocv_lint *lint, size_t i, const struct ocv_ent
         for (size_t m = 0; m < entry->n_properties; m++)
             n += ocv_lint_is_feature(ocv_index_property(lint->index, entry->properties[m]),
                                      ocv_lint_cumulative[k].a);
-        if (n > 1)
-            ocv_lint_entry_at(lint, OCV_LINT_VALUES_SUBSUMED, i, AT_PROPERTIES,
-                              "%zu values of %s: the lowest alone decides who fits", n,
-                              ocv_lint_cumulative[k].a);
+        if (n < 2)
+            continue;
+        ocv_lint_entry_at(lint, OCV_LINT_VALUES_SUBSUMED, i, AT_PROPERTIES,
+                          "%zu values of %s: the lowest alone decides who fits", n,
+                          ocv_lint_cumulative[k].a);
+        ocv_lint_hint(lint, "name only the one that is needed");
     }
 }
 

@@ -57,7 +57,10 @@ START_TEST(bad_example_is_found)
     const struct ocv_lint_rule *rule = ocv_lint_rule((size_t)_i);
     struct ocv_lint_report report;
     lint(rule->bad, &report);
-    ck_assert_msg(find(&report, rule->id) != NULL, "%s finds nothing in\n%s", rule->id, rule->bad);
+    const struct ocv_lint_finding *found = find(&report, rule->id);
+    ck_assert_msg(found != NULL, "%s finds nothing in\n%s", rule->id, rule->bad);
+    ck_assert_msg(rule->fix == OCV_LINT_FIX_NO || (found->hint && *found->hint),
+                  "%s does not say what to do", rule->id);
     for (size_t i = 0; i < report.n; i++) {
         const char *id = report.findings[i].rule->id;
         ck_assert_msg(!strcmp(id, rule->id) || goes_with(rule->id, id),
@@ -199,6 +202,36 @@ START_TEST(did_you_mean)
     expect("linux/amd64 -\n  label ai.backend..nvidia.enabled=1\n", "OCV408", "empty part");
     expect("linux/amd64 -\n  label com.example.anything=1\n", "OCV408", NULL);
     expect("linux/amd64 -\n  label maintainer=me\n", "OCV408", NULL);
+}
+END_TEST
+
+/* A command that is cut would take properties away. */
+START_TEST(no_half_commands)
+{
+    static const struct {
+        unsigned n;
+        bool command;
+    } cases[] = {{20, true}, {60, false}};
+    for (size_t c = 0; c < 2; c++) {
+        char text[4096];
+        struct ocv_lint_report report;
+        size_t at =
+            (size_t)snprintf(text, sizeof(text), "linux/amd64/x-a a nvidia :: sm_arch :: sm_90");
+        for (unsigned i = 0; i < cases[c].n; i++)
+            at += (size_t)snprintf(text + at, sizeof(text) - at, ",own :: chip :: c%02u", i);
+        snprintf(text + at, sizeof(text) - at, "\n");
+        lint(text, &report);
+        const char *hint = find(&report, "OCV205")->hint, *last = strchr(hint, '\'');
+        ck_assert_ptr_nonnull(strstr(hint, "did you mean nvidia :: sm_arch :: 90_real?"));
+        ck_assert_msg((last != NULL) == cases[c].command, "%s", hint);
+        if (last) {
+            ck_assert_ptr_nonnull(strstr(last, "own :: chip :: c19"));
+            ck_assert_int_eq(hint[strlen(hint) - 1], '\'');
+        }
+        hint = find(&report, "OCV202")->hint;
+        ck_assert_msg((strstr(hint, "c00, own") != NULL) == cases[c].command, "%s", hint);
+        ocv_lint_report_free(&report);
+    }
 }
 END_TEST
 
@@ -578,6 +611,26 @@ START_TEST(settings_decide)
 }
 END_TEST
 
+/* An allowance is for what it names, and for nothing else. */
+START_TEST(allowances_are_narrow)
+{
+    static const char *const others[] = {"label: 'cu*'", "input: '*.yaml'",
+                                         "input: '*.json', label: 'cu*'"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        char text[128];
+        struct ocv_lint_report report = {0};
+        snprintf(text, sizeof(text), "allow: [{rule: OCV205, %s, reason: x}]\n", others[i]);
+        struct ocv_lint_config *config = settings(text);
+        lint_with(ocv_lint_rule_find("OCV205")->bad, config, &report);
+        ck_assert_uint_eq(report.allowed, 0);
+        ck_assert_uint_eq(report.counts[OCV_LINT_ERROR], 1);
+        ck_assert_ptr_null(find(&report, "OCV205")->allowed);
+        ocv_lint_report_free(&report);
+        ocv_lint_config_free(config);
+    }
+}
+END_TEST
+
 START_TEST(settings_are_checked)
 {
     static const struct {
@@ -720,6 +773,7 @@ int main(void)
     tcase_add_test(table, table_is_complete);
     tcase_add_test(table, fix_is_complete);
     tcase_add_test(other, did_you_mean);
+    tcase_add_test(other, no_half_commands);
     tcase_add_test(other, labels_of_other_programs);
     tcase_add_test(other, shared_platforms_are_counted);
     tcase_add_test(other, defaults_of_each_architecture);
@@ -733,6 +787,7 @@ int main(void)
     tcase_add_test(other, findings_have_lines);
     tcase_add_test(other, distances);
     tcase_add_test(other, settings_decide);
+    tcase_add_test(other, allowances_are_narrow);
     tcase_add_test(other, settings_are_checked);
     tcase_add_test(other, unreadable_input);
     tcase_add_test(other, size_is_judged_unread);
