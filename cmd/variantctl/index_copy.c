@@ -332,3 +332,9 @@ int copier_tree(struct copier *copier, const struct image *from,
 {
     return copy_document(copier, from, descriptor, 0, err);
 }
+
+int copier_document(struct copier *copier, const struct image *from,
+                    const struct ocv_descriptor *descriptor, struct ocv_error *err)
+{
+    return copy_document(copier, from, descriptor, 1, err);
+}

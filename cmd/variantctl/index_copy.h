@@ -30,6 +30,9 @@ int copier_child(struct copier *copier, const struct image *from, const struct c
  * below. */
 int copier_tree(struct copier *copier, const struct image *from,
                 const struct ocv_descriptor *descriptor, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same, and the index itself, which copier_tree leaves to whom gives it a name. */
+int copier_document(struct copier *copier, const struct image *from,
+                    const struct ocv_descriptor *descriptor, struct ocv_error *err) OCV_WARN_UNUSED;
 /** What it did, for people. */
 const char *copier_summary(const struct copier *copier, char *out, size_t size);
 

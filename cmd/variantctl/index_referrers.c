@@ -218,7 +218,7 @@ static int copy_level(struct copier *copier, const struct image *from, const cha
         struct ocv_descriptor d;
         status = descriptor_of(json_array_get(found, i), &d, err);
         if (status == OCV_OK)
-            status = copier_tree(copier, from, &d, err);
+            status = copier_document(copier, from, &d, err);
         if (status == OCV_OK && depth + 1 < DEPTH_MAX)
             status = copy_level(copier, from, d.digest, depth + 1, err);
     }

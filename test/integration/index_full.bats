@@ -85,9 +85,20 @@ since()
     "$VARIANTCTL" index copy --quiet "oci:$L:cpu" "$R/moved:theirs"
     # the second HEAD of the tag is the comparison right before the PUT
     at "HEAD /v2/moved/manifests/1" "n=2&retag=moved:1@$theirs"
+    mark
     run -1 "$VARIANTCTL" index create "$R/moved:1" "null=$R/src/cpu:1" "v3=$R/src/v3:1,x86_64 :: level :: v3"
     [[ $output == *"$R/moved:1 was changed meanwhile: it named sha256:"*", now $theirs"* ]]
     [ "$(names moved 1)" = "$theirs" ]
+    # it was seen before the write, which a registry that ignores If-Match would have taken
+    since >"$STATE/requests"
+    grep -q '^HEAD /v2/moved/manifests/1 200' "$STATE/requests"
+    run ! grep '^PUT /v2/moved/manifests/1 ' "$STATE/requests"
+    # a tag that was not there at the beginning
+    "$VARIANTCTL" index copy --quiet "oci:$L:cpu" "$R/new:theirs"
+    at "HEAD /v2/new/manifests/1" "n=2&retag=new:1@$theirs"
+    run -1 create "$R/new:1"
+    [[ $output == *"$R/new:1 was changed meanwhile: it named nothing, now $theirs"* ]]
+    [ "$(names new 1)" = "$theirs" ]
 }
 
 @test "a tag that moves after the comparison: If-Match keeps it" {
@@ -163,6 +174,16 @@ since()
     [ -z "$(ls -A "$STATE/tmp")" ]
 }
 
+# refer REPOSITORY SUBJECT MEMBERS: pushes a document about the subject; prints its digest
+refer()
+{
+    local digest
+    jq -nc --arg d "$2" '{schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json", artifactType: "application/x-note", subject: {mediaType: "application/vnd.oci.image.manifest.v1+json", digest: $d, size: 1}} + '"$3" | tr -d '\n' >"$STATE/note"
+    digest=sha256:$(sha256sum <"$STATE/note" | cut -d' ' -f1)
+    curl -sf -X PUT --data-binary @"$STATE/note" -H "Content-Type: $(jq -r .mediaType "$STATE/note")" "http://$R/v2/$1/manifests/$digest"
+    echo "$digest"
+}
+
 @test "--referrers uses the API, over all pages, and writes no fallback tag" {
     create --quiet "$R/signed:1"
     local digest i manifest
@@ -174,7 +195,17 @@ since()
         printf %s "$manifest" >"$STATE/sig"
         curl -sf -X PUT --data-binary @"$STATE/sig" -H 'Content-Type: application/vnd.oci.image.manifest.v1+json' "http://$R/v2/signed/manifests/sha256:$(sha256sum <"$STATE/sig" | cut -d' ' -f1)"
     done
+    # of the index itself, of what refers to it, and one that is an index
+    local top sbom
+    top=$(names signed 1)
+    sbom=$(refer signed "$top" '{config: {mediaType: "application/vnd.oci.empty.v1+json", digest: "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", size: 2}, layers: []}')
+    refer signed "$sbom" '{config: {mediaType: "application/vnd.oci.empty.v1+json", digest: "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", size: 2}, layers: []}'
+    refer signed "$top" '{mediaType: "application/vnd.oci.image.index.v1+json", manifests: []}'
     run -0 "$VARIANTCTL" index copy --referrers "$R/signed:1" "$OTHER/signed:1"
+    run -0 curl -sf "http://$OTHER/v2/signed/referrers/$sbom"
+    [ "$(jq '.manifests | length' <<<"$output")" = 1 ]
+    run -0 curl -sf "http://$OTHER/v2/signed/referrers/$top"
+    [ "$(jq -c '[.manifests[].mediaType] | sort' <<<"$output")" = '["application/vnd.oci.image.index.v1+json","application/vnd.oci.image.manifest.v1+json"]' ]
     run -0 curl -sf "http://$OTHER/v2/signed/referrers/$digest?from=4"
     [ "$(jq '.manifests | length' <<<"$output")" = 1 ]
     run -0 curl -sf "http://$OTHER/v2/signed/tags/list"
@@ -202,6 +233,41 @@ since()
     [[ $output == *"several sets"* ]]
     run -1 "$VARIANTCTL" index create --rules "$STATE/tei.yaml" --from-tags 'nothing*' "$R/huggingface/text-embeddings-inference:x"
     [[ $output == *"no tag like nothing*"* ]]
+    # tags of another repository, and what became of each
+    run -0 --separate-stderr "$VARIANTCTL" index create --dry-run --rules "$STATE/tei.yaml" \
+        --from-tags "$R/huggingface/text-embeddings-inference:*1.8" "$R/tei:any"
+    [[ $output == *" null "*"from $R/huggingface/text-embeddings-inference:cpu-1.8"$'\n'*" 86_1.8 "*"from $R/huggingface/text-embeddings-inference:86-1.8"* ]]
+    run -0 "$VARIANTCTL" index create --quiet --rules "$STATE/tei.yaml" \
+        --from-tags "$R/huggingface/text-embeddings-inference:*1.8" "$R/tei:any"
+    [ "$output" = "$(names tei any)" ]
+    # all pages of the list
+    run -0 "$VARIANTCTL" tags plan --rules "$STATE/tei.yaml" "$R/huggingface/text-embeddings-inference"
+    [ "$(jq -c '[.sets[] | [.name, (.members | length)]]' <<<"$output")" = '[["1.9",4],["1.8",2]]' ]
+    # tags between which the rules do not decide
+    "$VARIANTCTL" index copy --quiet "oci:$L:86-1.8" "$R/huggingface/text-embeddings-inference:86-1.7"
+    "$VARIANTCTL" index copy --quiet "oci:$L:86-1.8" "$R/huggingface/text-embeddings-inference:ampere-1.7"
+    sed "s/'86|87/'ampere', first: true, kind: device, gives: ['nvidia :: sm_arch :: 86_real', 'nvidia :: cuda_version_lower_bound :: 12.2']}\n  - {match: &/" "$STATE/tei.yaml" >"$STATE/doubt.yaml"
+    run -4 "$VARIANTCTL" index create --rules "$STATE/doubt.yaml" --from-tags '*-1.7' "$R/huggingface/text-embeddings-inference:1.7"
+    [[ $output == *"1.7: 86-1.7 and ampere-1.7 say the same"* ]]
+    [ -z "$(names huggingface/text-embeddings-inference 1.7)" ]
+}
+
+@test "vpull: the digests of a set are fixed once, whatever becomes of the tags" {
+    local repository=huggingface/text-embeddings-inference tag hopper theirs
+    for tag in cpu-2.0 hopper-2.0 other; do
+        mkimage "$L" "$tag" --file "etc/tag=$tag"
+        "$VARIANTCTL" index copy --quiet "oci:$L:$tag" "$R/$repository:$tag"
+    done
+    hopper=$(names "$repository" hopper-2.0)
+    theirs=$(names "$repository" other)
+    [ "$hopper" != "$theirs" ]
+    printf 'registries:\n  ghcr.io: {url: "http://%s", insecure: true}\n' "$R" >"$STATE/ghcr.yaml"
+    at "GET /v2/$repository/manifests/sha256" "n=1&retag=$repository:hopper-2.0@$theirs"
+    OCV_DATADIR=$OCV_TOP/plugins run -0 --separate-stderr "$VPULL" --config "$STATE/ghcr.yaml" --to "oci:$STATE/fixed:x" \
+        --profile "$OCV_TOP/contrib/examples/profiles/h100.json" "ghcr.io/$repository:2.0"
+    [ "$(names "$repository" hopper-2.0)" = "$theirs" ]
+    [ "$(jq -r '.manifests[].digest' "$STATE/fixed/index.json")" = "$hopper" ]
+    [[ $stderr == *"tag hopper-2.0 by the tag rules of huggingface-tei"* ]]
 }
 
 @test "attestations follow their image, and go with it" {
@@ -223,6 +289,14 @@ since()
     curl -sf "http://$R/v2/attested/manifests/$att" >/dev/null
     run -0 "$VARIANTCTL" index show "$R/attested:1"
     [[ $output == *attestation* ]]
+    # of an image under two labels it stands once, and stays while either is there
+    run -0 "$VARIANTCTL" index create --quiet "$R/attested:3" "null=$R/src/cpu:1" \
+        "v3=$R/built:1,x86_64 :: level :: v3" "fma=$R/built:1,x86_64 :: fma :: on"
+    run -0 "$VARIANTCTL" index show --format json "$R/attested:3"
+    [ "$(jq -r '[.manifests[] | .annotations["dev.ocivariant.label"] // .annotations["vnd.docker.reference.type"]] | join(" ")' <<<"$output")" = "null fma v3 attestation-manifest" ]
+    run -0 "$VARIANTCTL" index remove --quiet "$R/attested:3" v3
+    run -0 "$VARIANTCTL" index show --format json "$R/attested:3"
+    [ "$(jq '.manifests | length' <<<"$output")" = 3 ]
     run -0 --separate-stderr "$VARIANTCTL" index create --relabel "$R/attested:2" "null=$R/src/cpu:1" "v3=$R/built:1,x86_64 :: level :: v3"
     # shellcheck disable=SC2154 # set by run
     [[ $stderr == *"an attestation of $image is left out"* ]]
