@@ -201,6 +201,9 @@ letters()
     digest=$(make one)
     [ "$(LC_ALL=C TZ=Asia/Tokyo make two)" = "$digest" ]
     [ "$(LC_ALL=C.UTF-8 TZ=America/Lima SOURCE_DATE_EPOCH=1 make three)" = "$digest" ]
+    # nor in another order of what is said
+    [ "$("$VARIANTCTL" index create --quiet oci:five:1 --annotation a=ü --annotation z=1 \
+        "null=oci:$L:cpu" "v3=oci:$L:v3,x86_64 :: level :: v3")" = "$digest" ]
     (cd / && [ "$(make "$BATS_TEST_TMPDIR/four")" = "$digest" ])
     for line in two three four; do diff -r one "$line"; done
     # a terminal changes nothing of what is written, and a report has no colours that pipes must strip

@@ -48,7 +48,13 @@ edit_config()
     read -r digest size < <(put "$(jq -c "$2" "$(blob "$(jq -r .config.digest "$manifest")")")")
     read -r digest size < <(put "$(jq -c --arg digest "$digest" --argjson size "$size" \
         '.config.digest = $digest | .config.size = $size' "$manifest")")
-    jq -c --arg tag "$1" --arg digest "$digest" --argjson size "$size" '(.manifests[] |
+    retag "$1" "$digest" "$size"
+}
+
+# retag TAG DIGEST SIZE
+retag()
+{
+    jq -c --arg tag "$1" --arg digest "$2" --argjson size "$3" '(.manifests[] |
         select(.annotations["org.opencontainers.image.ref.name"] == $tag)) |=
         (.digest = $digest | .size = $size)' "$L/index.json" >"$STATE/index.json"
     mv "$STATE/index.json" "$L/index.json"
@@ -95,4 +101,38 @@ edit_config()
     [ "${lines[0]}" = "variantctl: --default: the second ordinary image for linux/arm/v7" ]
     run -4 "$VARIANTCTL" index create "oci:$L:twice" "null=oci:$L:armv7" "null=oci:$L:another7"
     [ "${lines[0]}" = "variantctl: null: the second image for linux/arm with this label" ]
+}
+
+@test "what is meant can be narrowed to a platform, and to the ordinary images" {
+    "$VARIANTCTL" index create --quiet "oci:$L:narrow" --default "oci:$L:windows" "null=oci:$L:cpu" "null=oci:$L:armv7" \
+        "a=oci:$L:cpu,acme :: chip :: a1" "a=oci:$L:armv7,acme :: chip :: a1"
+    entries()
+    {
+        "$VARIANTCTL" index show --format json "oci:$L:narrow" |
+            jq -r '[.manifests[] | .platform.architecture + "/" + (.annotations["dev.ocivariant.label"] // "-")] | join(" ")'
+    }
+    [ "$(entries)" = "amd64/null arm/null amd64/- amd64/a arm/a" ]
+    run -0 "$VARIANTCTL" index annotate --quiet --platform linux/arm "oci:$L:narrow" --label a=b
+    [ "$(entries)" = "amd64/null arm/null amd64/- amd64/a arm/b" ]
+    run -4 "$VARIANTCTL" index annotate --platform linux/arm "oci:$L:narrow" --label b=null
+    run -0 "$VARIANTCTL" index remove --quiet --platform linux/arm "oci:$L:narrow" null
+    [ "$(entries)" = "amd64/null amd64/- amd64/a arm/b" ]
+    run -1 "$VARIANTCTL" index remove --platform linux/arm "oci:$L:narrow" null
+    run -0 "$VARIANTCTL" index remove --quiet --default "oci:$L:narrow"
+    [ "$(entries)" = "amd64/null amd64/a arm/b" ]
+}
+
+@test "--relabel marks the top layer alone, and leaves no copy of the old configuration" {
+    local digest size child config
+    mkimage "$L" two --file etc/a=b --layer 1000
+    read -r digest size < <(put "$(jq -c '.config.data = "e30="' "$(blob "$(digest_of_tag two)")")")
+    retag two "$digest" "$size"
+    run -0 "$VARIANTCTL" index create --quiet --relabel "oci:$L:relabelled" "null=oci:$L:cpu" "a=oci:$L:two,acme :: chip :: a1"
+    child=$("$VARIANTCTL" index show --format json "oci:$L:relabelled" | jq -r '.manifests[1].digest')
+    child=$(blob "$child")
+    [ "$(jq -c '[.layers[].annotations["containerd.io/snapshot/dev.ocivariant.label"]]' "$child")" = '[null,"a"]' ]
+    [ "$(jq -c '.config | has("data")' "$child")" = false ]
+    config=$(blob "$(jq -r .config.digest "$child")")
+    [ "$(jq -r '.config.Labels["dev.ocivariant.label"]' "$config")" = a ]
+    [ "$(jq .config.size "$child")" = "$(stat -c %s "$config")" ]
 }

@@ -40,6 +40,24 @@ setup()
     [[ $stderr == *"the namespace 'nvidai'"*"hint: did you mean nvidia :: sm_arch :: 90_real?"* ]]
 }
 
+@test "a platform without default is warned about, once" {
+    run -0 --separate-stderr "$VARIANTCTL" index create --quiet "oci:$L:bare" \
+        "cuda=oci:$L:cuda,nvidia :: sm_arch :: 90_real" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx942"
+    [ "$stderr" = "variantctl: warning: no default entry for linux/amd64: clients without variants, and hosts that none fits, find nothing (add null=REF or --default REF)" ]
+    run -0 --separate-stderr "$VARIANTCTL" index add --quiet "oci:$L:bare" "null=oci:$L:arm"
+    [[ $stderr == *"no default entry for linux/amd64: "* && $stderr != *linux/arm64* ]]
+    run -0 --separate-stderr "$VARIANTCTL" index add --quiet "oci:$L:bare" --default "oci:$L:cpu"
+    [ -z "$stderr" ]
+}
+
+@test "show is a table for people: every entry with its platform and what it needs" {
+    run -0 "$VARIANTCTL" index show "oci:$L:app"
+    [[ ${lines[0]} == "Index  sha256:"* ]]
+    [ "${lines[1]}" = "Namespaces: nvidia, amd, x86_64" ]
+    [[ $output == *"cuda12.8 "*" linux/amd64/x-cuda12-8 "*" $(digest_of cuda12.8)"$'\n'"        nvidia :: cuda_version_lower_bound :: 12.8"$'\n'"        nvidia :: sm_arch :: 90_real"$'\n'* ]]
+    [ "$(grep -cE '^ +[0-9] ' <<<"$output")" = 5 ]
+}
+
 @test "a plan names the image that each label was given, one image under two labels, too" {
     "$VARIANTCTL" index copy --quiet "oci:$L:cuda" "oci:$L:cuda-again"
     run -0 "$VARIANTCTL" index create --dry-run "oci:$L:twice" "null=oci:$L:cpu" \

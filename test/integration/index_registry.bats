@@ -303,4 +303,11 @@ uploads() # LOG: finished uploads of blobs that were no mounts
     run -0 "$VARIANTCTL" index copy --referrers "$R/signed:1" "oci:$STATE/signed:1"
     run -0 "$VARIANTCTL" index copy --referrers "oci:$STATE/signed:1" "$OTHER/signed:1"
     [ "$(curl -sf -H 'Accept: application/vnd.oci.image.index.v1+json' "http://$OTHER/v2/signed/manifests/${digest/:/-}" | jq '.manifests | length')" = 1 ]
+    # what somebody else put on the list there stays on it
+    local theirs
+    theirs=$("$VARIANTCTL" index copy --quiet "$R/src/cpu:1" "$OTHER/signed:theirs")
+    jq -c --arg d "$theirs" '.manifests = [.manifests[0] | .digest = $d]' "$STATE/fallback.json" >"$STATE/theirs.json"
+    curl -sf -X PUT --data-binary @"$STATE/theirs.json" -H 'Content-Type: application/vnd.oci.image.index.v1+json' "http://$OTHER/v2/signed/manifests/${digest/:/-}"
+    run -0 "$VARIANTCTL" index copy --referrers "$R/signed:1" "$OTHER/signed:1"
+    [ "$(curl -sf -H 'Accept: application/vnd.oci.image.index.v1+json' "http://$OTHER/v2/signed/manifests/${digest/:/-}" | jq -c '[.manifests[].digest]')" = "[\"$theirs\",\"$sig\"]" ]
 }

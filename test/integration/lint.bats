@@ -154,6 +154,34 @@ TAGS
     run -5 lint oci:layout:app
     [[ $output == *"(v3): $digest is not there [OCV515 child-missing]"* ]]
     run -0 lint --no-children oci:layout:app
+    # not what it was said to be, or not all of it
+    "$VARIANTCTL" index create --quiet oci:layout:app --namespaces x86_64 null=oci:layout:cpu
+    digest=$("$VARIANTCTL" index show --format json oci:layout:app | jq -r '.manifests[0].digest')
+    cp "layout/blobs/${digest/://}" whole
+    sed -i 's/"layers"/"layer5"/' "layout/blobs/${digest/://}"
+    run -5 lint oci:layout:app
+    [[ $output == *"(null): "*"$digest"*" [OCV516 child-broken]"* ]]
+    cp whole "layout/blobs/${digest/://}"
+    run -0 lint oci:layout:app
+    rm "layout/blobs/$(jq -r '.layers[0].digest' whole | tr : /)"
+    run -5 lint oci:layout:app
+    [[ $output == *"(null): layer 0, sha256:"*", is not there [OCV516 child-broken]"* ]]
+}
+
+@test "an index that nobody reads is a finding, not a failure" {
+    local digest
+    mkdir -p big/blobs/sha256
+    cp "$VARIANTS/oci-layout" big
+    index_of_app | jq -c '.annotations.fill = ("0" * 4300000)' >big.json
+    digest=$(sha256sum <big.json | cut -d' ' -f1)
+    cp big.json "big/blobs/sha256/$digest"
+    jq -n --arg digest "sha256:$digest" --argjson size "$(stat -c %s big.json)" '{schemaVersion: 2, manifests: [{
+        mediaType: "application/vnd.oci.image.index.v1+json", digest: $digest, size: $size,
+        annotations: {"org.opencontainers.image.ref.name": "app"}}]}' >big/index.json
+    run -5 lint oci:big:app
+    [[ $output == *"[OCV510 index-too-large]"* ]]
+    run -5 lint big.json
+    [[ $output == *"[OCV510 index-too-large]"* ]]
 }
 
 @test "the container toolkit's conditions, CUDA's version and Backend.AI's labels of real images" {
@@ -268,6 +296,17 @@ TAGS
     run -0 lint --insecure "$REGISTRY" "$REGISTRY/signed/app:1.0"
     [[ $output == *"OCV605 children-unsigned"* ]]
     [[ $output == *"cosign sign --recursive"* ]]
+    # by a list of referrers under its fallback tag
+    push_layout "$VARIANTS:app" "$REGISTRY/signed/other:1.0"
+    push_layout layout:signature "$REGISTRY/signed/other:note"
+    for kind in application/x-note application/vnd.cncf.notary.signature; do
+        jq -c --arg kind "$kind" '.manifests |= map(select(.annotations["org.opencontainers.image.ref.name"] == "signature") |
+            {mediaType, digest, size, artifactType: $kind}) | .mediaType = "application/vnd.oci.image.index.v1+json"' layout/index.json >list.json
+        curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary @list.json \
+            "http://$REGISTRY/v2/signed/other/manifests/sha256-$hex"
+        run -0 lint --insecure "$REGISTRY" "$REGISTRY/signed/other:1.0"
+        if [ "$kind" = application/x-note ]; then [[ $output != *OCV605* ]]; else [[ $output == *"OCV605 children-unsigned"* ]]; fi
+    done
 }
 
 @test "settings: levels, what is allowed and why, and mistakes in them" {
@@ -354,6 +393,7 @@ TAGS
     run -0 "$VARIANTCTL" index coverage --profiles hosts "oci:$VARIANTS:app"
     [[ $output == *"Only the default   arm"* ]]
     [[ $output == *"Nothing at all     z"* ]]
+    [[ $output != *"(fits no host)"* ]]
     run -0 --separate-stderr "$VARIANTCTL" index coverage --profiles hosts --format json "oci:$VARIANTS:app"
     [ "$(jq -r '.hosts[] | select(.host == "h100").selected.label' <<<"$output")" = cuda12.8 ]
     [ "$(jq -c '.onlyDefault' <<<"$output")" = '["arm"]' ]
@@ -362,6 +402,8 @@ TAGS
     rm hosts/mi300x.json
     run -0 --separate-stderr "$VARIANTCTL" index coverage --profiles hosts --format json "oci:$VARIANTS:app"
     [[ $(jq -c '[.nobodyGets[].label]' <<<"$output") == *'"rocm7.1"'* ]]
+    report=$("$VARIANTCTL" index coverage --profiles hosts "oci:$VARIANTS:app")
+    [[ $report == *"Nobody gets        "*"rocm7.1 (fits no host)"* ]]
     # each cell is what resolve says
     for host in h100 arm laptop; do
         chosen=$("$VARIANTCTL" resolve --profile "hosts/$host.json" "oci:$VARIANTS:app" | jq -r .selected.digest)

@@ -159,6 +159,26 @@ START_TEST(attestations_go_with_their_image)
 }
 END_TEST
 
+/* They stand in the order of their images, whichever came first, and each once. */
+START_TEST(attestations_stand_as_their_images_do)
+{
+    static const char first[] =
+        "{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"size\":5,"
+        "\"digest\":\"sha256:" ZERO63 "4\",\"platform\":{\"architecture\":\"unknown\",\"os\":"
+        "\"unknown\"},\"annotations\":{\"vnd.docker.reference.type\":\"attestation-manifest\","
+        "\"vnd.docker.reference.digest\":\"sha256:" ZERO63 "1\"}}";
+    struct ocv_author *author = open_author(PRETTY);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(ocv_author_add_raw(author, first, strlen(first), &err), OCV_OK);
+    char *text = format(author);
+    ck_assert_ptr_nonnull(strstr(text, CUDA ",\n    "));
+    const char *a = strstr(text, first), *b = strstr(text, ATTESTATION);
+    ck_assert_msg(a && b && a < b && !strstr(a + 1, first), "%s", text);
+    free(text);
+    ocv_author_free(author);
+}
+END_TEST
+
 START_TEST(annotations_keep_their_order)
 {
     struct ocv_author *author = open_author(PRETTY);
@@ -437,6 +457,7 @@ int main(void)
     tcase_add_test(tcase, unchanged_is_as_it_was);
     tcase_add_test(tcase, add_and_remove_give_the_bytes_back);
     tcase_add_test(tcase, attestations_go_with_their_image);
+    tcase_add_test(tcase, attestations_stand_as_their_images_do);
     tcase_add_test(tcase, annotations_keep_their_order);
     tcase_add_test(tcase, order_of_adding_does_not_matter);
     tcase_add_test(tcase, layouts);

@@ -27,6 +27,8 @@ static const char rules_text[] =
     "  - {match: 'py([0-9])\\.?([0-9]+)', group: {python: '\\1.\\2'}}\n"
     "  - {match: 'arm64|aarch64', platform: linux/arm64}\n"
     "  - {match: 'x86_64', platform: linux/amd64}\n"
+    "  - {match: 'sbsa([0-9.]+)', group: {version: '\\1'}, platform: linux/arm64}\n"
+    "  - {match: 'old([0-9.]+)', group: {version: '\\1'}, ignore: true}\n"
     "  - {match: 'cpu', kind: device}\n"
     "  - {match: 'cudnn[0-9]*', ignore: true}\n"
     "  - {match: 'driver', refuse: 'a driver image'}\n"
@@ -266,8 +268,10 @@ START_TEST(test_names_group)
     static const struct {
         const char *tag;
         bool group;
-    } cases[] = {{"1.9", true},       {"1.9-py3.12", true}, {"86-1.9", false},
-                 {"1.9-what", false}, {"1.9-cpu", false},   {"1.9-py312", true}};
+    } cases[] = {{"1.9", true},        {"1.9-py3.12", true},  {"86-1.9", false},
+                 {"1.9-what", false},  {"1.9-cpu", false},    {"1.9-py312", true},
+                 {"1.9-arm64", false}, {"1.9-cudnn9", false}, {"sbsa1.9", false},
+                 {"old1.9", false},    {"driver-1.9", false}};
     ocv_auto(ocv_tag_rules) rules = rules_of(rules_text);
     ocv_auto(ocv_reference) reference = NULL;
     ck_assert_int_eq(ocv_reference_parse("demo/app", &reference, NULL), OCV_OK);
