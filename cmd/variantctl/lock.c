@@ -173,19 +173,29 @@ static int write_special(const char *path, const char *text, size_t len, struct 
     return status;
 }
 
-/* Whole or not at all. */
+/* What another program's new file would have. */
+static mode_t usual_mode(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* Whole or not at all. One that is there keeps its mode. */
 static int write_file(const char *path, const char *text, size_t len, struct ocv_error *err)
 {
     char part[4096];
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+    bool there = stat(path, &st) == 0;
+    if (there && !S_ISREG(st.st_mode))
         return write_special(path, text, len, err);
+    mode_t mode = there ? st.st_mode & 0777 : usual_mode();
     if (snprintf(part, sizeof(part), "%s.XXXXXX", path) >= (int)sizeof(part))
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: the path is too long", path);
     int fd = mkostemp(part, O_CLOEXEC);
     if (fd < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    bool ok = write_all(fd, text, len) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
+    bool ok = write_all(fd, text, len) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
     int why = errno;
     close(fd);
     if (ok && rename(part, path) == 0)

@@ -53,6 +53,15 @@ lock()
     [ "$(jq -c '.images[0].profiles.mi300x | [.label, .properties]' <<<"$output")" = '["null",[]]' ]
 }
 
+@test "a new lock has the mode that the umask leaves, one that is written again keeps its own" {
+    (umask 077 && lock --profiles "$STATE/machines" -o "$STATE/mode.lock" "$REGISTRY/app:1")
+    [ "$(stat -c %a "$STATE/mode.lock")" = 600 ]
+    chmod 640 "$STATE/mode.lock"
+    lock --profiles "$STATE/machines" -o "$STATE/mode.lock" "$REGISTRY/plain:1"
+    [ "$(stat -c %a "$STATE/mode.lock")" = 640 ]
+    grep -q plain "$STATE/mode.lock"
+}
+
 @test "what cannot be locked leaves no lock behind" {
     run -2 lock -o "$STATE/none.lock"
     mkfifo "$STATE/pipe" # as /dev/stdout may be: written through, never replaced
