@@ -221,26 +221,53 @@ static int look_everywhere(struct verify *v, struct ocv_error *err)
 /* ---- showing -----------------------------------------------------------------------------------
  */
 
-static void print_table(const struct verify *v, bool all)
+/* Names and labels are what the authors of images wrote: no control character of theirs, of C1
+ * neither, reaches a terminal. */
+static void clean(char *text)
+{
+    for (unsigned char *c = (unsigned char *)text; *c; c++) {
+        bool c1 = *c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+        if (*c >= 0x20 && *c != 0x7f && !c1)
+            continue;
+        *c = '?';
+        if (c1)
+            *++c = '?';
+    }
+}
+
+static int print_row(const json_t *r, struct ocv_error *err)
+{
+    const char *label = text_of(r, "label"), *reason = text_of(r, "reason");
+    const char *name = text_of(r, "image");
+    char *line = NULL;
+    if (asprintf(&line, "%-7s  %s: %s%s%s%s%s%s", text_of(r, "verdict"), text_of(r, "where"),
+                 name ? name : "(no name)", label ? " (" : "", label ? label : "", label ? ")" : "",
+                 reason ? ": " : "", reason ? reason : "") < 0)
+        return ocv_error_nomem(err);
+    clean(line);
+    puts(line);
+    free(line);
+    return OCV_OK;
+}
+
+static int print_table(const struct verify *v, bool all, struct ocv_error *err)
 {
     size_t i;
+    int status = OCV_OK;
     json_t *r;
     json_array_foreach(v->results, i, r)
     {
-        const char *verdict = text_of(r, "verdict"), *label = text_of(r, "label");
-        const char *reason = text_of(r, "reason"), *name = text_of(r, "image");
+        const char *verdict = text_of(r, "verdict");
         bool trouble = strcmp(verdict, "misfit") == 0 || strcmp(verdict, "warning") == 0;
-        if (!trouble && !all)
-            continue;
-        printf("%-7s  %s: %s%s%s%s%s%s\n", verdict, text_of(r, "where"), name ? name : "(no name)",
-               label ? " (" : "", label ? label : "", label ? ")" : "", reason ? ": " : "",
-               reason ? reason : "");
+        if ((trouble || all) && status == OCV_OK)
+            status = print_row(r, err);
     }
     size_t n = json_array_size(v->results);
     printf("%zu images: %zu fit, %zu do not, %zu do not by their labels, %zu cannot be judged, "
            "%zu have no variants\n",
            n, v->fits, v->misfits, v->warnings, v->unjudged,
            n - v->fits - v->misfits - v->warnings - v->unjudged);
+    return status;
 }
 
 static int show(const struct verify *v, bool json, bool all, struct ocv_error *err)
@@ -254,8 +281,8 @@ static int show(const struct verify *v, bool json, bool all, struct ocv_error *e
             return ocv_error_nomem(err);
         puts(text);
         free(text);
-    } else {
-        print_table(v, all);
+    } else if (print_table(v, all, err) < 0) {
+        return OCV_ERR_NOMEM;
     }
     return cli_print("", 0, err);
 }

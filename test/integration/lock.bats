@@ -179,6 +179,13 @@ lock()
     [[ $output == *"warning"*"(rocm7.1)"*"1 do not by their labels"* ]]
 }
 
+@test "verify shows nothing that a terminal would act on" {
+    mkimage "$STATE/odd" odd --label $'dev.ocivariant.label=\e[31mred' --label 'dev.ocivariant.properties=amd :: gfx_arch :: gfx942'
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/odd" --all
+    [[ $output == *"(?[31mred)"* ]]
+    [[ $output != *$'\e'* ]]
+}
+
 @test "verify: an index in a layout of which nothing runs here" {
     export OCV_STATE_DIR=$STATE/verify3
     "$VARIANTCTL" index create --quiet "oci:$STATE/only:app" \
