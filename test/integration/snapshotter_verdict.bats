@@ -141,6 +141,22 @@ variants()
     [ "$(variants label)" = cuda12.8 ]
 }
 
+# what an older writer made: nothing keeps an engine from the entry that stands first
+@test "enforce: what an engine took out of an index is found in that index, without any record" {
+    skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/app:1" |
+        jq -c '.manifests |= (map(del(.platform.variant)) | sort_by(.annotations["dev.ocivariant.label"] != "rocm7.1"))' >"$STATE/first.json"
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary "@$STATE/first.json" \
+        "http://$REGISTRY/v2/app/manifests/first"
+    with_policy enforce
+    mv "$STATE/node/resolved" "$STATE/aside"
+    run cri pull "$REGISTRY/app:first"
+    rm -rf "$STATE/node/resolved"
+    mv "$STATE/aside" "$STATE/node/resolved"
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output == *"$REGISTRY/app:first (rocm7.1) does not fit this node: "*"what would fit: cuda12.8"* ]]
+}
+
 @test "enforce: an author's properties need no record" {
     with_policy enforce false
     run -1 cri pull "$REGISTRY/alien:1"
