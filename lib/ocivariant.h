@@ -14,8 +14,8 @@
  * fill it. Outputs are written on success only, unless a function says otherwise. A pointer to a
  * pointer is freed by the caller with the matching _free, which takes NULL, too; a returned pointer
  * is borrowed from the object it was asked of. Places count from 0; what takes one asks for less
- * than the count unless it says what comes past the last. Sizes are bytes. "Section N" is one of
- * the specification, schema/annotations.md.
+ * than the count unless it says what comes past the last. Sizes are bytes. What annotations mean is
+ * specified in schema/annotations.md.
  */
 #ifndef OCIVARIANT_H
 #define OCIVARIANT_H
@@ -108,7 +108,7 @@ OCV_API int ocv_buffer_append(struct ocv_buffer *buffer, const void *data, size_
 OCV_API int ocv_buffer_printf(struct ocv_buffer *buffer, struct ocv_error *err, const char *format,
                               ...) OCV_PRINTF(3, 4) OCV_WARN_UNUSED;
 
-/* ---- Properties and labels (PEP 825; characters: section 1 of the specification) ----------- */
+/* ---- Properties and labels (PEP 825; schema/annotations.md, "Words") ----------------------- */
 
 /** One property. Strings are borrowed from the object that gave it. */
 struct ocv_property {
@@ -133,6 +133,7 @@ struct ocv_properties;
 OCV_API int ocv_properties_parse(const char *text, size_t len, struct ocv_properties **out,
                                  struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_properties_free(struct ocv_properties *properties);
+/** Number of properties in the set. */
 OCV_API size_t ocv_properties_count(const struct ocv_properties *properties);
 /** The i-th one in sorted order; its strings live as long as the set. */
 OCV_API struct ocv_property ocv_properties_get(const struct ocv_properties *properties, size_t i);
@@ -161,9 +162,10 @@ OCV_API int ocv_digest_check(const char *digest, const void *data, size_t len,
 
 /** Streaming digest. */
 struct ocv_hasher;
-/** Begin one of the algorithm that `digest` names. Not known here: OCV_ERR_DATA. */
+/** Begin one of the algorithm of a whole `digest`. Not ocv_digest_known: OCV_ERR_DATA. */
 OCV_API int ocv_hasher_new(const char *digest, struct ocv_hasher **out,
                            struct ocv_error *err) OCV_WARN_UNUSED;
+/** Hash `len` bytes more. */
 OCV_API int ocv_hasher_update(struct ocv_hasher *hasher, const void *data, size_t len,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 /** Finish and write "ALGORITHM:HEX"; the hasher can only be freed afterwards. */
@@ -365,7 +367,7 @@ OCV_API int ocv_profile_format(const struct ocv_profile *profile, struct ocv_buf
 /** True if the host's namespace list supports the property (device lists are not consulted). */
 OCV_API bool ocv_profile_supports(const struct ocv_profile *profile, struct ocv_property property);
 
-/* ---- Configuration (YAML; section 6 of the specification) -------------------------------------
+/* ---- Configuration (YAML; schema/config.schema.json) ------------------------------------------
  */
 
 /** Which of a namespace's devices a variant must fit (`device_policy`): all, one, the first. */
@@ -405,10 +407,10 @@ OCV_API int ocv_config_set_registry(struct ocv_config *config, const char *host,
 OCV_API const char *const *ocv_config_keys(void);
 /** A scalar key's value (to, listen, socket, mode, tag_rules, policy, ...), NULL if not set. */
 OCV_API const char *ocv_config_get(const struct ocv_config *config, const char *key);
-/** The globs of `allow`. */
+/** The globs of `allow`, and how many there are. */
 OCV_API size_t ocv_config_allow_count(const struct ocv_config *config);
 OCV_API const char *ocv_config_allow(const struct ocv_config *config, size_t i);
-/** The `registries`, in the order in which they were read. */
+/** The `registries`, in the order in which they were read, and how many there are. */
 OCV_API size_t ocv_config_registry_count(const struct ocv_config *config);
 OCV_API struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i);
 /** The entry for a host; `host` of the result is NULL if there is none. */
@@ -420,7 +422,7 @@ OCV_API int ocv_config_override_profile(const struct ocv_config *config,
                                         const struct ocv_profile *profile, struct ocv_profile **out,
                                         struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- Resolution (section 4 of the specification; PEP 825 ordering) ----------------------------
+/* ---- Resolution (README.md, "How it decides"; PEP 825 ordering) -------------------------------
  */
 
 /** What the user asks for beside the host's profile. Zero-initialised: nothing special. */
@@ -432,9 +434,9 @@ struct ocv_resolve_options {
 };
 
 struct ocv_decision;
-/** Choose. Pure. The decision borrows index and profile: both must outlive it. Nothing fitting is
- *  not an error: ocv_decision_selected is NULL then. No platform in profile and options:
- *  OCV_ERR_INVALID. */
+/** Choose. Pure. The decision borrows index and profile: both must outlive it. `options` may be
+ *  NULL. Nothing fitting is not an error: ocv_decision_selected is NULL then. No platform in
+ * profile and options: OCV_ERR_INVALID. */
 OCV_API int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile,
                         const struct ocv_resolve_options *options, struct ocv_decision **out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
@@ -467,6 +469,7 @@ struct ocv_rejection {
     const char *feature;
     const char *device; /**< id of the device that is not served, or NULL */
 };
+/** Number of entries that are out, each with its reason. */
 OCV_API size_t ocv_decision_rejected_count(const struct ocv_decision *decision);
 OCV_API struct ocv_rejection ocv_decision_rejected(const struct ocv_decision *decision, size_t i);
 /** Why the i-th rejected entry is out, one sentence for people. Appends to `out`. */
@@ -488,7 +491,9 @@ struct ocv_manifest;
 OCV_API int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
                                struct ocv_manifest **out, struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_manifest_free(struct ocv_manifest *manifest);
+/** The image's config. */
 OCV_API const struct ocv_descriptor *ocv_manifest_config(const struct ocv_manifest *manifest);
+/** Number of layers. */
 OCV_API size_t ocv_manifest_layer_count(const struct ocv_manifest *manifest);
 /** A layer from the base up, NULL past the last. */
 OCV_API const struct ocv_descriptor *ocv_manifest_layer(const struct ocv_manifest *manifest,
@@ -594,7 +599,7 @@ OCV_API int ocv_archive_write(const struct ocv_layout *layout, const char *manif
                               const char *const *names, size_t n, int fd,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** What was resolved on this node (section 2): one JSON file per child digest under `dir`
+/** What was resolved on this node: one JSON file per child digest under `dir`
  *  (default folder /var/lib/ocivariant/resolved), replaced by rename. */
 struct ocv_record {
     const char *child;      /**< digest of the chosen manifest */
@@ -637,7 +642,7 @@ OCV_API int ocv_record_find(const char *dir, const char *digest, struct ocv_reco
                             struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_record_index_free(struct ocv_record_index *record);
 
-/* ---- Tag rules (section 7 of the specification; schema/tag-rules.schema.json) ------------------
+/* ---- Tag rules (plugins/tags.d/README.md; schema/tag-rules.schema.json) ------------------------
  */
 
 /** What published tags mean, for images whose accelerator is only in the tag. Immutable once read,
@@ -718,7 +723,7 @@ OCV_API const struct ocv_tag *ocv_tag_plan_member(const struct ocv_tag_plan *pla
 /** Texts that name tags between which the rules do not decide. */
 OCV_API size_t ocv_tag_plan_doubts(const struct ocv_tag_plan *plan, size_t set,
                                    const char *const **out);
-/** Tags that are in no set and in no doubt, each with the reason. */
+/** Tags that are in no set and in no doubt, each with the reason; how many there are. */
 OCV_API size_t ocv_tag_plan_left_out(const struct ocv_tag_plan *plan);
 OCV_API const struct ocv_tag *ocv_tag_plan_left(const struct ocv_tag_plan *plan, size_t i,
                                                 const char **reason);
@@ -739,7 +744,7 @@ struct ocv_tag_candidate {
 OCV_API int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n,
                           struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- Writing indexes (sections 2 and 7 of the specification) -----------------------------------
+/* ---- Writing indexes (schema/annotations.md, "Layout") -----------------------------------------
  */
 
 /** An index document in the making, or one that is edited: what is not changed keeps its bytes. */
@@ -766,11 +771,12 @@ OCV_API int ocv_author_open(const void *bytes, size_t len, const char *media_typ
                             enum ocv_author_layout layout, struct ocv_author **out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_author_free(struct ocv_author *author);
+/** Number of entries. */
 OCV_API size_t ocv_author_count(const struct ocv_author *author);
 /** The bytes of entry `i`, NULL past the last. Borrowed until the next change. */
 OCV_API const char *ocv_author_entry(const struct ocv_author *author, size_t i);
 /** Add an image where it belongs. Bad label, the label twice on a platform, one label with two sets
- *  of properties: OCV_ERR_INVALID. Of several images for variants of one architecture that are all
+ *  of properties: OCV_ERR_DATA. Of several images for variants of one architecture that are all
  *  `null`, the best is, and the others become ordinary images. After an error of this and of the
  *  following functions the document can only be freed. */
 OCV_API int ocv_author_add(struct ocv_author *author, const struct ocv_author_image *image,
@@ -789,7 +795,8 @@ OCV_API int ocv_author_annotate(struct ocv_author *author, const char *which,
                                 const struct ocv_properties *properties,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set an annotation of the index, or remove it (NULL). Namespaces and static namespaces are
- *  checked; without OCV_ANNOTATION_NAMESPACES they are listed by the default rule. */
+ *  checked (OCV_ERR_DATA); what stands on entries or is written by itself: OCV_ERR_INVALID. Without
+ *  OCV_ANNOTATION_NAMESPACES they are listed by the default rule. */
 OCV_API int ocv_author_set(struct ocv_author *author, const char *key, const char *value,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 /** An annotation of the index, or NULL. */
@@ -798,7 +805,7 @@ OCV_API const char *ocv_author_annotation(const struct ocv_author *author, const
  *  annotations of ours that it lacks: for an index that another tool made. */
 OCV_API int ocv_author_relayout(struct ocv_author *author, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The document's bytes: the same input gives the same bytes, and what was not changed is as it was
- *  read. What readers would not use of that which changed: OCV_ERR_INVALID. `out` is replaced. */
+ *  read. What readers would not use of that which changed: OCV_ERR_DATA. `out` is replaced. */
 OCV_API int ocv_author_format(struct ocv_author *author, struct ocv_buffer *out,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 

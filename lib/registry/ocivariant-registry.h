@@ -220,8 +220,9 @@ struct ocv_http_request {
 OCV_API int ocv_http(const struct ocv_http_request *request, long *status,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** All of the above for programs that load this library with dlopen, so that a command that needs
- * no network never pays for libcurl. `version` counts up when members are appended. */
+/** What a client does, for programs that load this library with dlopen, so that a command that
+ * needs no network never pays for libcurl; trust and deadlines are for those that link it.
+ * `version` counts up when members are appended. */
 struct ocv_registry_api {
     unsigned version;
     int (*open)(const struct ocv_registry_options *, struct ocv_registry **, struct ocv_error *);
