@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Configuration files (specification section 6). Every message names file and line. */
+/* Configuration files (schema/config.schema.json). Every message names file and line. */
 #include "config_set.h"
 
 #include <stdlib.h>

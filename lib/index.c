@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Image indexes with variant annotations (image-spec image-index.md; specification section 2).
+/* Image indexes with variant annotations (image-spec image-index.md; schema/annotations.md).
  * A malformed index is an error; a malformed entry keeps its code and never counts as a
  * non-variant. */
 #include "index.h"

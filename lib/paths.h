@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Where this project's files are on a machine (section 6 of the specification). Folders that are
+/* Where this project's files are on a machine. Folders that are
  * chosen at build time stand in the generated datadir.h and libexecdir.h. */
 #ifndef OCV_PATHS_H
 #define OCV_PATHS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Profiles (specification section 3): what one host supports, best first. */
+/* Profiles (schema/profile.schema.json): what one host supports, best first. */
 #include "profile.h"
 
 #include <limits.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a parsed profile looks like inside the core. */
 #ifndef OCV_PROFILE_H
 #define OCV_PROFILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Choose among the entries of an index (specification section 4).
+/* Choose among the entries of an index, in PEP 825's order.
  *
  * Invariants: every entry of the index is either a candidate or rejected, exactly once; the order
  * does not depend on the order of entries, except for non-variants that are otherwise equal. */

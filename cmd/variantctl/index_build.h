@@ -56,10 +56,10 @@ int build_finish(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- index_source.c -------------------------------------------------------------------------- */
 
-/** Items, annotations and layout from --from FILE. `*target` (taken over by the caller): the file's
- *  target, or NULL. */
+/** Read what --from FILE says. */
 int build_from_file(const char *path, struct ocv_author_source **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** Its items, annotations and layout; `path` names it in messages. */
 int build_from_source(struct build *build, const char *path, const struct ocv_author_source *source,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 

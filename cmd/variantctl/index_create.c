@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index create: one index over images that exist already, in the layout of the
- * specification's section 2. The same input gives the same bytes. */
+ * specification (schema/annotations.md). The same input gives the same bytes. */
 #include "index_build.h"
 #include "index_verbs.h"
 

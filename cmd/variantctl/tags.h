@@ -19,9 +19,10 @@ bool tags_format(const char *text, bool *json);
  *  first failure's status is returned, but all lines are visited while `each` returns OCV_OK. */
 int tags_each_line(const char *path, int (*each)(void *data, size_t line, const char *text),
                    void *data, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Append "ns :: feature :: value, ...", "a=b c=d", or "-" for none. */
+/** Append "ns :: feature :: value, ...", or "-" for none. */
 int tags_format_properties(const struct ocv_tag *tag, struct ocv_buffer *out,
                            struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append "  NAME: a, b" of one of its lists, nothing for an empty one. */
 int tags_format_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *name,
                      struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* /v1/verdict: does an image that is here, or about to be, fit this node? (Section 9 of the
- * specification; asked by plugins/common/verdict.c.) */
+/* /v1/verdict: does an image that is here, or about to be, fit this node? (docs/refusing.md;
+ * asked by plugins/common/verdict.c.) */
 #ifndef VARIANTD_JUDGE_H
 #define VARIANTD_JUDGE_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The resolving mirror (section 8 of the specification): what is answered to a request of the
- * distribution API, for this node. */
+/* The resolving mirror: what is answered to a request of the distribution API, for this node. */
 #ifndef VARIANTD_MIRROR_H
 #define VARIANTD_MIRROR_H
 
@@ -29,7 +28,7 @@ void mirror_completed(void *cls, struct MHD_Connection *connection, void **reque
 /** Before a stop: answer no new request, let running ones end. True when none is left. */
 bool mirror_idle(const struct mirror *mirror);
 
-/** What a reference means on this node, for /v1/resolve: the decision's JSON (section 6). Blocks;
+/** What a reference means on this node, for /v1/resolve: the decision's JSON. Blocks;
  *  call it from a thread of its own. `trusted`: the peer may learn what the daemon's credentials
  *  can read. */
 int mirror_resolve(struct mirror *mirror, const char *reference, bool trusted,

@@ -126,10 +126,10 @@ struct verdict *verdict_new(enum outcome outcome, unsigned status, const char *c
 struct verdict *verdict_of_error(struct mirror *mirror, const struct upstream *upstream,
                                  const struct ocv_error *err);
 
-/** Where variants come from (section 2 of the specification), in one place. `document`: the index
- *  at that name, or NULL where there is an image or nothing. `from`: whom to ask for what else is
- *  needed. `*index` NULL: an ordinary image. Called while the
- *  document is read (room_read_begin), and leaves that while it waits for a registry. */
+/** Where variants come from, in one place: annotations, else tag rules. `document`: the index at
+ *  that name, or NULL where there is an image or nothing. `from`: whom to ask for what else is
+ *  needed. `*index` NULL: an ordinary image. Called while the document is read (room_read_begin),
+ * and leaves that while it waits for a registry. */
 int variants_find(const struct mirror *mirror, const struct source *from,
                   const struct ocv_reference *reference, const struct document *document,
                   struct ocv_index **index, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Where entries stand and under which platform (specification section 2): defaults first with a
- * plain platform, every other variant under platform.variant "x-LABEL", attestations last. */
+/* Where entries stand and under which platform (schema/annotations.md, "Layout"): defaults first
+ * with a plain platform, every other variant under platform.variant "x-LABEL", attestations last.
+ */
 #include "author.h"
 
 #include <stdio.h>

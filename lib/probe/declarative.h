@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Declarative providers: one YAML file describes the devices of one namespace (specification
- * section 5; schema/provider.schema.json; plugins/providers/README.md). A file is read into a tree
+/* Declarative providers: one YAML file describes the devices of one namespace
+ * (schema/provider.schema.json; plugins/providers/README.md). A file is read into a tree
  * of nodes that know their line, the tree is checked once, and probing walks the checked tree. */
 #ifndef OCV_DECLARATIVE_H
 #define OCV_DECLARATIVE_H

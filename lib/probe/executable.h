@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Executable providers: programs that an administrator put into LIBEXECDIR/providers, each of which
- * prints one namespace of the profile (specification section 5; plugins/providers/README.md). They
+ * prints one namespace of the profile (plugins/providers/README.md). They
  * run at the same time, each in a child with limits, before any other provider is asked, because
  * one may stand in another's place. */
 #ifndef OCV_EXECUTABLE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The profile (section 3 of the specification): every provider is asked in turn, and one that fails
+/* The profile (schema/profile.schema.json): every provider is asked in turn, and one that fails
  * costs its own namespace only. */
 #include "datadir.h"
 #include "executable.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Inside of the tag rules (section 7 of the specification; schema/tag-rules.schema.json): a rule
+/* Inside of the tag rules (plugins/tags.d/README.md; schema/tag-rules.schema.json): a rule
  * file describes how one family of repositories writes its tags. The public face is in
  * ocivariant.h. */
 #ifndef OCV_TAGS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Does an image fit this node? What every hook asks variantd over its socket, and what follows from
- * the answer under the administrator's policy (section 9 of the specification). No libcurl: a hook
+ * the answer under the administrator's policy (docs/refusing.md). No libcurl: a hook
  * runs at every pull or container start and has a few milliseconds. */
 #ifndef OCV_PLUGIN_VERDICT_H
 #define OCV_PLUGIN_VERDICT_H

@@ -199,7 +199,7 @@ static void check_case(json_t *c)
         json_t *want = json_object_get(feature, "values"), *have = values(mine, name);
         ck_assert_msg(strcmp(text_of(json_array_get(result.features, i), "name"), name) == 0,
                       "%s: %s", id, name);
-        /* machine code for one chip or family and older PTX are ours: DESIGN.md 5 */
+        /* machine code for one chip or family and older PTX are ours: schema/vocabulary.yaml */
         ck_assert_msg(strcmp(name, "sm_arch") == 0 ? ordered_subsequence(want, have)
                                                    : json_equal(want, have),
                       "%s: %s", id, name);

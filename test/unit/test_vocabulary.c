@@ -218,7 +218,7 @@ START_TEST(everything_is_emitted_or_documented)
 }
 END_TEST
 
-/* What the specification's section 5 fixes by name. */
+/* What images out there name, so that it can never be renamed. */
 static const char *const fixed[][2] = {
     {"rebellions", "atom atom_plus atom_max rebel"},
     {"furiosa", "warboy renegade renegade_s renegade_max"},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ocivariant-snapshotter: containerd's Snapshots service over gRPC (section 9 of the
- * specification).
+/* ocivariant-snapshotter: containerd's Snapshots service over gRPC (docs/refusing.md).
  *
  *   service   the calls; message: to and from protobuf; list: List
  *   judge     does the image fit this node? asked at Prepare
