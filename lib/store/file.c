@@ -81,12 +81,13 @@ int ocv_store_read_file(int dirfd, const char *dir, const char *name, struct ocv
 
 static int make_folder(const char *path, const char *whole, mode_t mode, struct ocv_error *err)
 {
-    if (mkdir(path, 0755) == 0)
-        return !mode || chmod(path, mode) == 0 ? OCV_OK
-                                               : ocv_store_fail(err, whole, NULL, "make folder");
-    if (errno == EEXIST)
+    bool made = mkdir(path, 0755) == 0;
+    if (made ? !mode : errno == EEXIST)
         return OCV_OK;
-    return ocv_store_fail(err, whole, NULL, "make folder");
+    /* by a descriptor: whose the folder above is may have put a link in its place */
+    ocv_auto_fd int fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    return fd >= 0 && fchmod(fd, mode) == 0 ? OCV_OK
+                                            : ocv_store_fail(err, whole, NULL, "make folder");
 }
 
 int ocv_store_make_path(const char *path, mode_t mode, struct ocv_error *err)

@@ -56,7 +56,8 @@ int ocv_record_write(const char *dir, const struct ocv_record *record, struct oc
         status = ocv_store_make_path(dir, 0755, err);
     if (status < 0)
         return status;
-    ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* root writes here, too, in a folder that may be a daemon's user's */
+    ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return ocv_store_fail(err, dir, NULL, "open");
     ocv_store_sweep(fd);

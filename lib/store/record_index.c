@@ -41,7 +41,7 @@ static int open_folder(const char *dir, int *out, struct ocv_error *err)
     int status = ocv_store_make_path(dir, 0755, err);
     if (status < 0)
         return status;
-    ocv_auto_fd int parent = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ocv_auto_fd int parent = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (parent < 0 || fstat(parent, &above) < 0)
         return ocv_store_fail(err, dir, NULL, "open");
     bool fresh = mkdirat(parent, FOLDER, 0755) == 0;

@@ -53,6 +53,47 @@ START_TEST(written_and_read)
 }
 END_TEST
 
+/* The store's own calls come here: whoever owns the folder above is quick. */
+static const char *swap_for; /* what the next new folder becomes a link to, or NULL */
+
+int mkdir(const char *path, mode_t mode)
+{
+    int rc = mkdirat(AT_FDCWD, path, mode);
+    if (rc == 0 && swap_for) {
+        ck_assert_int_eq(rmdir(path), 0);
+        ck_assert_int_eq(symlink(swap_for, path), 0);
+        swap_for = NULL;
+    }
+    return rc;
+}
+
+/* Whose the state folder is may not have root change the mode of something else. */
+START_TEST(new_folder_is_not_a_link)
+{
+    struct stat st;
+    ck_assert_int_eq(mkdirat(AT_FDCWD, at("secret"), 0700), 0);
+    swap_for = at("secret");
+    refuses(ocv_record_write(at("state"), &sample, &err), OCV_ERR_IO);
+    ck_assert_int_eq(stat(at("secret"), &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777, 0700);
+}
+END_TEST
+
+/* Nor write, or clear away what is old, elsewhere. */
+START_TEST(folder_is_not_a_link)
+{
+    struct ocv_index *index = NULL;
+    const char text[] = "{\"schemaVersion\":2,\"manifests\":[]}";
+    ck_assert_int_eq(mkdirat(AT_FDCWD, at("elsewhere"), 0755), 0);
+    ck_assert_int_eq(symlink(at("elsewhere"), at("state")), 0);
+    refuses(ocv_record_write(at("state"), &sample, &err), OCV_ERR_IO);
+    need(ocv_index_parse(text, strlen(text), NULL, &index, &err));
+    refuses(ocv_record_index(at("state"), index, "r.example/a:1", false, &err), OCV_ERR_IO);
+    ocv_index_free(index);
+    ck_assert_int_eq(rmdir(at("elsewhere")), 0); /* it is empty */
+}
+END_TEST
+
 START_TEST(replaced_whole)
 {
     need(ocv_record_write(scratch, &sample, &err));
@@ -326,7 +367,12 @@ START_TEST(index_that_is_too_large)
 }
 END_TEST
 
+<<<<<<< ours
 RUN_SUITE("record", written_and_read, replaced_whole, safe_before_it_appears, refused,
           readers_and_writers_at_once, index_is_found_by_all_that_is_in_it,
+=======
+RUN_SUITE("record", written_and_read, new_folder_is_not_a_link, folder_is_not_a_link,
+          replaced_whole, refused, readers_and_writers_at_once, index_is_found_by_all_that_is_in_it,
+>>>>>>> theirs
           secret_indexes_are_for_the_group_until_anybody_may_read_them,
           index_resolved_last_is_believed, records_are_bounded, index_that_is_too_large)
