@@ -599,14 +599,9 @@ OCV_API int ocv_archive_write(const struct ocv_layout *layout, const char *manif
                               const char *const *names, size_t n, int fd,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 
-<<<<<<< ours
 /** What was resolved on this node: one JSON file per child digest under `dir`
- *  (default folder /var/lib/ocivariant/resolved), replaced by rename. */
-=======
-/** What was resolved on this node (section 2): one JSON file per child digest under `dir`
  *  (default folder /var/lib/ocivariant/resolved), replaced by rename. Who writes makes the folder
  *  where it is missing; one that is a link itself is refused. */
->>>>>>> theirs
 struct ocv_record {
     const char *child;      /**< digest of the chosen manifest */
     const char *index;      /**< digest of the index */

@@ -367,12 +367,8 @@ START_TEST(index_that_is_too_large)
 }
 END_TEST
 
-<<<<<<< ours
-RUN_SUITE("record", written_and_read, replaced_whole, safe_before_it_appears, refused,
-          readers_and_writers_at_once, index_is_found_by_all_that_is_in_it,
-=======
 RUN_SUITE("record", written_and_read, new_folder_is_not_a_link, folder_is_not_a_link,
-          replaced_whole, refused, readers_and_writers_at_once, index_is_found_by_all_that_is_in_it,
->>>>>>> theirs
+          replaced_whole, safe_before_it_appears, refused, readers_and_writers_at_once,
+          index_is_found_by_all_that_is_in_it,
           secret_indexes_are_for_the_group_until_anybody_may_read_them,
           index_resolved_last_is_believed, records_are_bounded, index_that_is_too_large)
