@@ -192,6 +192,27 @@ private_pull()
     echo '{}' >"$DOCKER_CONFIG/config.json"
 }
 
+# token_pull MODE AUTH: a pinned index without variants of test/tools/badregistry.c; what the proxy
+# said of it
+token_pull()
+{
+    local index
+    index=$BAD/$1/app@$(awk 'NR == 2 { print $1 }' "$STATE/log/bad")
+    "$OCV_BUILD/test/tools/cri" "$STATE/proxy.sock" PullImage \
+        "$(jq -n --arg image "$index" --argjson auth "$2" '{image: {image: $image}, auth: $auth}')" >/dev/null 2>&1 || true
+    grep -F "$index" "$STATE/log/proxy" | tail -n 1
+}
+
+@test "tokens of a request are shown to its registry, and no others" {
+    start_badregistry
+    [[ $(token_pull oauth '{"identity_token": "another"}') == *"goes on as it is: "* ]]
+    [[ $(token_pull oauth '{"identity_token": "identity+token"}') == *"has no variants" ]]
+    [[ $(token_pull private '{"registry_token": "another"}') == *"goes on as it is: "* ]]
+    [[ $(token_pull private '{}') == *"goes on as it is: "* ]]
+    [[ $(token_pull private '{"registry_token": "u-given"}') == *"has no variants" ]]
+    stop_daemon bad
+}
+
 # asked NAME: how often the proxy has asked that registry
 asked()
 {
