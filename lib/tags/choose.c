@@ -167,30 +167,37 @@ static int fix(struct ocv_tag_choice *choice, const struct ocv_tag_source *sourc
 }
 
 /* The index outlives the choice where it is taken. */
-static int name_rule(const struct ocv_tag_choice *choice, struct ocv_error *err)
+static int name_rule(const struct ocv_tag_choice *choice, struct ocv_index *index,
+                     struct ocv_error *err)
 {
-    struct ocv_index *index = choice->index;
     const char *rule = ocv_tag_choice_family(choice), *group = ocv_tag_choice_group(choice);
     index->rule = ocv_arena_copy(&index->arena, rule, strlen(rule));
     index->group = ocv_arena_copy(&index->arena, group, strlen(group));
     return index->rule && index->group ? OCV_OK : ocv_error_nomem(err);
 }
 
+/* The one before stays until there is another. */
 static int make_index(struct ocv_tag_choice *choice, struct ocv_error *err)
 {
     struct ocv_tag_candidate *list = calloc(choice->n + 1, sizeof(*list));
+    ocv_auto(ocv_index) index = NULL;
     struct ocv_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
     for (size_t i = 0; list && i < choice->n; i++)
         list[i] = choice->fixed[i].candidate;
     int status = list ? ocv_tag_index(list, choice->n, &text, err) : ocv_error_nomem(err);
     free(list);
-    ocv_index_free(choice->index);
-    choice->index = NULL;
     if (status == OCV_OK)
-        status = ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, &choice->index, err);
+        status = ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, &index, err);
     ocv_buffer_free(&text);
-    return status == OCV_OK ? name_rule(choice, err) : status;
+    if (status == OCV_OK)
+        status = name_rule(choice, index, err);
+    if (status < 0)
+        return status;
+    ocv_index_free(choice->index);
+    choice->index = index;
+    index = NULL;
+    return OCV_OK;
 }
 
 /* ---- the choice --------------------------------------------------------------------------------

@@ -385,8 +385,12 @@ static int get_config(void *data, const struct ocv_descriptor *blob, struct ocv_
     return ocv_buffer_printf(body, err, "{\"architecture\":\"amd64\",\"os\":\"linux\"}");
 }
 
+/* One of the tags wins, and no tag but arm64's says its platform: a config is read. */
 static int call_tag_choice(struct ocv_buffer *out, struct ocv_error *err)
 {
+    static const char host[] = "{\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"},"
+                               "\"namespaces\":[{\"namespace\":\"n\",\"features\":["
+                               "{\"name\":\"f\",\"values\":[\"130\",\"128\",\"0\"]}]}]}";
     struct ocv_tag_source source = {NULL, visit_tags, head_tag, get_tag, get_config};
     struct ocv_resolve_options options = {0};
     ocv_auto(ocv_tag_rules) rules = NULL;
@@ -396,11 +400,15 @@ static int call_tag_choice(struct ocv_buffer *out, struct ocv_error *err)
     ocv_auto(ocv_decision) decision = NULL;
     int status = read_rules(&rules, &reference, err);
     if (status == OCV_OK)
-        status = ocv_profile_parse(profile_text, sizeof(profile_text) - 1, &profile, err);
+        status = ocv_profile_parse(host, sizeof(host) - 1, &profile, err);
     if (status == OCV_OK)
         status = ocv_tag_choice_new(rules, reference, &source, &choice, err);
     if (status == OCV_OK)
         status = ocv_tag_choice_resolve(choice, &source, profile, &options, &decision, err);
+    if (choice && !ocv_tag_choice_index(choice)) /* it may be asked again */
+        return ocv_error_set(err, OCV_ERR_DATA, "no index is left to choose in");
+    if (status == OCV_OK && !ocv_decision_selected(decision)->has_platform)
+        return ocv_error_set(err, OCV_ERR_DATA, "no config was read");
     return status < 0 ? status : ocv_decision_format_json(decision, out, err);
 }
 
