@@ -332,6 +332,17 @@ static void name_of(const char *key, char *out, size_t size)
     snprintf(out, size, "%s.json", digest + 7);
 }
 
+START_TEST(map_follows_no_link)
+{
+    char link[128];
+    struct map *other = NULL;
+    snprintf(link, sizeof(link), "%s/link", folder);
+    ck_assert_int_eq(symlink(dir, link), 0);
+    ck_assert_int_eq(map_open(link, &other, &err), OCV_ERR_IO);
+    ck_assert_ptr_null(other);
+}
+END_TEST
+
 START_TEST(map_passes_damage_over)
 {
     char name[OCV_DIGEST_MAX + 8], text[1024], child[OCV_DIGEST_MAX];
@@ -450,6 +461,7 @@ int main(void)
     tcase_set_timeout(disk, 60);
     tcase_add_test(disk, map_remembers);
     tcase_add_test(disk, map_takes_no_nonsense);
+    tcase_add_test(disk, map_follows_no_link);
     tcase_add_test(disk, map_passes_damage_over);
     tcase_add_test(disk, map_is_bounded);
     tcase_add_test(disk, map_keeps_indexes);

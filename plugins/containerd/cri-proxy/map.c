@@ -135,7 +135,7 @@ int map_open(const char *dir, struct map **out, struct ocv_error *err)
     map->dir = strdup(dir);
     map->entries = calloc(MAP_ENTRIES_MAX, sizeof(*map->entries));
     map->plain = calloc(MAP_ENTRIES_MAX, sizeof(*map->plain));
-    map->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    map->fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); /* as records */
     if (!map->dir || !map->entries || !map->plain)
         status = ocv_error_nomem(err);
     else if (map->fd < 0)
