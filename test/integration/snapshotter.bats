@@ -367,6 +367,7 @@ expected_rows()
     [ -s "$STATE/snapshotter.prom" ]
     [ -z "$(find "$STATE/snapshotter" "$STATE/snapshotter.prom" "$SNAPSHOTTER_SOCKET" -maxdepth 1 -perm /022)" ]
     [ "$(stat -c %a "$STATE/snapshotter.prom")" = 644 ] # read by whoever collects
+    [ -z "$(find "$STATE/snapshotter" -maxdepth 1 -perm /077)" ]
 }
 
 @test "a root that overlayfs' options cannot name is refused at once" {

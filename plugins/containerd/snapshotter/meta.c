@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SCHEMA_VERSION 1
 
@@ -213,6 +214,7 @@ int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *e
     if (!meta)
         return ocv_error_nomem(err);
     pthread_mutex_init(&meta->lock, NULL);
+    mode_t mask = umask(0077); /* the program's is 0, and the folder may be another's making */
     int status =
         snap_meta_reserve_name(meta, path) ? open_database(meta, path, err) : ocv_error_nomem(err);
     if (status == OCV_ERR_IO && snap_meta_unreserve(meta)) { /* a full disk says so in many ways */
@@ -220,6 +222,7 @@ int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *e
         meta->db = NULL;
         status = open_database(meta, path, err);
     }
+    umask(mask);
     if (status < 0) {
         snap_meta_close(meta);
         return status;
