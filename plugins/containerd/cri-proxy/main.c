@@ -192,6 +192,8 @@ static int serve(const struct arguments *a, const struct verdict_policy *policy,
     notify_send("STOPPING=1");
     if (own)
         unlink(path);
+    signal(SIGTERM, SIG_DFL); /* the handler's proxy is going */
+    signal(SIGINT, SIG_DFL);
     proxy_free(running);
     return status;
 }

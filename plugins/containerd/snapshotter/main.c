@@ -303,8 +303,9 @@ int main(int argc, char **argv)
     }
     if (status < 0)
         say(err.message);
-    signal(SIGHUP, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* what handlers reach is going */
     signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
     end();
     return status < 0 ? ocv_error_exit_code((enum ocv_status)status) : 0;
 }
