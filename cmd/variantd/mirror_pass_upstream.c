@@ -62,7 +62,7 @@ static int on_head(void *data, const struct ocv_stream_head *head)
         return 0;
     size_t ring = ring_size(p->mirror);
     if (!hold(p, ring) ||
-        stream_new(head->status == 200, ring, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
+        stream_new(head->status != 206, ring, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
         return -1;
     return !arrive(p);
 }

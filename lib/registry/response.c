@@ -56,10 +56,19 @@ static void content_range(struct ocv_response *r, const char *value)
     r->range_total = total;
 }
 
+/* May it be a header again? */
+static bool is_clean(const char *value, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)value[i] < 0x20 || value[i] == 0x7f)
+            return false;
+    return true;
+}
+
 static void content_type(struct ocv_response *r, const char *value)
 {
     size_t len = strcspn(value, "; \t");
-    if (len >= sizeof(r->content_type))
+    if (len >= sizeof(r->content_type) || !is_clean(value, len))
         return;
     for (size_t i = 0; i < len; i++)
         r->content_type[i] =
@@ -67,13 +76,9 @@ static void content_type(struct ocv_response *r, const char *value)
     r->content_type[len] = '\0';
 }
 
-/* Only what can be a header again. */
 static void keep(char *out, size_t size, const char *value, size_t len)
 {
-    for (const char *p = value; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            return;
-    if (len < size)
+    if (len < size && is_clean(value, len))
         memcpy(out, value, len + 1);
 }
 

@@ -59,6 +59,16 @@ static int check(struct ocv_streaming *s, struct ocv_stream_head *head, struct o
     return status < 0 ? ocv_error_prefix(err, "%s", s->what) : OCV_OK;
 }
 
+/* Whatever other success the server calls it. */
+static int take_whole(struct ocv_streaming *s, struct ocv_stream_head *head, struct ocv_error *err)
+{
+    if (head->status == 206)
+        return ocv_error_set(err, OCV_ERR_NETWORK, "%s: a part although the whole was asked for",
+                             s->what);
+    head->status = 200;
+    return s->request->head_only ? OCV_OK : check(s, head, err);
+}
+
 static int run_document(struct ocv_streaming *s, struct ocv_error *err)
 {
     struct ocv_exchange *x = &s->exchange;
@@ -72,8 +82,8 @@ static int run_document(struct ocv_streaming *s, struct ocv_error *err)
     bool unchanged = q->if_none_match && local.http_status == 304;
     if (unchanged)
         status = OCV_OK;
-    else if (status == OCV_OK && !q->head_only)
-        status = check(s, &head, &local);
+    else if (status == OCV_OK)
+        status = take_whole(s, &head, &local);
     if (status == OCV_OK)
         status = ocv_stream_tell(s, &head, &local);
     const struct ocv_buffer *body = &x->transfer.body;

@@ -109,6 +109,7 @@ static int begin(void *data, struct ocv_exchange *x)
     if (status < 0)
         return status;
     ocv_stream_fill(&head, r);
+    head.status = s->part ? 206 : 200; /* a 203 is a whole one, too */
     if (s->part && s->first >= 0)
         head.size = s->size;
     x->registry->deadline = 0; /* the rest takes as long as it takes */

@@ -54,7 +54,7 @@ right_blob()
 
 @test "a resolver's answer is one of 200, 404, 502, 504, whatever happens" {
     local mode
-    for mode in good reset truncated shortlength wrongdigest endless gzip badgzip bigindex bigchunked \
+    for mode in good reset truncated shortlength wrongdigest odd203 odd206 endless gzip badgzip bigindex bigchunked \
         nodigest generic m400 m401 m403 m404 m429 m429long m500 silent loop redirect redirfar \
         redirfile expired basic public private onetime farrealm badtoken; do
         tag resolver "$mode" HEAD
@@ -158,7 +158,7 @@ right_blob()
 
 @test "a wrong blob never ends: the connection is cut before the last bytes" {
     local mode
-    for mode in wrongdigest shortlength badrange; do
+    for mode in wrongdigest shortlength badrange odd203; do
         blob "$mode"
         [ "$code" = 200 ]
         [ "$(stat -c %s "$body")" -lt "$(header content-length)" ]

@@ -264,6 +264,31 @@ static bool mode_shortlength(const struct request *r)
         put(r->fd, b->data, b->len);
     return false;
 }
+/* Whole, but called otherwise; a blob is a wrong one. */
+static bool odd(const struct request *r, const char *status)
+{
+    const struct bytes *b = r->blob ? &served_blob : &served_index;
+    char *bytes = malloc(b->len);
+    if (!bytes)
+        return false;
+    memcpy(bytes, b->data, b->len);
+    bytes[0] = (char)(r->blob ? bytes[0] ^ 1 : bytes[0]);
+    bool kept = say(r->fd,
+                    "HTTP/1.1 %s\r\nContent-Type: application/x%s\r\n"
+                    "Content-Length: %zu\r\n\r\n",
+                    status, r->blob ? "" : "\rX-Odd: 1", b->len) &&
+                (r->head || put(r->fd, bytes, b->len));
+    free(bytes);
+    return kept;
+}
+static bool mode_odd203(const struct request *r)
+{
+    return odd(r, "203 Non-Authoritative Information");
+}
+static bool mode_odd206(const struct request *r)
+{
+    return odd(r, "206 Partial Content");
+}
 static bool mode_wrongdigest(const struct request *r)
 {
     if (r->blob) {
@@ -573,6 +598,8 @@ static const struct {
     {"truncated", mode_truncated},
     {"shortlength", mode_shortlength},
     {"wrongdigest", mode_wrongdigest},
+    {"odd203", mode_odd203},
+    {"odd206", mode_odd206},
     {"endless", mode_endless},
     {"slow", mode_slow},
     {"gzip", mode_gzip},

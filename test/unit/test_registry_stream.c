@@ -218,6 +218,24 @@ START_TEST(wrong_bytes_are_found_at_the_end)
 }
 END_TEST
 
+/* What is whole is 200, whatever a server calls it: who holds the last bytes of a whole blob back
+ * goes by that. */
+START_TEST(odd_status_is_whole)
+{
+    struct seen seen = {0};
+    struct ocv_stream q = {.kind = OCV_STREAM_MANIFEST, .object = "latest"};
+    expect_error(stream("odd203", whole_blob(), &seen), OCV_ERR_MISMATCH, "have digest");
+    ck_assert_int_eq(seen.head.status, 200);
+    seen = (struct seen){0};
+    ck_assert_msg(stream("odd203", q, &seen) == 0, "%s", err.message);
+    ck_assert_int_eq(seen.head.status, 200);
+    ck_assert_str_eq(seen.head.media_type, ""); /* it is malformed */
+    seen = (struct seen){0};
+    expect_error(stream("odd206", q, &seen), OCV_ERR_NETWORK, "a part although the whole");
+    ck_assert_uint_eq(seen.heads, 0);
+}
+END_TEST
+
 START_TEST(other_part_is_refused)
 {
     struct seen seen = {0};
@@ -324,6 +342,7 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, whole_instead_of_a_part);
     tcase_add_test(tcase, blob_is_bounded);
     tcase_add_test(tcase, wrong_bytes_are_found_at_the_end);
+    tcase_add_test(tcase, odd_status_is_whole);
     tcase_add_test(tcase, other_part_is_refused);
     tcase_add_test(tcase, caller_stops);
     tcase_add_test(tcase, documents);
