@@ -208,8 +208,9 @@ struct ocv_platform {
     size_t n_os_features;
 };
 
-/** Parse "OS/ARCH[/VARIANT]", "ARCH" or "ARCH/VARIANT" with the usual aliases (x86_64, aarch64,
- *  armhf, ...). The result is one allocation, freed with ocv_platform_free. */
+/** Parse "OS/ARCH[/VARIANT]", "ARCH" or, of a known architecture, "ARCH/VARIANT" with the usual
+ *  aliases (x86_64, aarch64, armhf, ...). The result is one allocation, freed with
+ * ocv_platform_free. */
 OCV_API int ocv_platform_parse(const char *text, struct ocv_platform **out,
                                struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_platform_free(struct ocv_platform *platform);

@@ -36,6 +36,10 @@ static const struct {
     {"darwin/arm64", "darwin/arm64"},
     {"linux/amd64/x-cuda12-8", "linux/amd64/x-cuda12-8"},
     {"unknown/unknown", "unknown/unknown"},
+    {"wasi/wasm", "wasi/wasm"}, /* any system, unless the first part is an architecture */
+    {"aix/ppc64", "aix/ppc64"},
+    {"arm/7", "linux/arm/7"},
+    {"riscv64/rva23u64", "linux/riscv64/rva23u64"},
 };
 
 START_TEST(test_parse)
