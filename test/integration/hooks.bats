@@ -262,6 +262,22 @@ SH
     [[ $output == *"does not fit this node"* ]]
 }
 
+@test "podman reads the hook from where the documentation puts it, without being told" {
+    require podman runc
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    start_podman
+    place=$(sed -n 's|^ *ln -s /usr/share/ocivariant/hooks.d/50-ocivariant.json \(/[^ ]*\)/$|\1|p' "$OCV_TOP/docs/refusing.md")
+    cp -a /usr/share/containers "$BATS_TEST_TMPDIR/containers" # in place of it, for this podman alone
+    mkdir -p "$BATS_TEST_TMPDIR/containers/${place#/usr/share/containers/}"
+    cp "$STATE/hooks.d/50-ocivariant.json" "$BATS_TEST_TMPDIR/containers/${place#/usr/share/containers/}/"
+    # shellcheck disable=SC2016 # expanded inside
+    run ! unshare --mount sh -c 'mount --bind "$0" /usr/share/containers && exec "$@"' "$BATS_TEST_TMPDIR/containers" \
+        podman --runtime /usr/sbin/runc run --rm --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 \
+        --annotation 'dev.ocivariant.properties=amd :: gfx_arch :: gfx942' localhost/tiny:1 /bin/true 3>&-
+    echo "$output"
+    [[ $output == *"does not fit this node"* ]]
+}
+
 @test "podman without a daemon: open starts the container, closed refuses it" {
     require podman runc
     [ "$(id -u)" = 0 ] || skip "needs root"
