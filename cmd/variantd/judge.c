@@ -192,7 +192,8 @@ int judge(const struct instance *instance, const struct judge_question *q, struc
         answer.verdict = "unknown";
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");
     }
-    log_clean(answer.reason); /* it may have been cut within a character */
+    log_clean(answer.label); /* somebody's words, and what was cut within a character */
+    log_clean(answer.reason);
     log_trouble(q, &answer);
     json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",
                              answer.label, "fit", answer.fit, "reason", answer.reason);

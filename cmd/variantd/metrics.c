@@ -167,7 +167,12 @@ void metrics_probe(struct metrics *m, int64_t now_ms, int64_t took_ms, bool chan
     atomic_store_explicit(&m->probe_ms, took_ms, memory_order_relaxed);
     atomic_fetch_add_explicit(&m->probes, 1, memory_order_relaxed);
     if (changed)
-        atomic_fetch_add_explicit(&m->profile_changes, 1, memory_order_relaxed);
+        metrics_profile_changed(m);
+}
+
+void metrics_profile_changed(struct metrics *m)
+{
+    atomic_fetch_add_explicit(&m->profile_changes, 1, memory_order_relaxed);
 }
 
 void metrics_misfits(struct metrics *m, uint64_t n)

@@ -146,7 +146,7 @@ void node_compare(struct node *old, struct node *fresh, const char *why, struct 
     ocv_buffer_init(&changes, 64u * 1024);
     const struct snapshot *a = node_get(old), *b = node_get(fresh);
     if (node_diff(&a->json, &b->json, &changes)) {
-        metrics_probe(metrics, clock_ms(), 0, true);
+        metrics_profile_changed(metrics);
         report(why, &changes);
     }
     node_put(a);

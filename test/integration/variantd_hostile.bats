@@ -226,4 +226,6 @@ closed()
     [ "$("${curl[@]}" 'http://localhost/v1/resolve?ref=app//x')" = 400 ]
     [ "$("${curl[@]}" 'http://localhost/v1/resolve?ref=evil.example/app:1')" = 404 ]
     [ "$("${curl[@]}" "http://localhost/v1/resolve?ref=$REGISTRY/app:1")" = 200 ]
+    # what is no UTF-8 is no lack of memory
+    [ "$("${curl[@]}" 'http://localhost/v1/verdict?properties=nvidia::sm_arch::90_real&label=%ff')" = 200 ]
 }

@@ -134,6 +134,7 @@ api()
     kill -HUP "$pid"
     await reloading grep -q "configuration read again" "$STATE/log/reloading"
     grep -q "profile changed (SIGHUP): nvidia" "$STATE/log/reloading"
+    [ "$(metric variantd_probes_total) $(metric variantd_profile_changes_total)" = "2 1" ]
     ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$(header docker-content-digest)" = "$(digest_of rocm7.1)" ]
     printf 'mode: [\n' >"$STATE/c.yaml"
