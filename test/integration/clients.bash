@@ -89,9 +89,8 @@ says()
         ;;
     cri) cri run "$1" ;;
     buildah)
-        container=$(buildah from --quiet --pull=false "$1") || return 1
-        buildah run --isolation chroot "$container" /say
-        buildah rm "$container" >/dev/null
+        container=$(buildah from --quiet --pull=false "$1") &&
+            buildah run --isolation chroot "$container" /say && buildah rm "$container" >/dev/null
         ;;
     *) podman run --rm --pull never --network none "$1" ;;
     esac
