@@ -163,10 +163,15 @@ hook()
 @test "a daemon that hangs is no opinion" {
     start_variantd hung --registry "$REGISTRY" --profile "$PROFILES/h100.json"
     printf 'policy: enforce\nfail: closed\nsocket: %s\n' "$VARIANTD_SOCKET" >"$STATE/hung.yaml"
-    kill -STOP "$(pgrep -P "$(cat "$STATE/pids/hung")" || cat "$STATE/pids/hung")"
+    pid=$(pgrep -P "$(cat "$STATE/pids/hung")" || cat "$STATE/pids/hung")
+    kill -STOP "$pid"
+    # who waits longer than a hook may would get an answer
+    sh -c "sleep 20; kill -CONT $pid" >/dev/null 2>&1 3>&- &
+    waker=$!
     run -1 verify hung "$REGISTRY/app:1" "$CUDA"
     [[ $output == *"no answer in time"* ]]
-    kill -CONT "$(pgrep -P "$(cat "$STATE/pids/hung")" || cat "$STATE/pids/hung")"
+    pkill -P "$waker" # its sleep: the daemon goes on
+    wait "$waker"
     stop_daemon hung
 }
 

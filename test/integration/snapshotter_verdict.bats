@@ -187,7 +187,7 @@ variants()
     policy enforce
     run -1 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build
     echo "$output"
-    [[ $output == *"does not fit this node"* ]]
+    [[ $output == *"$REGISTRY/app@$ROCM (rocm7.1) does not fit this node: "*amd*"what would fit: cuda12.8"* ]]
     stop_snapshotter KILL # what it knows is kept
     start_snapshotter
     reconnected "$STATE/cri.sock"
