@@ -4,7 +4,7 @@
  *   filter    := selector ("," selector)*          all of them must match
  *   selector  := fieldpath [("==" | "!=" | "~=") value]
  *   fieldpath := field ("." field)*
- *   field     := quoted | [-_A-Za-z0-9]+
+ *   field     := quoted | [_A-Za-z0-9]+
  *   value     := quoted | anything printable up to a comma or space
  *   quoted    := a Go string in ", for ~= also in / or |
  */
