@@ -167,6 +167,17 @@ connected()
     everyone_gets cuda12.8
 }
 
+# what feeds the watchdog is an answer of its own, not that it is alive
+@test "the daemon runs, and answers itself no more: the watchdog starts it again" {
+    local pid
+    node
+    pid=$(daemon_pid node)
+    rm "$VARIANTD_SOCKET"
+    watchdog_fires node "$pid"
+    [ -S "$VARIANTD_SOCKET" ]
+    everyone_gets cuda12.8
+}
+
 # in_mid_pull CLIENT: the daemon and its manager are killed when a layer is half through; $status is the
 # client's
 in_mid_pull()

@@ -105,7 +105,16 @@ START_TEST(test_metrics)
     }
     metrics_chosen(m, "label0");
     metrics_upstream_error(m, "r.example:5000", "odd \"kind\"\n");
-    ck_assert_int_eq(metrics_format(m, 1000, &out, NULL), OCV_OK);
+    metrics_probe(m, 500, 40, false);
+    metrics_probe(m, 1000, 250, true);
+    metrics_provider_failed(m, "nvidia");
+    ck_assert_int_eq(metrics_format(m, 3500, &out, NULL), OCV_OK);
+    ck_assert_ptr_nonnull(strstr(out.data, "variantd_probe_age_seconds 2.500\n"));
+    ck_assert_ptr_nonnull(strstr(out.data, "variantd_probe_duration_seconds 0.250\n"));
+    ck_assert_ptr_nonnull(strstr(out.data, "variantd_probes_total 2\n"));
+    ck_assert_ptr_nonnull(strstr(out.data, "variantd_profile_changes_total 1\n"));
+    ck_assert_ptr_nonnull(
+        strstr(out.data, "variantd_provider_failures_total{provider=\"nvidia\"} 1\n"));
     ck_assert_ptr_nonnull(strstr(out.data, "variantd_requests_total{outcome=\"variant\"} 1\n"));
     ck_assert_ptr_nonnull(strstr(out.data, "_bucket{le=\"0.0001\"} 1\n"));
     ck_assert_ptr_nonnull(strstr(out.data, "_bucket{le=\"3\"} 2\n"));
