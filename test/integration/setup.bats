@@ -125,6 +125,18 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     grep -q dial_timeout "$TREE/etc/containerd/certs.d/_default/hosts.toml"
 }
 
+# what a mirror cannot see, and the ways round it, of every engine
+@test "a set-up says that a mirrored tag means this machine's platform" {
+    local engine
+    for engine in containerd docker podman crio buildkit; do
+        run -0 in_tree "$engine" --registry docker.io --engine-version 26.1.5
+        [[ $output == *"always means this machine's platform"*"--platform"*"skopeo copy --all"*"cannot be seen"* ]]
+        [[ $output == *"a digest, vpull --platform or --label, variantd's /raw/"* ]]
+        run -0 in_tree "$engine" --uninstall
+        [[ $output != *"machine's platform"* ]]
+    done
+}
+
 @test "containerd 2.x: a file without a version has the new name of the key, the only one that is read there" {
     require git
     printf 'disabled_plugins = []\n' >"$TREE/etc/containerd/config.toml"
@@ -182,15 +194,16 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     before=$(picture)
     run -2 in_tree containerd --engine-version 1.6.20
     [[ $output == *"conf.d/a.toml: uses registry.mirrors"* ]]
+    diff <(printf '%s\n' "$before") <(picture)
     printf '[plugins."io.containerd.grpc.v1.cri".registry.configs."x".tls]\nca_file = "a"\n' \
         >"$TREE/etc/containerd/conf.d/a.toml"
     run -2 in_tree containerd --engine-version 1.6.20
     [[ $output == *"registry.configs with tls"* ]]
+    [ -z "$(find "$TREE" -name hosts.toml)" ]
     printf '[plugins."io.containerd.grpc.v1.cri"]\nsandbox_image = "x"\n' \
         >"$TREE/etc/containerd/conf.d/a.toml"
     life containerd --engine-version 1.6.20
     grep -q config_path "$TREE/etc/containerd/conf.d/a.toml"
-    [ -n "$before" ]
 }
 
 @test "containerd: hosts files of others keep their say, certificates beside them are named" {
