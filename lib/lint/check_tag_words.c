@@ -47,10 +47,16 @@ static bool is_of_another(const struct ocv_lint *lint, const struct ocv_entry *e
     return other;
 }
 
-static bool check_part(struct ocv_lint *lint, size_t i, const char *part, size_t len, size_t at)
+/* What a part of a tag says, and why the entry is another image. */
+struct doubt {
+    const char *part, *feature, *value;
+    const char *why; /* NULL: the entry is for other accelerators */
+    size_t len;
+};
+
+static bool part_disagrees(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                           const char *part, size_t len, struct doubt *out)
 {
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, at);
-    const char *label = entry->label ? entry->label : "no label";
     char version[32];
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_words); k++) {
         const struct lint_fact *word = &ocv_lint_tag_words[k];
@@ -58,34 +64,49 @@ static bool check_part(struct ocv_lint *lint, size_t i, const char *part, size_t
             continue;
         const char *value = ocv_lint_lowest(lint, entry, word->b);
         const char *why = value ? ocv_lint_contradiction(word->c, value, version) : NULL;
-        if (why)
-            ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
-                            "it says '%.*s'; %s :: %s of entry %zu (%s) %s", (int)len, part,
-                            word->b, value, at, label, why);
-        else if (is_of_another(lint, entry, word->b))
-            ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
-                            "it says '%.*s'; entry %zu (%s) is for other accelerators", (int)len,
-                            part, at, label);
-        else
-            return false;
-        ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
-        return true;
+        *out = (struct doubt){part, word->b, value, why, len};
+        return why || is_of_another(lint, entry, word->b);
     }
     return false;
 }
 
+static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                          const char *tag, struct doubt *out)
+{
+    for (const char *at = tag; at && *at;) {
+        size_t n = strcspn(at, "-_");
+        if (part_disagrees(lint, entry, at, n, out))
+            return true;
+        at += n + (at[n] != '\0');
+    }
+    return false;
+}
+
+/* Of an image under several labels one that agrees is enough. */
 void ocv_lint_check_tag_words(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_lint_tag *tag = &lint->input->tags[i];
+    const struct ocv_entry *found = NULL;
+    struct doubt doubt = {0}, next;
     for (size_t k = 0; lint->index && tag->digest && k < ocv_index_count(lint->index); k++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
         if (!ocv_lint_usable(entry) || strcmp(entry->digest, tag->digest) != 0)
             continue;
-        for (const char *at = tag->reference->tag; at && *at;) {
-            size_t n = strcspn(at, "-_");
-            if (check_part(lint, i, at, n, k))
-                return;
-            at += n + (at[n] != '\0');
-        }
+        if (!tag_disagrees(lint, entry, tag->reference->tag, &next))
+            return;
+        doubt = found ? doubt : next;
+        found = found ? found : entry;
     }
+    if (!found)
+        return;
+    const char *label = found->label ? found->label : "no label";
+    if (doubt.why)
+        ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
+                        "it says '%.*s'; %s :: %s of entry %zu (%s) %s", (int)doubt.len, doubt.part,
+                        doubt.feature, doubt.value, found->position, label, doubt.why);
+    else
+        ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
+                        "it says '%.*s'; entry %zu (%s) is for other accelerators", (int)doubt.len,
+                        doubt.part, found->position, label);
+    ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
 }

@@ -38,15 +38,17 @@ static bool names_feature(const struct ocv_lint *lint, const struct ocv_entry *e
 }
 
 /* Features that both name must share a value; hardware that the tag names must be named at all. A
- * tag may say less than the entry: that is what tags do. */
-static void check_entry(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag, size_t at)
+ * tag may say less than the entry: that is what tags do. `*out`: what the entry has not; `*named`:
+ * it has another value of that. */
+static bool disagrees(const struct ocv_lint *lint, const struct ocv_tag *tag, size_t at,
+                      struct ocv_property *out, bool *named)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, at);
     const struct ocv_properties *set = ocv_tag_properties(tag);
-    const char *family = ocv_tag_family(tag);
     for (size_t k = 0; k < ocv_properties_count(set); k++) {
         struct ocv_property p = ocv_properties_get(set, k), q;
-        bool shared = false, value = false, ns = false, named = false;
+        bool shared = false, value = false, ns = false;
+        *named = false;
         if (k && !strcmp(p.ns, ocv_properties_get(set, k - 1).ns) &&
             !strcmp(p.feature, ocv_properties_get(set, k - 1).feature))
             continue;
@@ -54,20 +56,46 @@ static void check_entry(struct ocv_lint *lint, size_t i, const struct ocv_tag *t
             q = ocv_properties_get(set, m);
             if (strcmp(p.ns, q.ns) != 0 || strcmp(p.feature, q.feature) != 0)
                 break;
-            named = names_feature(lint, entry, q, &value, &ns);
+            *named = names_feature(lint, entry, q, &value, &ns);
             shared = shared || value;
         }
-        if (shared || (!named && ns))
-            continue;
-        ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
-                        "by the rules of %s it is %s :: %s :: %s, entry %zu (%s) of the index has "
-                        "%s",
-                        family, p.ns, p.feature, p.value, at,
-                        entry->label ? entry->label : "no label",
-                        named ? "another value" : "nothing of it");
-        ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
-        return;
+        *out = p;
+        if (!shared && (*named || !ns))
+            return true;
     }
+    return false;
+}
+
+static void check_entry(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag, size_t at)
+{
+    const char *label = ocv_index_entry(lint->index, at)->label;
+    struct ocv_property p;
+    bool named;
+    if (!disagrees(lint, tag, at, &p, &named))
+        return;
+    ocv_lint_tag_at(lint, OCV_LINT_TAG_DISAGREES, i,
+                    "by the rules of %s it is %s :: %s :: %s, entry %zu (%s) of the index has %s",
+                    ocv_tag_family(tag), p.ns, p.feature, p.value, at, label ? label : "no label",
+                    named ? "another value" : "nothing of it");
+    ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
+}
+
+/* The entry of the image that the tag names; of one under several labels that one which agrees.
+ * Their number where there is none. */
+static size_t entry_of(const struct ocv_lint *lint, const struct ocv_tag *tag, const char *digest)
+{
+    size_t n = ocv_index_count(lint->index), found = n;
+    struct ocv_property p;
+    bool named;
+    for (size_t k = 0; k < n; k++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
+        if (!ocv_lint_usable(entry) || strcmp(entry->digest, digest) != 0)
+            continue;
+        if (!disagrees(lint, tag, k, &p, &named))
+            return k;
+        found = found == n ? k : found;
+    }
+    return found;
 }
 
 static void check_tag_platform(struct ocv_lint *lint, size_t i, const struct ocv_tag *tag,
@@ -105,13 +133,12 @@ static void check_meaning(struct ocv_lint *lint, size_t i, const char **family)
         return;
     }
     check_parts(lint, i, tag);
-    for (size_t k = 0; lint->index && given->digest && k < ocv_index_count(lint->index); k++) {
-        const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
-        if (!ocv_lint_usable(entry) || strcmp(entry->digest, given->digest) != 0)
-            continue;
-        check_entry(lint, i, tag, k);
-        check_tag_platform(lint, i, tag, k);
-        break;
+    if (!lint->index || !given->digest)
+        return;
+    size_t at = entry_of(lint, tag, given->digest);
+    if (at < ocv_index_count(lint->index)) {
+        check_entry(lint, i, tag, at);
+        check_tag_platform(lint, i, tag, at);
     }
 }
 

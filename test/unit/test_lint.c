@@ -474,6 +474,27 @@ END_TEST
 
 /* ---- tags ---- */
 
+/* One image under two labels: a tag that agrees with either is right. */
+START_TEST(tags_of_shared_images)
+{
+#define SHARED(a, b, tag)                                                                      \
+    "linux/amd64 null\nlinux/amd64/x-a a nvidia :: cuda_version_lower_bound :: " a             \
+    "\nlinux/amd64/x-b b nvidia :: cuda_version_lower_bound :: " b "\n  digest-of 1\ntag " tag \
+    " = 1\n"
+    expect(SHARED("12.2, nvidia :: sm_arch :: 89_real", "12.2, nvidia :: sm_arch :: 86_real",
+                  "ghcr.io/huggingface/text-embeddings-inference:86-1.9"),
+           "OCV301", NULL);
+    expect(SHARED("12.2, nvidia :: sm_arch :: 89_real", "12.2, nvidia :: sm_arch :: 86_real",
+                  "ghcr.io/huggingface/text-embeddings-inference:hopper-1.9"),
+           "OCV301", "entry 1 (a) of the index has another value");
+    expect(SHARED("12.8", "12.6", "r.example/app:1.0-cu126"), "OCV301", NULL);
+    expect(SHARED("12.6", "12.8", "r.example/app:1.0-cu126"), "OCV301", NULL);
+    expect(SHARED("12.8", "12.9", "r.example/app:1.0-cu126"), "OCV301",
+           "12.8 of entry 1 (a) is above it");
+#undef SHARED
+}
+END_TEST
+
 START_TEST(tag_drift)
 {
     expect("tag r.example/a:1-cuda12\ntag r.example/a:2-cu128\ntag r.example/a:3-cu126\n", "OCV302",
@@ -781,6 +802,7 @@ int main(void)
     tcase_add_test(other, reach_agrees_with_the_resolver);
     tcase_add_test(other, requirements);
     tcase_add_test(other, environment);
+    tcase_add_test(other, tags_of_shared_images);
     tcase_add_test(other, tag_drift);
     tcase_add_test(other, tags_without_rules);
     tcase_add_test(other, places);
