@@ -131,6 +131,31 @@ since()
     [ "$(names edit 1)" = "$theirs" ]
 }
 
+@test "lint --fix of an index that moved since it was read is refused" {
+    local theirs
+    create --quiet "$R/fix:1"
+    "$VARIANTCTL" index show --format json "$R/fix:1" | jq -c 'del(.annotations)' >"$STATE/bare.json"
+    curl -sf -X PUT --data-binary @"$STATE/bare.json" -H 'Content-Type: application/vnd.oci.image.index.v1+json' "http://$R/v2/fix/manifests/1"
+    theirs=$("$VARIANTCTL" index create --quiet "$R/fix:theirs" "null=$R/src/cpu:1")
+    # the first HEAD reads it, the second begins to write
+    at "HEAD /v2/fix/manifests/1" "n=2&retag=fix:1@$theirs"
+    run -1 "$VARIANTCTL" lint --fix "$R/fix:1"
+    [[ $output == *"$R/fix:1 was changed meanwhile"* ]]
+    [ "$(names fix 1)" = "$theirs" ]
+}
+
+@test "an index in an index is copied, too" {
+    local inner
+    create --quiet "$R/nest:inner"
+    inner=$(names nest inner)
+    jq -nc --arg d "$inner" --argjson n "$(curl -sf "http://$R/v2/nest/manifests/inner" | wc -c)" \
+        '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: [{mediaType: "application/vnd.oci.image.index.v1+json", digest: $d, size: $n}]}' >"$STATE/outer.json"
+    curl -sf -X PUT --data-binary @"$STATE/outer.json" -H 'Content-Type: application/vnd.oci.image.index.v1+json' "http://$R/v2/nest/manifests/outer"
+    run -0 "$VARIANTCTL" index copy --quiet "$R/nest:outer" "$OTHER/nest:outer"
+    [ "$output" = "$(names nest outer)" ]
+    curl -sf "http://$OTHER/v2/nest/manifests/$inner" | cmp - <(curl -sf "http://$R/v2/nest/manifests/inner")
+}
+
 @test "an upload that fails leaves the tag as it was" {
     create --quiet "$R/failing:1"
     local before

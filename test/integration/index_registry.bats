@@ -197,7 +197,8 @@ uploads() # LOG: finished uploads of blobs that were no mounts
     # a layer: the registry refuses it
     digest=$(jq -r '.layers[0].digest' "$L/blobs/sha256/$(jq -r '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "cuda").digest' "$L/index.json" | cut -d: -f2)")
     printf X | dd of="$STATE/damaged/blobs/sha256/${digest#sha256:}" conv=notrunc status=none
-    run ! "$VARIANTCTL" index create "$R/damaged:1" "null=oci:$STATE/damaged:cpu" "cuda12.8=oci:$STATE/damaged:cuda,$CUDA"
+    run -4 "$VARIANTCTL" index create "$R/damaged:1" "null=oci:$STATE/damaged:cpu" "cuda12.8=oci:$STATE/damaged:cuda,$CUDA"
+    [[ $output == *"cuda12.8: "*"$STATE/damaged: blob $digest: the bytes have digest sha256:"* ]]
     [ "$(curl -s -o "$STATE/out" -w '%{http_code}' "http://$R/v2/damaged/manifests/1")" = 404 ]
 }
 
@@ -250,7 +251,8 @@ uploads() # LOG: finished uploads of blobs that were no mounts
 
 @test "a registry that asks for a password gets it, and only that one" {
     printf 'user:secret' >"$STATE/secret"
-    run ! "$VARIANTCTL" index create "$LOCKED/app:1" "null=oci:$L:cpu"
+    run -1 "$VARIANTCTL" index create "$LOCKED/app:1" "null=oci:$L:cpu"
+    [[ $output == *"$LOCKED/app:1: access denied (HTTP 401)"* ]]
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet --creds-stdin "$LOCKED/app:1" "null=oci:$L:cpu" <"$STATE/secret"
     run -2 "$VARIANTCTL" index create --creds-stdin "$LOCKED/app:1" "null=$R/src/cpu:1" <"$STATE/secret"
     [[ $output == *"--creds-stdin is for $LOCKED alone"* ]]

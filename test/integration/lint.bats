@@ -315,6 +315,9 @@ TAGS
     printf 'level: {OCV101: error}\n' >.ocivariant-lint.yaml
     run -5 lint index.json
     (cd deeper && run -5 lint ../index.json)
+    # of another repository's settings nothing is read
+    : >deeper/.git
+    (cd deeper && run -0 lint ../index.json)
     printf 'allow:\n  - {rule: OCV101, input: "*.json", reason: made by hand}\n' >.ocivariant-lint.yaml
     run -0 lint --fail-on warning index.json
     [[ $output == *"0 errors, 0 warnings, 0 notes, 1 allowed"* ]]
@@ -341,6 +344,7 @@ TAGS
     [[ $(jq -r '.runs[0].invocations[0].toolExecutionNotifications[0].message.text' out.sarif) == "broken.json: "* ]]
     [ "$(jq -r '.runs[0].results[] | select(.ruleId == "OCV101").suppressions[0].justification' out.sarif)" = "made by hand" ]
     [ "$(jq -r '.runs[0].results[] | select(.ruleId == "OCV304").level' out.sarif)" = warning ]
+    [[ $(jq -r '.runs[0].results[] | select(.ruleId == "OCV101").message.text' out.sarif) == *". Hint: --fix adds it" ]]
     [ "$(jq -r '[.runs[0].results[] | .locations[0].physicalLocation.artifactLocation.uri] | unique | join(" ")' out.sarif)" = "in%20dex.json tags.txt" ]
     jq -e '.runs[0] as $run | all($run.results[]; $run.tool.driver.rules[.ruleIndex].id == .ruleId)' out.sarif
     jq -e '[.runs[0].results[].partialFingerprints["ocivariant/v1"]] | length == (unique | length)' out.sarif

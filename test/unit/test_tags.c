@@ -263,6 +263,45 @@ START_TEST(test_plan)
 }
 END_TEST
 
+/* Labels are made of tags, and stay labels that tell the tags apart. */
+START_TEST(test_labels)
+{
+    static const char text[] = "schema: dev.ocivariant.tags/v1\n"
+                               "family: demo\n"
+                               "repositories: [docker.io/demo/app]\n"
+                               "parts:\n"
+                               "  - {match: 'A', gives: ['nvidia :: sm_arch :: 86_real']}\n"
+                               "  - {match: 'a', gives: ['nvidia :: sm_arch :: 90_real']}\n"
+                               "  - {match: 'x+', gives: ['nvidia :: sm_arch :: 80_real']}\n"
+                               "  - {match: 'x+y', gives: ['nvidia :: sm_arch :: 75_real']}\n"
+                               "  - {match: '[0-9.]+', group: version}\n"
+                               "group_tags: ['{version}']\n";
+    static const char *const tags[] = {
+        "1.9-A", "1.9-a", "1.9-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "1.9-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxy"};
+    const char *labels[4];
+    size_t plain = 0;
+    ocv_auto(ocv_tag_rules) rules = rules_of(text);
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    ck_assert_int_eq(ocv_reference_parse("demo/app", &reference, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_plan_new(rules, reference, "1.9", tags, 4, &plan, NULL), OCV_OK);
+    ck_assert_uint_eq(ocv_tag_plan_members(plan, 0), 4);
+    for (size_t i = 0; i < 4; i++) {
+        ocv_tag_plan_member(plan, 0, i, &labels[i]);
+        ck_assert_msg(ocv_label_valid(labels[i], strlen(labels[i])), "%s", labels[i]);
+        plain += !strcmp(labels[i], "1.9_a");
+        /* what is cut says so, whether another is like it or not */
+        ck_assert_msg(strncmp(labels[i], "1.9_x", 5) != 0 ||
+                          labels[i][strlen(labels[i]) - 9] == '_',
+                      "%s", labels[i]);
+        for (size_t k = 0; k < i; k++)
+            ck_assert_str_ne(labels[i], labels[k]);
+    }
+    ck_assert_uint_eq(plain, 1);
+}
+END_TEST
+
 START_TEST(test_names_group)
 {
     static const struct {
@@ -366,6 +405,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_wrong, 0, sizeof(wrong) / sizeof(*wrong));
     tcase_add_test(tcase, test_families_in_order);
     tcase_add_test(tcase, test_plan);
+    tcase_add_test(tcase, test_labels);
     tcase_add_test(tcase, test_names_group);
     tcase_add_test(tcase, test_index);
     tcase_add_test(tcase, test_versions);
