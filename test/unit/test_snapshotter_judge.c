@@ -120,6 +120,31 @@ START_TEST(test_kept)
 }
 END_TEST
 
+/* The same layers twice: what was removed while nobody took it away, and what was pulled again. */
+START_TEST(test_twice)
+{
+    set_answer("{\"verdict\":\"misfit\",\"label\":\"rocm7.1\",\"reason\":\"no card\"}");
+    with_policy("policy: enforce");
+    unpack("");
+    ck_assert_int_eq(prepare(&w, "k8s.io/8/extract", "", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "k8s.io/9/" CHAIN, "k8s.io/8/extract", NULL), GRPC_OK);
+    remember_misfit();
+    ck_assert_int_eq(remove_snapshot(&w, PARENT), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "one", "k8s.io/9/" CHAIN, NULL), GRPC_FAILED_PRECONDITION);
+    /* being unpacked: containerd's name of that has the chain in it */
+    ck_assert_int_eq(prepare(&w, "k8s.io/10/extract-1-x " CHAIN, "", NULL), GRPC_OK);
+    ck_assert_int_eq(remove_snapshot(&w, "k8s.io/9/" CHAIN), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "k8s.io/11/" CHAIN, "k8s.io/10/extract-1-x " CHAIN, NULL), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "two", "k8s.io/11/" CHAIN, NULL), GRPC_FAILED_PRECONDITION);
+    /* those of another namespace are no reason to know it */
+    ck_assert_int_eq(prepare(&w, "k8s.io2/1/extract", "", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "k8s.io2/2/" CHAIN, "k8s.io2/1/extract", NULL), GRPC_OK);
+    ck_assert_int_eq(remove_snapshot(&w, "k8s.io/11/" CHAIN), GRPC_OK);
+    unpack("");
+    ck_assert_int_eq(prepare(&w, "three", PARENT, NULL), GRPC_OK);
+}
+END_TEST
+
 /* Images share layers: whichever of a chain's variants fits allows it, and another namespace's say
  * nothing of it. */
 START_TEST(test_any)
@@ -230,6 +255,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, opened, closed);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_kept);
+    tcase_add_test(tcase, test_twice);
     tcase_add_test(tcase, test_any);
     tcase_add_test(tcase, test_properties);
     tcase_add_test(tcase, test_unreadable);

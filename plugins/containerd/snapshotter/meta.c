@@ -45,7 +45,10 @@ static const char *const sql[SQL_N] = {
     [SQL_KNOWN] = "SELECT kind FROM snapshots WHERE id = ?1",
     [SQL_VARIANT_ADD] = "INSERT OR REPLACE INTO variants VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [SQL_VARIANTS] = "SELECT * FROM variants WHERE ns = ?1 AND chain = ?2",
-    [SQL_VARIANT_DROP] = "DELETE FROM variants WHERE ns = ?1 AND chain = ?2",
+    /* NS/SEQ/CHAIN, and NS/SEQ/extract-... CHAIN while it is unpacked; '0' stands behind '/' */
+    [SQL_VARIANT_DROP] = "DELETE FROM variants WHERE ns = ?1 AND chain = ?2 AND NOT EXISTS("
+                         "SELECT 1 FROM snapshots WHERE name > ?1 || '/' AND name < ?1 || '0'"
+                         " AND substr(name, -length(?2)) = ?2)",
 };
 
 enum grpc_code snap_meta_broken(struct snap_meta *meta, struct ocv_error *err)

@@ -129,6 +129,7 @@ enum grpc_code snap_meta_variant_add(struct snap_meta *meta, const struct snap_v
 enum grpc_code snap_meta_variants(struct snap_meta *meta, const char *ns, const char *chain,
                                   int (*visit)(void *data, const struct snap_variant *variant),
                                   void *data, struct ocv_error *err);
+/** Unless another snapshot here has, or gets, that chain. */
 enum grpc_code snap_meta_variants_drop(struct snap_meta *meta, const char *ns, const char *chain,
                                        struct ocv_error *err);
 
