@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What was resolved on this node: DIR/ALGORITHM-HEX.json for each chosen manifest. Hooks that run
- * as other users read it, so modes do not depend on the caller's umask. */
+ * as other users read it, so modes do not depend on the caller's umask. What is secret is for the
+ * owner and the group of the folder alone, as in record_index.c. */
 #include "store.h"
 
 #include <errno.h>
@@ -42,6 +43,15 @@ static int format_record(const struct ocv_record *record, struct ocv_buffer *out
     return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
 }
 
+void ocv_record_give_to_group(int fd, const char *name)
+{
+    struct stat folder;
+    int given = geteuid() == 0 && fstat(fd, &folder) == 0 && folder.st_gid != getegid()
+                    ? fchownat(fd, name, (uid_t)-1, folder.st_gid, AT_SYMLINK_NOFOLLOW)
+                    : 0;
+    (void)given; /* without the right to it the file is its owner's */
+}
+
 int ocv_record_write(const char *dir, const struct ocv_record *record, struct ocv_error *err)
 {
     char name[OCV_STORE_NAME_MAX];
@@ -62,7 +72,11 @@ int ocv_record_write(const char *dir, const struct ocv_record *record, struct oc
         return ocv_store_fail(err, dir, NULL, "open");
     ocv_store_sweep(fd);
     ocv_store_keep_newest(fd, OCV_RECORDS_MAX - 1, 0);
-    return ocv_store_replace_file(fd, fd, dir, name, text.data, text.len, 0644, err);
+    status = ocv_store_replace_file(fd, fd, dir, name, text.data, text.len,
+                                    record->secret ? 0640 : 0644, err);
+    if (status == OCV_OK && record->secret)
+        ocv_record_give_to_group(fd, name);
+    return status;
 }
 
 int ocv_record_read(const char *dir, const char *child, struct ocv_buffer *out,

@@ -57,17 +57,6 @@ static int open_folder(const char *dir, int *out, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* What is secret is read by the folder's group, of which a writer that is root need not be. Nobody
- * else tries: a daemon's sandbox may end who calls it. */
-static void give_to_group(int fd, const char *name)
-{
-    struct stat folder;
-    int given = geteuid() == 0 && fstat(fd, &folder) == 0 && folder.st_gid != getegid()
-                    ? fchownat(fd, name, (uid_t)-1, folder.st_gid, AT_SYMLINK_NOFOLLOW)
-                    : 0;
-    (void)given; /* without the right to it the file is its owner's */
-}
-
 /* Known already, as openly as now, and not so long ago that it would be forgotten soon? */
 static bool still_there(int fd, const char *name, bool secret)
 {
@@ -110,7 +99,7 @@ int ocv_record_index(const char *dir, const struct ocv_index *index, const char 
     status =
         ocv_store_replace_file(fd, fd, dir, name, text.data, text.len, secret ? 0640 : 0644, err);
     if (status == OCV_OK && secret)
-        give_to_group(fd, name);
+        ocv_record_give_to_group(fd, name);
     return status;
 }
 

@@ -57,6 +57,12 @@ void ocv_store_sweep(int tmpfd);
  * age), and while there are more than `max`, the oldest. */
 void ocv_store_keep_newest(int dirfd, size_t max, int64_t age);
 
+/* ---- record.c ---- */
+
+/** What is secret is read by the folder's group, of which a writer that is root need not be. Nobody
+ *  else tries: a daemon's sandbox may end who calls it. */
+void ocv_record_give_to_group(int dirfd, const char *name);
+
 /* ---- blob.c ---- */
 
 /** Split a digest that is known here into "sha256" and its hex. OCV_ERR_DATA for any other. */

@@ -94,6 +94,26 @@ START_TEST(folder_is_not_a_link)
 }
 END_TEST
 
+START_TEST(a_secret_one_is_for_the_group)
+{
+    struct ocv_record record = sample;
+    struct stat st;
+    record.secret = true;
+    need(ocv_record_write(scratch, &record, &err));
+    ck_assert_int_eq(stat(at("sha256-" ZEROS ".json"), &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777, 0640);
+    if (geteuid() == 0) { /* which is the folder's, not the writer's */
+        ck_assert_int_eq(chown(scratch, 0, 12345), 0);
+        need(ocv_record_write(scratch, &record, &err));
+        ck_assert_int_eq(stat(at("sha256-" ZEROS ".json"), &st), 0);
+        ck_assert_int_eq(st.st_gid, 12345);
+    }
+    need(ocv_record_write(scratch, &sample, &err)); /* it is none any more */
+    ck_assert_int_eq(stat(at("sha256-" ZEROS ".json"), &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777, 0644);
+}
+END_TEST
+
 START_TEST(replaced_whole)
 {
     need(ocv_record_write(scratch, &sample, &err));
@@ -367,8 +387,8 @@ START_TEST(index_that_is_too_large)
 }
 END_TEST
 
-RUN_SUITE("record", written_and_read, new_folder_is_not_a_link, folder_is_not_a_link,
-          replaced_whole, safe_before_it_appears, refused, readers_and_writers_at_once,
-          index_is_found_by_all_that_is_in_it,
+RUN_SUITE("record", written_and_read, a_secret_one_is_for_the_group, new_folder_is_not_a_link,
+          folder_is_not_a_link, replaced_whole, safe_before_it_appears, refused,
+          readers_and_writers_at_once, index_is_found_by_all_that_is_in_it,
           secret_indexes_are_for_the_group_until_anybody_may_read_them,
           index_resolved_last_is_believed, records_are_bounded, index_that_is_too_large)
