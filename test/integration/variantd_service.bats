@@ -12,6 +12,7 @@ setup_file()
     start_registry
     make_variants "$STATE/images"
     push_layout "$STATE/images:app" "$REGISTRY/app:1"
+    push_layout "$STATE/images:cpu" "$REGISTRY/plain:1"
     start_variantd --registry "$REGISTRY" --profile "$PROFILES/h100.json"
     export CUDA
     CUDA=$(digest_of cuda12.8)
@@ -45,11 +46,18 @@ api()
     [[ $stderr == *"no variantd at"*"probing this machine"* ]]
     OCV_SOCKET=$STATE/nobody.sock run -0 --separate-stderr "$VARIANTCTL" resolve -v "$REGISTRY/app:1"
     [[ $stderr == *"no variantd at"*"probing this machine"* ]]
-    # somebody else's answer is no profile
-    printf '{}' >"$STATE/empty.json"
+    # without --profile it is what this machine has
     start_variantd other --registry "$REGISTRY" --once
-    OCV_SOCKET=$VARIANTD_SOCKET run -0 "$VPULL" -v --print-ref "$REGISTRY/app:1"
+    OCV_SOCKET=$VARIANTD_SOCKET run -0 --separate-stderr "$VPULL" -v --print-ref "$REGISTRY/app:1"
+    [[ $stderr == *"profile from variantd at $VARIANTD_SOCKET"* ]]
     stop_daemon other
+    # somebody else's answer is no profile
+    start_daemon stranger systemd-socket-activate --accept --inetd --listen="$STATE/stranger.sock" \
+        sh -c 'read -r line; printf "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"'
+    await stranger test -S "$STATE/stranger.sock"
+    OCV_SOCKET=$STATE/stranger.sock run -0 --separate-stderr "$VPULL" -v --print-ref "$REGISTRY/app:1"
+    [[ $stderr == *"probing this machine, since variantd cannot be asked"* ]]
+    stop_daemon stranger
 }
 
 @test "metrics count requests, choices and probes, in Prometheus' form" {
@@ -137,9 +145,21 @@ api()
     [ "$(metric variantd_probes_total) $(metric variantd_profile_changes_total)" = "2 1" ]
     ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$(header docker-content-digest)" = "$(digest_of rocm7.1)" ]
+    ask HEAD "/v2/plain/manifests/1?ns=${REGISTRY/:/%3A}"
+    [ "$code" = 404 ]
+    printf 'mode: proxy\n' >"$STATE/c.yaml"
+    kill -HUP "$pid"
+    for _ in {1..200}; do
+        ask HEAD "/v2/plain/manifests/1?ns=${REGISTRY/:/%3A}"
+        [ "$code" != 200 ] || break
+        sleep 0.05
+    done
+    [ "$code" = 200 ]
     printf 'mode: [\n' >"$STATE/c.yaml"
     kill -HUP "$pid"
     await reloading grep -q "the old configuration stays" "$STATE/log/reloading"
+    ask HEAD "/v2/plain/manifests/1?ns=${REGISTRY/:/%3A}"
+    [ "$code" = 200 ]
     # what a reload cannot change is said
     printf 'access_log: off\n' >"$STATE/c.yaml"
     kill -HUP "$pid"
@@ -149,17 +169,28 @@ api()
     stop_daemon reloading
 }
 
-@test "SIGTERM lets a running download end, and takes no new one" {
-    require dd
+# refused: nobody listens there
+refused()
+{
+    curl -s -o /dev/null --max-time 2 "http://$VARIANTD/v2/"
+    [ $? = 7 ]
+}
+
+@test "SIGHUP and SIGTERM let a running download end; the latter takes no new client meanwhile" {
     mkimage "$STATE/images" big --layer 30000000
     skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:big" "docker://$REGISTRY/big:1" 3>&-
     layer=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/big:1" | jq -r '.layers[-1].digest')
     start_variantd draining --registry "$REGISTRY" --profile "$PROFILES/h100.json"
     pid=$(cat "$STATE/pids/draining")
-    curl -s --limit-rate 15M -o "$STATE/blob" "http://$VARIANTD/proxy/v2/${REGISTRY/:/--}/big/blobs/$layer" 3>&- &
+    curl -s --limit-rate 10M -o "$STATE/blob" "http://$VARIANTD/proxy/v2/${REGISTRY/:/--}/big/blobs/$layer" 3>&- &
     download=$!
     await draining test -s "$STATE/blob"
+    kill -HUP "$pid"
+    await draining grep -q "configuration read again" "$STATE/log/draining"
     kill -TERM "$pid"
+    await draining refused
+    kill -0 "$download" # it runs still
+    daemon_alive draining
     wait "$download"
     [ "sha256:$(sha256sum <"$STATE/blob" | cut -d' ' -f1)" = "$layer" ]
     for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
@@ -185,11 +216,14 @@ api()
     stop_daemon json
 }
 
-@test "OCV_* variables are ignored" {
-    printf 'nonsense: [' >"$STATE/nonsense.yaml"
-    OCV_MODE=nonsense OCV_LISTEN=0.0.0.0:1 OCV_DISABLE=nvidia start_variantd ignoring --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+@test "OCV_* variables are ignored, and so is the configuration of whoever starts it" {
+    mkdir -p "$XDG_CONFIG_HOME/ocivariant"
+    printf 'nonsense: [' >"$XDG_CONFIG_HOME/ocivariant/config.yaml"
+    OCV_MODE=nonsense OCV_LISTEN=0.0.0.0:1 OCV_DISABLE=nvidia OCV_TAG_TTL=soon \
+        OCV_CREDENTIALS=/nowhere start_variantd ignoring --registry "$REGISTRY" --profile "$PROFILES/h100.json"
     ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$(header docker-content-digest)" = "$CUDA" ]
+    rm "$XDG_CONFIG_HOME/ocivariant/config.yaml"
     stop_daemon ignoring
 }
 

@@ -198,11 +198,16 @@ right_blob()
     right_blob
 }
 
-@test "a redirect to where it must not go is not followed" {
-    tag proxy redirfar GET
-    [ "$code" = 502 ]
-    tag proxy redirfile GET
-    [ "$code" = 502 ]
+@test "a redirect to where it must not go is not followed, nor a token server asked there" {
+    local mode
+    for mode in redirfar redirfile farrealm; do
+        tag proxy "$mode" GET
+        [ "$code" = 502 ]
+    done
+    # for that reason, not since the name leads nowhere
+    grep -q 'redirect to plain HTTP at cdn.invalid' "$STATE/log/variantd"
+    grep -q 'file:///etc/passwd' "$STATE/log/variantd"
+    grep -q 'token server to plain HTTP at auth.invalid' "$STATE/log/variantd"
 }
 
 @test "clients that go away leave nothing behind" {
