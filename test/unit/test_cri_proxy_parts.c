@@ -409,9 +409,13 @@ START_TEST(map_keeps_indexes)
     ck_assert_uint_eq(read.len, sizeof(index));
     ck_assert_mem_eq(read.data, index, sizeof(index));
     snprintf(path, sizeof(path), "index-sha256-%s", digest + 7);
-    write_file(path, "other bytes");
+    write_file(path, "other  bytes"); /* as long */
     read.len = 0;
     ck_assert_int_eq(map_index(map, key, &read, &err), OCV_ERR_MISMATCH);
+    read.len = 0; /* asked for again, it is whole */
+    ck_assert_int_eq(map_put(map, key, B_DIGEST, index, sizeof(index), &err), OCV_OK);
+    ck_assert_int_eq(map_index(map, key, &read, &err), OCV_OK);
+    ck_assert_uint_eq(read.len, sizeof(index));
     ck_assert_int_eq(map_index(map, "r.example/app@" A_DIGEST, &read, &err), OCV_ERR_NOT_FOUND);
 }
 END_TEST

@@ -125,7 +125,11 @@ int map_index(struct map *map, const char *key, struct ocv_buffer *out, struct o
     char name[NAME_MAX_BYTES];
     index_name(key, name);
     int status = ocv_store_read_file(map->fd, map->dir, name, out, err);
-    return status < 0 ? status : ocv_digest_check(strrchr(key, '@') + 1, out->data, out->len, err);
+    if (status == OCV_OK)
+        status = ocv_digest_check(strrchr(key, '@') + 1, out->data, out->len, err);
+    if (status == OCV_ERR_MISMATCH) /* what a registry answers takes its place */
+        unlinkat(map->fd, name, 0);
+    return status;
 }
 
 /* ---- reading it at start -----------------------------------------------------------------------
