@@ -17,12 +17,16 @@ static const char *label(const json_t *labels, const char *key)
 }
 
 /* As sets: order and blanks do not count. Text that does not parse is only equal to itself. */
-static bool same_properties(const char *a, const char *b)
+static bool same_properties(struct ocv_lint *lint, const char *a, const char *b)
 {
     ocv_auto(ocv_properties) x = NULL;
     ocv_auto(ocv_properties) y = NULL;
-    if (ocv_properties_parse(a, strlen(a), &x, NULL) < 0 ||
-        ocv_properties_parse(b, strlen(b), &y, NULL) < 0)
+    int status = ocv_properties_parse(a, strlen(a), &x, NULL);
+    if (status == OCV_OK)
+        status = ocv_properties_parse(b, strlen(b), &y, NULL);
+    if (status == OCV_ERR_NOMEM)
+        lint->status = ocv_error_nomem(lint->err);
+    if (status < 0)
         return !strcmp(a, b);
     bool same = ocv_properties_count(x) == ocv_properties_count(y);
     for (size_t i = 0; same && i < ocv_properties_count(x); i++) {
@@ -56,7 +60,7 @@ static void check_own(struct ocv_lint *lint, size_t i, const json_t *labels)
         ocv_lint_hint(lint, "variantctl index create --relabel writes both");
     }
     bool differ = (name && wanted && strcmp(name, wanted) != 0) ||
-                  (list && properties && !same_properties(list, properties));
+                  (list && properties && !same_properties(lint, list, properties));
     if (differ) {
         ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LABELS_DISAGREE, i, "",
                           "the image calls itself '%s' with '%.300s'", name ? name : "",

@@ -173,7 +173,12 @@ static void check_syntax(struct ocv_lint *lint, size_t i, const struct ocv_entry
                           entry->detail ? entry->detail : "malformed properties");
         ocv_lint_hint(lint, "write namespace :: feature :: value, joined by commas");
     }
-    if (!text || ocv_properties_parse(text, strlen(text), &set, NULL) < 0)
+    int status = text && lint->status == OCV_OK
+                     ? ocv_properties_parse(text, strlen(text), &set, NULL)
+                     : OCV_ERR_INVALID;
+    if (status == OCV_ERR_NOMEM)
+        lint->status = ocv_error_nomem(lint->err);
+    if (status < 0)
         return;
     lint->status = ocv_properties_format(set, &canonical, lint->err);
     if (lint->status == OCV_OK && strcmp(canonical.data ? canonical.data : "", text) != 0) {

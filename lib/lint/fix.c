@@ -104,8 +104,11 @@ static int fix_properties(struct fix *fix, json_t *annotations, const char *also
         return OCV_OK;
     int status =
         ocv_buffer_printf(&joined, err, "%s%s%s", text, also ? ", " : "", also ? also : "");
-    if (status < 0 || ocv_properties_parse(joined.data, joined.len, &set_of, NULL) < 0)
-        return status; /* malformed: not ours to guess */
+    if (status < 0)
+        return status;
+    status = ocv_properties_parse(joined.data, joined.len, &set_of, NULL);
+    if (status < 0) /* malformed: not ours to guess */
+        return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : OCV_OK;
     status = ocv_properties_format(set_of, &canonical, err);
     if (status == OCV_OK)
         set(fix, annotations, OCV_ANNOTATION_PROPERTIES, canonical.data ? canonical.data : "");

@@ -106,15 +106,6 @@ int ocv_record_index(const char *dir, const struct ocv_index *index, const char 
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-/* The text of a file that names the digest at all; false for any other. */
-static bool names(int fd, const char *dir, const char *name, const char *digest,
-                  struct ocv_buffer *text)
-{
-    text->len = 0;
-    return ocv_store_read_file(fd, dir, name, text, NULL) == OCV_OK && text->len &&
-           memmem(text->data, text->len, digest, strlen(digest));
-}
-
 static int parse(const struct ocv_buffer *text, const char *digest, struct ocv_record_index *out,
                  struct ocv_error *err)
 {
@@ -150,22 +141,30 @@ void ocv_record_index_free(struct ocv_record_index *record)
     *record = (struct ocv_record_index){0};
 }
 
-/* A digest may stand in several indexes: that which was resolved last is believed. */
-static void look_into(int fd, const char *dir, const char *name, const char *digest,
-                      struct ocv_buffer *text, struct ocv_record_index *best, int64_t *best_time)
+/* A digest may stand in several indexes: that which was resolved last is believed. A file that
+ * cannot be read, or is none of ours, is passed by; without memory nothing can be told. */
+static int look_into(int fd, const char *dir, const char *name, const char *digest,
+                     struct ocv_buffer *text, struct ocv_record_index *best, int64_t *best_time)
 {
     struct stat st;
     struct ocv_record_index found = {0};
     if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
-        (best->index && st.st_mtime <= *best_time) || !names(fd, dir, name, digest, text))
-        return;
-    if (parse(text, digest, &found, NULL) < 0) {
+        (best->index && st.st_mtime <= *best_time))
+        return OCV_OK;
+    text->len = 0;
+    int status = ocv_store_read_file(fd, dir, name, text, NULL);
+    if (status == OCV_OK && (!text->len || !memmem(text->data, text->len, digest, strlen(digest))))
+        return OCV_OK;
+    if (status == OCV_OK)
+        status = parse(text, digest, &found, NULL);
+    if (status < 0) {
         ocv_record_index_free(&found);
-        return;
+        return status == OCV_ERR_NOMEM ? status : OCV_OK;
     }
     ocv_record_index_free(best);
     *best = found;
     *best_time = st.st_mtime;
+    return OCV_OK;
 }
 
 int ocv_record_find(const char *dir, const char *digest, struct ocv_record_index *out,
@@ -181,11 +180,18 @@ int ocv_record_find(const char *dir, const char *digest, struct ocv_record_index
         snprintf(path, sizeof(path), "%s/" FOLDER, dir) >= (int)sizeof(path))
         return ocv_error_set(err, OCV_ERR_INVALID, "%.150s: not a digest", digest);
     DIR *folder = opendir(path);
-    for (unsigned n = 0; folder && n < 2 * OCV_RECORD_INDEXES_MAX && (entry = readdir(folder)); n++)
+    int status = !folder && errno == ENOMEM ? OCV_ERR_NOMEM : OCV_OK;
+    for (unsigned n = 0;
+         folder && status == OCV_OK && n < 2 * OCV_RECORD_INDEXES_MAX && (entry = readdir(folder));
+         n++)
         if (strncmp(entry->d_name, "sha", 3) == 0)
-            look_into(dirfd(folder), path, entry->d_name, digest, &text, out, &newest);
+            status = look_into(dirfd(folder), path, entry->d_name, digest, &text, out, &newest);
     if (folder)
         closedir(folder);
+    if (status < 0) {
+        ocv_record_index_free(out);
+        return ocv_error_nomem(err);
+    }
     return out->index ? OCV_OK
                       : ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: in no index known here", digest);
 }

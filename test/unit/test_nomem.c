@@ -5,9 +5,11 @@
  * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
 #include "core_util.h"
 #include "executable.h"
+#include "lint/lint.h"
 #include "providers/nvidia.h"
 
 #include <errno.h>
+#include <ftw.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SKIPPED 1
@@ -463,6 +465,79 @@ static int call_author(struct ocv_buffer *out, struct ocv_error *err)
 }
 
 typedef int (*call)(struct ocv_buffer *, struct ocv_error *);
+/* Malformed, not canonical, in a wrong order, with a config that disagrees. */
+#define LINTED(n, more)                                                                         \
+    "{\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST "\",\"size\":2,\"digest\":\"sha256:00000000000" \
+    "0000000000000000000000000000000000000000000000000000" n "\"," more "}"
+static const char linted[] =
+    "{\"schemaVersion\":2,\"annotations\":{\"dev.ocivariant.namespaces\":\"n, "
+    "zz\"},\"manifests\":[" LINTED(
+        "1",
+        "\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"},\"annotations\":{"
+        "\"dev.ocivariant.label\":\"a\",\"dev.ocivariant.properties\":\"n::g::2, n :: "
+        "f::1\"}") "," LINTED("2", "\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\","
+                                   "\"variant\":\"v3\"}") "," LINTED("3", "\"annotations\":{\"vnd."
+                                                                          "docker.reference.type\":"
+                                                                          "\"attestation-"
+                                                                          "manifest\"}") "]}";
+static const char lint_settings[] =
+    "disable: [OCV106]\nlevel: {OCV503: error}\nallow:\n- {rule: OCV501, reason: x}\n";
+
+static int call_lint(struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct ocv_lint_report report = {0};
+    struct ocv_lint_config *settings = NULL;
+    json_t *config = json_pack("{s:s, s:s, s:{s:{s:s, s:s}, s:[s, s]}}", "os", "linux",
+                               "architecture", "amd64", "config", "Labels", OCV_ANNOTATION_LABEL,
+                               "a", OCV_ANNOTATION_PROPERTIES, "n :: f :: 3", "Env",
+                               "NVIDIA_REQUIRE_CUDA=cuda>=12.9 driver>=470", "CUDA_VERSION=12.8");
+    const struct ocv_lint_child children[3] = {{.state = OCV_LINT_STATE_READ, .config = config},
+                                               {.state = OCV_LINT_STATE_MISSING}};
+    const struct ocv_lint_input input = {.name = "x",
+                                         .file = true,
+                                         .bytes = linted,
+                                         .len = sizeof(linted) - 1,
+                                         .children = children,
+                                         .n_children = 3};
+    int status =
+        config ? ocv_lint_config_read("c", lint_settings, sizeof(lint_settings) - 1, &settings, err)
+               : ocv_error_nomem(err);
+    const struct ocv_lint_options options = {.config = settings};
+    if (status == OCV_OK)
+        status = ocv_lint_run(&input, &options, &report, err);
+    for (int format = OCV_LINT_FORMAT_TEXT; format <= OCV_LINT_FORMAT_GITHUB && status == OCV_OK;
+         format++)
+        status = ocv_lint_format(&report, (enum ocv_lint_format)format, NULL, 0, out, err);
+    ocv_lint_report_free(&report);
+    ocv_lint_config_free(settings);
+    json_decref(config);
+    return status;
+}
+
+static int call_lint_fix(struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t changes = 0;
+    int status = ocv_lint_fix(linted, sizeof(linted) - 1, out, &changes, err);
+    return status < 0 ? status : ocv_buffer_printf(out, err, " %zu", changes);
+}
+
+static char records[] = "/tmp/ocv-nomem-XXXXXX";
+
+static int call_records(struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    struct ocv_record_index found = {0};
+    int status = ocv_index_parse(index_text, sizeof(index_text) - 1, NULL, &index, err);
+    if (status == OCV_OK)
+        status = ocv_record_index(records, index, "demo/app:1", false, err);
+    if (status == OCV_OK)
+        status = ocv_record_find(records, ocv_index_digest(index), &found, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "%s %s", found.digest, found.reference);
+    ocv_record_index_free(&found);
+    return status;
+}
+
 static const struct {
     const char *name;
     call call;
@@ -485,6 +560,9 @@ static const struct {
     {"tag", call_tag, 0},
     {"choice among tags", call_tag_choice, 0},
     {"author", call_author, 2},
+    {"lint", call_lint, 0},
+    {"lint --fix", call_lint_fix, 0},
+    {"records", call_records, 0},
 };
 
 #define ATTEMPTS_MAX 20000
@@ -546,6 +624,12 @@ START_TEST(test_torture)
 }
 END_TEST
 
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    return remove(path);
+}
+
 int main(void)
 {
     Suite *suite = suite_create("nomem");
@@ -553,6 +637,10 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, test_torture, 0, 2 * (int)(sizeof(calls) / sizeof(*calls)));
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    if (!mkdtemp(records))
+        return 1;
+    int code = run_suite(suite);
+    nftw(records, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    return code;
 }
 #endif
