@@ -286,6 +286,17 @@ TAGS
     [ "$(grep -c OCV301 <<<"$output")" = 1 ]
 }
 
+@test "the tags of the set, or all of the repository" {
+    local tag
+    mkimage layout cpu >/dev/null
+    push_layout "$VARIANTS:app" "$REGISTRY/all/app:9.0"
+    for tag in 1-cu126 2-cu128 3-cuda12; do push_layout layout:cpu "$REGISTRY/all/app:$tag"; done
+    run -0 lint --insecure "$REGISTRY" "$REGISTRY/all/app:9.0"
+    [[ $output == "0 errors, 0 warnings, 0 notes" ]]
+    run -0 lint --insecure "$REGISTRY" --tags "$REGISTRY/all/app:9.0"
+    [[ $output == *"all/app:3-cuda12: CUDA is written 'cuda12' here"*"OCV302"* ]]
+}
+
 @test "an index that is signed alone" {
     local digest hex
     push_layout "$VARIANTS:app" "$REGISTRY/signed/app:1.0"
@@ -307,6 +318,12 @@ TAGS
         run -0 lint --insecure "$REGISTRY" "$REGISTRY/signed/other:1.0"
         if [ "$kind" = application/x-note ]; then [[ $output != *OCV605* ]]; else [[ $output == *"OCV605 children-unsigned"* ]]; fi
     done
+    for digest in $(index_of_app | jq -r '.manifests[].digest'); do
+        curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary @list.json \
+            "http://$REGISTRY/v2/signed/other/manifests/${digest/:/-}"
+    done
+    run -0 lint --insecure "$REGISTRY" "$REGISTRY/signed/other:1.0"
+    [[ $output == "0 errors, 0 warnings, 0 notes" ]]
 }
 
 @test "settings: levels, what is allowed and why, and mistakes in them" {

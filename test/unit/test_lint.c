@@ -264,6 +264,44 @@ START_TEST(shared_platforms_are_counted)
            "linux/amd64 b habana :: arch :: gaudi3\n",
            "OCV503", "3 entries for linux/amd64: 2 extra images on containerd 2.1 and newer");
     expect("linux/amd64 null\nlinux/arm64 null\n", "OCV503", NULL);
+    /* versions of Windows are platforms of their own */
+    expect("windows/amd64 -\n  platform os.version=10.0.20348.1\n"
+           "windows/amd64 -\n  platform os.version=10.0.17763.1\n",
+           "OCV503", NULL);
+    expect("windows/amd64 -\n  platform os.version=10.0.20348.1\n"
+           "windows/amd64 -\n  platform os.version=10.0.20348.1\n",
+           "OCV503", "2 entries");
+}
+END_TEST
+
+START_TEST(a_platform_is_told_once)
+{
+    struct ocv_lint_report report;
+    lint("linux/amd64/x-a a habana :: arch :: gaudi2\nlinux/amd64/x-b b habana :: arch :: gaudi3\n"
+         "linux/amd64/x-c c habana :: arch :: gaudi\n",
+         &report);
+    ck_assert_uint_eq(report.n, 1);
+    ck_assert_ptr_nonnull(find(&report, "OCV501"));
+    ocv_lint_report_free(&report);
+}
+END_TEST
+
+/* A limit is kept at the limit, and what another rule is about is left to it. */
+START_TEST(what_is_right_is_silent)
+{
+    expect("linux/amd64 null\n  long-layer 4054\n", "OCV519", NULL);
+    expect("linux/amd64 null\n  long-layer 4055\n", "OCV519", "4097 bytes");
+    expect("linux/amd64/x-a a x86_64 :: level :: v4\n  config variant=v3\n", "OCV411", NULL);
+    expect("linux/amd64/x-a a x86_64 :: level :: v2\n  config variant=v3\n", "OCV411", "v2");
+    /* only where the index itself is signed */
+    expect("linux/amd64 null\nlinux/amd64/x-a a habana :: arch :: gaudi2\nsigned 0\n", "OCV605",
+           NULL);
+    expect("linux/amd64 -\nunknown/unknown -\n  attests 0\n  config architecture=arm64\n", "OCV401",
+           NULL);
+    /* a real level before the label decides which is taken */
+    expect("linux/amd64/v3 z habana :: arch :: gaudi2\n"
+           "linux/amd64/v2 a habana :: arch :: gaudi2, habana :: arch :: gaudi3\n",
+           "OCV121", NULL);
 }
 END_TEST
 
@@ -461,6 +499,11 @@ START_TEST(environment)
     expect(CUDA "75_real\n  env NVIDIA_REQUIRE_CUDA=cuda>=12.8\n", "OCV402", "below cuda 12.8");
     expect(CUDA "75_real\n  env NVIDIA_REQUIRE_CUDA=cuda>=12.8\n  env NVIDIA_DISABLE_REQUIRE=1\n",
            "OCV402", NULL);
+    expect(CUDA
+           "75_real\n  env NVIDIA_REQUIRE_CUDA=cuda>=12.8\n  env NVIDIA_DISABLE_REQUIRE=true\n",
+           "OCV402", NULL);
+    expect(CUDA "75_real\n  env NVIDIA_REQUIRE_CUDA=cuda>=12.8\n  env NVIDIA_DISABLE_REQUIRE=0\n",
+           "OCV402", "below cuda 12.8");
     expect(CUDA "75_real\n  env NVIDIA_REQUIRE_ARCH=arch>=8.0\n", "OCV402", "below arch 8.0");
     expect(CUDA "100_real\n  env NVIDIA_REQUIRE_ARCH=arch>=8.0\n", "OCV402", NULL);
     expect(CUDA "75_real\n  env CUDA_VERSION=12.3.2\n", "OCV404", "is above it");
@@ -797,6 +840,8 @@ int main(void)
     tcase_add_test(other, no_half_commands);
     tcase_add_test(other, labels_of_other_programs);
     tcase_add_test(other, shared_platforms_are_counted);
+    tcase_add_test(other, a_platform_is_told_once);
+    tcase_add_test(other, what_is_right_is_silent);
     tcase_add_test(other, defaults_of_each_architecture);
     tcase_add_test(other, reach_is_sound);
     tcase_add_test(other, reach_agrees_with_the_resolver);
