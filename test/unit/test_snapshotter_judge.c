@@ -193,6 +193,43 @@ START_TEST(test_properties)
 }
 END_TEST
 
+/* A label that this node has never seen, when the image came, may be known when it is started. */
+START_TEST(test_known_later)
+{
+    set_answer("{\"verdict\":\"unknown\",\"reason\":\"never seen\"}");
+    with_policy("policy: enforce");
+    ck_assert_int_eq(prepare(&w, "default/6/extract", "",
+                             "containerd.io/snapshot.ref=" CHAIN
+                             " containerd.io/snapshot/dev.ocivariant.label=rocm"),
+                     GRPC_OK);
+    ck_assert_int_eq(commit(&w, "default/7/" CHAIN, "default/6/extract", NULL), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "one", "default/7/" CHAIN, NULL), GRPC_OK);
+    set_answer("{\"verdict\":\"fits\"}");
+    ck_assert_int_eq(prepare(&w, "two", "default/7/" CHAIN, NULL), GRPC_OK);
+    set_answer("{\"verdict\":\"misfit\",\"reason\":\"no card\"}");
+    ck_assert_int_eq(prepare(&w, "three", "default/7/" CHAIN, NULL), GRPC_FAILED_PRECONDITION);
+}
+END_TEST
+
+/* What was said under the old policy is not what the new one says; one that cannot be read is none.
+ */
+START_TEST(test_reload)
+{
+    set_answer("{\"verdict\":\"misfit\",\"label\":\"rocm7.1\",\"reason\":\"no card\"}");
+    with_policy("policy: warn");
+    ck_assert_int_eq(prepare(&w, "k8s.io/1/extract", "", image), GRPC_OK);
+    put_file(w.root, "config.yaml", "policy: [");
+    snap_judge_reload(w.service.judge);
+    ck_assert_int_eq(prepare(&w, "k8s.io/2/extract", "", image), GRPC_OK);
+    char text[256];
+    snprintf(text, sizeof(text), "policy: enforce\nsocket: %s\n", daemon_path);
+    put_file(w.root, "config.yaml", text);
+    ck_assert_int_eq(prepare(&w, "k8s.io/3/extract", "", image), GRPC_OK); /* not told yet */
+    snap_judge_reload(w.service.judge);
+    ck_assert_int_eq(prepare(&w, "k8s.io/4/extract", "", image), GRPC_FAILED_PRECONDITION);
+}
+END_TEST
+
 /* What is known and cannot be read follows the fail policy. */
 START_TEST(test_unreadable)
 {
@@ -258,6 +295,8 @@ int main(void)
     tcase_add_test(tcase, test_twice);
     tcase_add_test(tcase, test_any);
     tcase_add_test(tcase, test_properties);
+    tcase_add_test(tcase, test_known_later);
+    tcase_add_test(tcase, test_reload);
     tcase_add_test(tcase, test_unreadable);
     tcase_add_test(tcase, test_cut);
     suite_add_tcase(suite, tcase);

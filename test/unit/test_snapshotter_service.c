@@ -135,6 +135,50 @@ START_TEST(test_errors)
 }
 END_TEST
 
+/* A snapshot whose folder cannot be made has never been. */
+START_TEST(test_unplaced)
+{
+    char command[128], got[64];
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    ck_assert_int_eq(commit(&w, "c", "a", NULL), GRPC_OK);
+    snprintf(command, sizeof(command), "rm -r %s/snapshots/1", w.root);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(prepare(&w, "b", "c", NULL), GRPC_INTERNAL);
+    ck_assert_int_eq(stat_snapshot(&w, "b", got, sizeof(got)), GRPC_NOT_FOUND);
+    ck_assert_uint_eq(folders(), 0);
+    ck_assert_int_eq(remove_snapshot(&w, "c"), GRPC_OK); /* no child is in the way */
+}
+END_TEST
+
+/* Names, labels, and parents above each other: as many as are allowed, and one more. */
+START_TEST(test_limits)
+{
+    static char name[SNAP_NAME_MAX + 2], value[SNAP_LABEL_MAX + 1];
+    static const char chain[] =
+        "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i <= 1024) INSERT "
+        "INTO snapshots(id, name, parent, kind, created, updated) SELECT i, 'p' || i,"
+        " CASE i WHEN 1 THEN NULL ELSE i - 1 END, 3, 0, 0 FROM n";
+    char command[128];
+    ocv_auto_buffer labels;
+    snap_labels_init(&labels);
+    memset(value, 'v', SNAP_LABEL_MAX);
+    ck_assert_int_eq(snap_labels_set(&labels, "k", value, NULL), GRPC_INVALID_ARGUMENT);
+    value[SNAP_LABEL_MAX - 1] = '\0';
+    ck_assert_int_eq(snap_labels_set(&labels, "k", value, NULL), GRPC_OK);
+    memset(name, 'n', SNAP_NAME_MAX + 1);
+    ck_assert_int_eq(prepare(&w, name, "", NULL), GRPC_INVALID_ARGUMENT);
+    name[SNAP_NAME_MAX] = '\0';
+    ck_assert_int_eq(prepare(&w, name, "", NULL), GRPC_OK);
+    ck_assert_int_eq(remove_snapshot(&w, name), GRPC_OK);
+    ck_assert_uint_eq(SNAP_CHAIN_MAX, 1024);
+    ck_assert_int_eq(sqlite3_exec(w.service.meta->db, chain, NULL, NULL, NULL), SQLITE_OK);
+    snprintf(command, sizeof(command), "cd %s/snapshots && mkdir -p 1024/fs 1025/fs", w.root);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(prepare(&w, "deepest", "p1024", NULL), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "deeper", "p1025", NULL), GRPC_FAILED_PRECONDITION);
+}
+END_TEST
+
 /* No snapshot has the empty name, nor can one get it. */
 START_TEST(test_empty_names)
 {
@@ -579,6 +623,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, test_mounts);
     tcase_add_test(tcase, test_basic);
     tcase_add_test(tcase, test_errors);
+    tcase_add_test(tcase, test_unplaced);
+    tcase_add_test(tcase, test_limits);
     tcase_add_test(tcase, test_empty_names);
     tcase_add_test(tcase, test_namespaces);
     tcase_add_test(tcase, test_rebase);
