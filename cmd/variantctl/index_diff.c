@@ -241,8 +241,15 @@ static void print_text(const json_t *root)
             printf("+ %s: %s\n", cli_text(key, name, sizeof(name)),
                    cli_text(new, text, sizeof(text)));
     }
-    if (json_is_true(json_object_get(root, "reordered")))
+    bool order = json_is_true(json_object_get(root, "reordered"));
+    if (order)
         puts("~ the order of entries");
+    if (!order && !json_is_true(json_object_get(root, "equal")) &&
+        !json_array_size(json_object_get(root, "entries")) &&
+        !json_object_size(json_object_get(root, "annotations")))
+        printf("~ other bytes, that say the same of variants: %s -> %s\n",
+               json_string_value(json_object_get(root, "old")),
+               json_string_value(json_object_get(root, "new")));
 }
 
 static json_t *compare(const struct image *old, const struct image *new)

@@ -58,6 +58,25 @@ setup()
     [ "$(grep -cE '^ +[0-9] ' <<<"$output")" = 5 ]
 }
 
+@test "diff tells each change in words, and that there is one when it has none for it" {
+    "$VARIANTCTL" index show --format json "oci:$L:app" >old.json
+    jq '(.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.8")) |= (.platform.variant = "x-cuda" |
+        .digest = "sha256:" + ("0" * 64) | .annotations["dev.ocivariant.properties"] = "nvidia :: sm_arch :: 90_real") |
+        del(.manifests[0]) | .annotations["org.example.note"] = "new"' old.json >new.json
+    run -0 "$VARIANTCTL" index diff old.json new.json
+    [ "${lines[0]}" = "- null  linux/amd64  $(jq -r '.manifests[0].digest' old.json)" ]
+    [ "${lines[1]}" = "~ cuda12.8  linux/amd64/x-cuda12-8 -> linux/amd64/x-cuda  $(digest_of cuda12.8) -> sha256:$(printf %064d 0)" ]
+    [ "${lines[2]}" = "      - nvidia :: cuda_version_lower_bound :: 12.8" ]
+    [ "${lines[3]}" = "+ org.example.note: new" ]
+    [ "${#lines[@]}" = 4 ]
+    jq '.manifests |= reverse' old.json >new.json
+    run -5 "$VARIANTCTL" index diff --exit-code old.json new.json
+    [ "$output" = "~ the order of entries" ]
+    jq '.manifests[1].annotations["org.example.note"] = "x"' old.json >new.json
+    run -5 "$VARIANTCTL" index diff --exit-code old.json new.json
+    [ "$output" = "~ other bytes, that say the same of variants: sha256:$(sha256sum <old.json | cut -d' ' -f1) -> sha256:$(sha256sum <new.json | cut -d' ' -f1)" ]
+}
+
 @test "a plan names the image that each label was given, one image under two labels, too" {
     "$VARIANTCTL" index copy --quiet "oci:$L:cuda" "oci:$L:cuda-again"
     run -0 "$VARIANTCTL" index create --dry-run "oci:$L:twice" "null=oci:$L:cpu" \
