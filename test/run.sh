@@ -148,7 +148,7 @@ section_asan()
 section_tsan()
 {
     local sources=() targets=() source
-    mapfile -t sources < <(grep -lE 'pthread_create|ocv_blob_writer_|ocv_registry_' test/unit/test_*.c)
+    mapfile -t sources < <(grep -lE 'pthread_create|ocv_blob_writer_|ocv_registry_|server_new' test/unit/test_*.c)
     if [ ${#sources[@]} = 0 ]; then
         report "tsan" 0 1 0
         echo "no unit test of what uses threads"

@@ -344,9 +344,9 @@ int api_start(struct server *server, int fd, bool full, struct peers *peers,
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         full ? handle_full : handle_some, server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, peers_notify,
-        peers, MHD_OPTION_CONNECTION_LIMIT, API_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)SERVER_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT, STALL_S,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        peers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)peers->max,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        STALL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (*out)
         return OCV_OK;
     close(fd);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -225,6 +226,17 @@ static unsigned threads(void)
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
 }
 
+/* Idle clients must leave files to be opened for registries: a listener takes a part of those that
+ * may be open at most. */
+static unsigned places(unsigned most, unsigned sixteenths)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur / 16 * sixteenths >= most)
+        return most;
+    unsigned n = (unsigned)(files.rlim_cur / 16) * sixteenths;
+    return n > 8 ? n : 8;
+}
+
 static int start_mirror(struct server *server, const char *address, struct ocv_error *err)
 {
     int fd, status = listen_tcp(address, &fd, &server->port, err);
@@ -238,7 +250,7 @@ static int start_mirror(struct server *server, const char *address, struct ocv_e
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         handle, server, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, peers_notify,
-        &server->mirror_peers, MHD_OPTION_CONNECTION_LIMIT, SERVER_CONNECTIONS_MAX,
+        &server->mirror_peers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->mirror_peers.max,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         SERVER_STALL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
     if (server->mirror)
@@ -290,9 +302,9 @@ int server_new(struct instance *instance, struct metrics *metrics, int unix_fd, 
     server->current = instance;
     pthread_rwlock_init(&server->instance_lock, NULL);
     pthread_mutex_init(&server->lock, NULL);
-    peers_init(&server->mirror_peers, SERVER_CONNECTIONS_MAX);
-    peers_init(&server->api_peers, API_CONNECTIONS_MAX);
-    peers_init(&server->metrics_peers, API_CONNECTIONS_MAX);
+    peers_init(&server->mirror_peers, places(SERVER_CONNECTIONS_MAX, 10));
+    peers_init(&server->api_peers, places(API_CONNECTIONS_MAX, 1));
+    peers_init(&server->metrics_peers, places(API_CONNECTIONS_MAX, 1));
     server->address = strdup(instance->settings->listen_address);
     int status = server->address ? OCV_OK : ocv_error_nomem(err);
     if (status == OCV_OK)

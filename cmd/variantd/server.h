@@ -6,9 +6,11 @@
 
 #include "instance.h"
 
-#define SERVER_CONNECTIONS_MAX 12000u /**< open at once; past it new ones wait in the backlog */
-#define SERVER_HEAD_MAX (32u * 1024)  /**< request line and headers together: 431 past it */
-#define SERVER_STALL_S 120u           /**< in the middle of an answer that nobody reads */
+/** Open at once; past it new ones wait in the backlog. At most 10/16 of the files that may be open.
+ */
+#define SERVER_CONNECTIONS_MAX 12000u
+#define SERVER_HEAD_MAX (32u * 1024) /**< request line and headers together: 431 past it */
+#define SERVER_STALL_S 120u          /**< in the middle of an answer that nobody reads */
 
 struct server;
 

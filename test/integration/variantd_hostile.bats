@@ -91,7 +91,7 @@ raw()
 }
 
 @test "10,000 idle connections leave it serving" {
-    [ "$(ulimit -Hn)" -ge 11000 ] || skip "this shell may not open 11,000 files"
+    [ "$(ulimit -Hn)" -ge 17000 ] || skip "this shell may not open 17,000 files"
     start_crowd idle 10000
     [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 10000" ]
     still_serves
@@ -105,7 +105,7 @@ closed()
 }
 
 @test "idle connections are closed when connections run out" {
-    [ "$(ulimit -Hn)" -ge 13000 ] || skip "this shell may not open 13,000 files"
+    [ "$(ulimit -Hn)" -ge 19200 ] || skip "this shell may not open 19,200 files"
     start_crowd idle 11500
     [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 11500" ]
     for _ in {1..300}; do # until it is no crowd any more: 10,500

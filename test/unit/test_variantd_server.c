@@ -14,12 +14,14 @@
 #include <check.h>
 #include <dirent.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64], registry[64];
@@ -341,7 +343,7 @@ START_TEST(dripping_clients_of_the_api_are_closed)
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
     files.rlim_cur = files.rlim_max;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
-    if (files.rlim_cur < 2 * CROWD + 64) {
+    if (files.rlim_cur < 16 * API_CONNECTIONS_MAX) {
         puts("skipped: dripping_clients_of_the_api_are_closed: too few files may be open");
         return;
     }
@@ -366,6 +368,69 @@ START_TEST(dripping_clients_of_the_api_are_closed)
 }
 END_TEST
 
+/* Connects, and does nothing else until it is killed. */
+static pid_t start_idlers(unsigned n, unsigned port)
+{
+    int ready[2];
+    char byte;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (!pid) {
+        struct rlimit files = {4096, 4096};
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+        for (unsigned i = 0; i < n; i++)
+            (void)dial(port);
+        (void)!write(ready[1], "", 1);
+        pause();
+        _exit(0);
+    }
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static bool mirror_answers(unsigned port)
+{
+    static const char request[] = "GET /v2/ HTTP/1.1\r\nHost: x\r\n\r\n";
+    const struct timeval limit = {.tv_usec = 100000};
+    char head[12];
+    int fd = dial(port);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    bool ok = send(fd, request, sizeof(request) - 1, 0) == sizeof(request) - 1 &&
+              recv(fd, head, sizeof(head), MSG_WAITALL) == sizeof(head);
+    close(fd);
+    return ok;
+}
+
+/* Where few files may be open, fewer connections are taken: some must be left for registries. */
+START_TEST(idle_clients_leave_descriptors)
+{
+    struct metrics *metrics = NULL;
+    struct server *server = NULL;
+    struct ocv_error err = {0};
+    struct rlimit files;
+    bool answers = false;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = 160;
+    ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+                  "%s", err.message);
+    pid_t idlers = start_idlers(200, server_port(server));
+    for (unsigned i = 0; i < 200 && !answers; i++) {
+        server_tick(server);
+        answers = mirror_answers(server_port(server));
+    }
+    ck_assert(answers);
+    kill(idlers, SIGKILL);
+    waitpid(idlers, NULL, 0);
+    server_free(server);
+    metrics_free(metrics);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("variantd server");
@@ -377,7 +442,8 @@ int main(void)
     tcase_add_test(tcase, other_addresses_do_not_fool_the_selfcheck);
     tcase_add_test(tcase, passed_socket_may_lie_elsewhere);
     tcase_add_test(tcase, dripping_clients_of_the_api_are_closed);
-    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, idle_clients_leave_descriptors);
+    tcase_set_timeout(tcase, 300); /* under TSan, beside others */
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
