@@ -84,6 +84,20 @@ sha256_of()
     expect_child
 }
 
+@test "docker.io by each of its names, and OCI-Namespace is the one that was asked for" {
+    local name
+    push_layout "$STATE/layout:app" "$REGISTRY/library/app:1"
+    start_variantd hub --registry "docker.io=http://$REGISTRY" --profile "$PROFILES/h100.json"
+    for name in docker.io index.docker.io registry-1.docker.io; do
+        ask HEAD "/v2/app/manifests/1?ns=$name"
+        [ "$code" = 200 ]
+        [ "$(header docker-content-digest)" = "$CUDA" ]
+        [ "$(header oci-namespace)" = "$name" ]
+        [ "$(header warning)" = '299 - "variantd: chose cuda12.8 of docker.io/library/app:1"' ]
+    done
+    stop_daemon hub
+}
+
 @test "nothing but the default fits: it is the chosen child, like any other" {
     local path
     jq '.namespaces = []' "$PROFILES/h100.json" >"$STATE/bare.json"

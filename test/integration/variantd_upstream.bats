@@ -158,11 +158,13 @@ right_blob()
 
 @test "a wrong blob never ends: the connection is cut before the last bytes" {
     local mode
-    for mode in wrongdigest shortlength badrange odd203; do
+    for mode in wrongdigest shortlength badrange odd203 wronglate; do
         blob "$mode"
         [ "$code" = 200 ]
         [ "$(stat -c %s "$body")" -lt "$(header content-length)" ]
     done
+    # they are held back from the first moment, not only lost at the end
+    [ "$(stat -c %s "$body")" -le $((SIZE - 1024)) ]
     [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"mismatch\"}")" -ge 1 ]
 }
 

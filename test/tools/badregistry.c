@@ -385,6 +385,23 @@ static bool mode_file(const struct request *r)
     return r->blob || !served_file.data ? error(r, 404, "", "MANIFEST_UNKNOWN")
                                         : whole(r, &served_file);
 }
+/* A wrong blob whose last bytes come when whoever it is for has all others. */
+static bool mode_wronglate(const struct request *r)
+{
+    static const size_t last = 100;
+    char some[1024];
+    if (!r->blob)
+        return good(r);
+    memset(some, 'x', sizeof(some));
+    bool kept = say(r->fd, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n",
+                    served_blob.type, served_blob.len);
+    for (size_t n, left = served_blob.len - last; kept && left; left -= n) {
+        n = left < sizeof(some) ? left : sizeof(some);
+        kept = put(r->fd, some, n);
+    }
+    usleep(700000);
+    return kept && put(r->fd, some, last);
+}
 /* Takes its time: requests meet. */
 static bool mode_late(const struct request *r)
 {
@@ -609,6 +626,7 @@ static const struct {
     {"nodigest", mode_nodigest},
     {"generic", mode_generic},
     {"file", mode_file},
+    {"wronglate", mode_wronglate},
     {"late", mode_late},
     {"moving", mode_moving},
     {"m400", mode_m400},
