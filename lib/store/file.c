@@ -130,14 +130,14 @@ int ocv_store_open_dir(int dirfd, const char *dir, const char *name, bool make, 
 }
 
 /* Open a new file under a name that no other process has. */
-static int open_temporary(int tmpfd, char name[TEMPORARY_MAX])
+static int open_temporary(int tmpfd, char name[TEMPORARY_MAX], mode_t mode)
 {
     for (int attempt = 0; attempt < 16; attempt++) {
         uint64_t random;
         if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
             return -1;
         snprintf(name, TEMPORARY_MAX, TEMPORARY "%016llx", (unsigned long long)random);
-        int fd = openat(tmpfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+        int fd = openat(tmpfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
@@ -148,7 +148,8 @@ int ocv_store_replace_file(int tmpfd, int dirfd, const char *dir, const char *na
                            const void *data, size_t len, mode_t mode, struct ocv_error *err)
 {
     char temporary[TEMPORARY_MAX];
-    ocv_auto_fd int fd = open_temporary(tmpfd, temporary);
+    /* what is not for everybody is not while it is written */
+    ocv_auto_fd int fd = open_temporary(tmpfd, temporary, mode ? 0600 : 0644);
     if (fd < 0)
         return ocv_store_fail(err, dir, name, "write");
     if (write_all(fd, data, len) < 0 || (mode && fchmod(fd, mode) < 0) || fsync(fd) < 0 ||

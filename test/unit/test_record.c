@@ -94,6 +94,33 @@ START_TEST(folder_is_not_a_link)
 }
 END_TEST
 
+static bool anybodys; /* bytes were written into a file that every user may read */
+
+ssize_t write(int fd, const void *bytes, size_t len)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IROTH))
+        anybodys = true;
+    return syscall(SYS_write, fd, bytes, len);
+}
+
+/* Not even while it has no name yet that anybody knows: a folder can be watched. */
+START_TEST(secrets_are_nobodys_business_from_the_start)
+{
+    struct ocv_record secret = sample;
+    struct ocv_index *index = NULL;
+    const char text[] = "{\"schemaVersion\":2,\"manifests\":[]}";
+    umask(022);
+    need(ocv_index_parse(text, strlen(text), NULL, &index, &err));
+    secret.secret = true;
+    anybodys = false;
+    need(ocv_record_index(scratch, index, "r.example/a:1", true, &err));
+    need(ocv_record_write(scratch, &secret, &err));
+    ck_assert(!anybodys);
+    ocv_index_free(index);
+}
+END_TEST
+
 START_TEST(a_secret_one_is_for_the_group)
 {
     struct ocv_record record = sample;
@@ -387,8 +414,9 @@ START_TEST(index_that_is_too_large)
 }
 END_TEST
 
-RUN_SUITE("record", written_and_read, a_secret_one_is_for_the_group, new_folder_is_not_a_link,
-          folder_is_not_a_link, replaced_whole, safe_before_it_appears, refused,
-          readers_and_writers_at_once, index_is_found_by_all_that_is_in_it,
+RUN_SUITE("record", written_and_read, secrets_are_nobodys_business_from_the_start,
+          a_secret_one_is_for_the_group, new_folder_is_not_a_link, folder_is_not_a_link,
+          replaced_whole, safe_before_it_appears, refused, readers_and_writers_at_once,
+          index_is_found_by_all_that_is_in_it,
           secret_indexes_are_for_the_group_until_anybody_may_read_them,
           index_resolved_last_is_believed, records_are_bounded, index_that_is_too_large)
