@@ -410,6 +410,36 @@ START_TEST(names)
 }
 END_TEST
 
+/* A client may say how long its request is; then that is right of the other request, too. */
+START_TEST(length_is_right)
+{
+    struct ocv_error err = {0};
+    uint8_t bytes[512], wanted[512];
+    char text[16], line[64];
+    ck_assert_int_eq(map_put(proxy_map, "r.example:5000/a@" A_DIGEST, B_DIGEST, NULL, 0, &err),
+                     OCV_OK);
+    size_t len = request("r.example:5000/a:a-long-tag@" A_DIGEST, bytes);
+    size_t wanted_len = request("r.example:5000/a@" B_DIGEST, wanted);
+    snprintf(text, sizeof(text), "%zu", len);
+    const nghttp2_nv list[] = {text_nv(":method", "POST"), text_nv(":scheme", "http"),
+                               text_nv(":path", "/runtime.v1.ImageService/ImageStatus"),
+                               text_nv(":authority", "localhost"), text_nv("content-length", text)};
+    nghttp2_data_provider body = {.read_callback = client_read};
+    a = (struct answer){.request = bytes, .request_len = len};
+    a.id = nghttp2_submit_request(client.session, NULL, list, 5, &body, &a);
+    ck_assert_int_gt(a.id, 0);
+    CLIENT_UNTIL(&client, a.closed);
+    ck_assert_str_eq(a.status, "0");
+    ck_assert_uint_le(a.len, wanted_len); /* lengths within it may take a byte less */
+    snprintf(line, sizeof(line), "content-length: %zu\n", a.len);
+    pthread_mutex_lock(&engine_headers_lock);
+    ck_assert_msg(strstr(engine_headers, line), "%s not in %s", line, engine_headers);
+    pthread_mutex_unlock(&engine_headers_lock);
+    free(a.bytes);
+    a.bytes = NULL;
+}
+END_TEST
+
 /* Held requests of every size and shape arrive as they were sent. */
 START_TEST(held)
 {
@@ -479,6 +509,7 @@ int main(void)
     tcase_add_test(calls, many_clients);
     tcase_add_test(calls, drains);
     tcase_add_test(calls, names);
+    tcase_add_test(calls, length_is_right);
     tcase_add_test(calls, held);
     tcase_add_test(calls, pull_is_abandoned);
     suite_add_tcase(suite, calls);

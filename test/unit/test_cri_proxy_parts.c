@@ -364,6 +364,7 @@ START_TEST(map_passes_damage_over)
         map_free(map);
         open_map();
         ck_assert(!map_find(map, "r.example/app@" A_DIGEST, child));
+        ck_assert(!map_find(map, "r.example/wrong@" A_DIGEST, child));
         ck_assert(map_find(map, "r.example/good@" A_DIGEST, child));
     }
     snprintf(text, sizeof(text), "{\"reference\": \"%s\", \"child\": \"%s\"}",
@@ -379,20 +380,27 @@ START_TEST(map_is_bounded)
 {
     char key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX], name[OCV_DIGEST_MAX + 8], text[512];
     for (unsigned i = 0; i < MAP_ENTRIES_MAX; i++) { /* of known age, without a thousand fsyncs */
-        snprintf(key, sizeof(key), "r.example/app%u@" A_DIGEST, i);
+        snprintf(key, sizeof(key), "r.example/app%u@%s", i, i == 77 ? C_DIGEST : A_DIGEST);
         name_of(key, name, sizeof(name));
         snprintf(text, sizeof(text), "{\"reference\": \"%s\", \"child\": \"%s\", \"time\": %u}",
                  key, B_DIGEST, i == 77 ? 1 : 1000 + i);
         write_file(name, text);
     }
+    snprintf(name, sizeof(name), "index-sha256-%s", A_DIGEST + 7);
+    write_file(name, "of all the others");
+    snprintf(name, sizeof(name), "index-sha256-%s", C_DIGEST + 7);
+    write_file(name, "goes with its entry");
     map_free(map);
     open_map();
-    ck_assert(map_find(map, "r.example/app77@" A_DIGEST, child));
+    ck_assert(map_find(map, "r.example/app77@" C_DIGEST, child));
     put("r.example/one_more@" A_DIGEST, B_DIGEST);
     ck_assert(map_find(map, "r.example/one_more@" A_DIGEST, child));
     ck_assert(map_find(map, "r.example/app78@" A_DIGEST, child));
-    ck_assert(!map_find(map, "r.example/app77@" A_DIGEST, child));
-    ck_assert_int_eq(files(), MAP_ENTRIES_MAX);
+    ck_assert(!map_find(map, "r.example/app77@" C_DIGEST, child));
+    ck_assert_int_eq(files(), MAP_ENTRIES_MAX + 1);
+    put("r.example/two_more@" A_DIGEST, B_DIGEST);
+    ck_assert(!map_find(map, "r.example/app0@" A_DIGEST, child));
+    ck_assert_int_eq(files(), MAP_ENTRIES_MAX + 1); /* others have that index, too */
 }
 END_TEST
 

@@ -361,6 +361,11 @@ START_TEST(index_resolved_last_is_believed)
     need(ocv_record_find(scratch, A_DIGEST, &found, &err));
     ck_assert_str_eq(found.reference, "new");
     ocv_record_index_free(&found);
+    age(index_path(ocv_index_digest(new)), 7200); /* in whatever order the folder is read */
+    age(index_path(ocv_index_digest(old)), 3600);
+    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
+    ck_assert_str_eq(found.reference, "old");
+    ocv_record_index_free(&found);
     ocv_index_free(old);
     ocv_index_free(new);
 }
