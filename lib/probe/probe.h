@@ -21,7 +21,7 @@ int ocv_sysroot_open(const char *path, int *root, struct ocv_error *err) OCV_WAR
 /** Open `path` (relative to the root, no leading slash) for reading. No link, absolute or with
  *  "..", leaves the root. A descriptor, or -1 with errno. */
 int ocv_sysroot_openat(int root, const char *path, int flags);
-/** The same without openat2(2), for kernels and emulators that lack it. */
+/** The same without openat2(2), for kernels and emulators that lack it, and where it gives up. */
 int ocv_sysroot_walk(int root, const char *path, int flags);
 /** Open a regular file for reading; -1 with errno, EBADFD for any other kind. That is found out
  *  before it is opened: opening some devices does things (watchdogs, tapes), and a FIFO waits. */

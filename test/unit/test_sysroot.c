@@ -8,15 +8,18 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char top[] = "/tmp/ocv-sysroot.XXXXXX";
@@ -130,6 +133,29 @@ START_TEST(no_descriptor_stays)
 }
 END_TEST
 
+/* A rename or a mount anywhere on the machine leaves the kernel unsure whether ".." left the root:
+ * where containers come and go it is so all the time. */
+START_TEST(while_others_rename)
+{
+    ck_assert_int_eq(mkdirat(root, "devices", 0700), 0);
+    ck_assert_int_eq(mkdirat(root, "bus", 0700), 0);
+    ck_assert_int_eq(symlinkat("../bus/../bus/../bus/../plain", root, "bus/link"), 0);
+    pid_t child = fork();
+    while (child == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0) {
+        (void)renameat(root, "devices", root, "gadgets");
+        (void)renameat(root, "gadgets", root, "devices");
+    }
+    ck_assert_int_gt(child, 0);
+    for (int i = 0; i < 20000; i++) {
+        int fd = ocv_sysroot_openat(root, "bus/link", O_RDONLY);
+        ck_assert_msg(fd >= 0, "%d: %s", i, strerror(errno));
+        close(fd);
+    }
+    ck_assert_int_eq(kill(child, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
 static void expect_walk(const char *path, bool found, int why)
 {
     int fd = ocv_sysroot_walk(root, path, O_PATH);
@@ -196,6 +222,7 @@ int main(void)
     tcase_add_test(tc, only_regular_files_are_opened);
     tcase_add_test(tc, without_proc);
     tcase_add_test(tc, no_descriptor_stays);
+    tcase_add_test(tc, while_others_rename);
     tcase_add_test(tc, links_in_a_row);
     tcase_add_test(tc, folders_in_each_other);
     tcase_add_test(tc, long_names);

@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define OPEN_TRIES 100u
+
 static int fail_errno(struct ocv_error *err, const char *path, const char *what)
 {
     return ocv_error_set(err, errno == ENOMEM ? OCV_ERR_NOMEM : OCV_ERR_IO, "%s: cannot %s: %s",
@@ -41,7 +43,10 @@ static int open_in_root(const struct setup *setup, const char *path, int flags)
         return -1;
     struct open_how how = {.flags = (unsigned)(O_PATH | O_CLOEXEC | flags),
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+    long fd = -1;
+    errno = EAGAIN; /* somebody renamed or mounted something meanwhile, and the path has ".." */
+    for (unsigned n = 0; fd < 0 && errno == EAGAIN && n < OPEN_TRIES; n++)
+        fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
     int saved = errno;
     close(root);
     errno = saved;
