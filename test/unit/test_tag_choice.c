@@ -32,6 +32,7 @@ struct repository {
     size_t n;
     size_t heads, gets, blobs; /* how often they were asked for */
     int failure, http_status;  /* of the list of tags */
+    int head_failure;          /* of "1.9" */
 };
 
 static void make_manifest(struct image *image, const char *config)
@@ -88,6 +89,8 @@ static int head(void *data, const char *tag, struct ocv_descriptor *out, struct 
 {
     struct repository *r = data;
     r->heads++;
+    if (r->head_failure < 0 && !strcmp(tag, "1.9"))
+        return ocv_error_set(err, r->head_failure, "no answer");
     for (size_t i = 0; i < r->n; i++) {
         const struct image *image = &r->images[i];
         if (strcmp(image->tag, tag) != 0 || image->kind == GONE)
@@ -292,6 +295,11 @@ START_TEST(test_refused_name)
     }
     add(&repository, "1.9", AMD64);
     ck_assert_int_eq(ocv_tag_choice_new(own, reference, &source, &choice, NULL), OCV_OK);
+    ck_assert_ptr_null(choice);
+    /* whether there is one cannot be told: nothing is chosen in its place */
+    repository.failure = 0;
+    repository.head_failure = OCV_ERR_NETWORK;
+    ck_assert_int_eq(ocv_tag_choice_new(own, reference, &source, &choice, NULL), OCV_ERR_NETWORK);
     ck_assert_ptr_null(choice);
 }
 END_TEST

@@ -29,6 +29,7 @@ static const char rules_text[] =
     "  - {match: 'x86_64', platform: linux/amd64}\n"
     "  - {match: 'sbsa([0-9.]+)', group: {version: '\\1'}, platform: linux/arm64}\n"
     "  - {match: 'old([0-9.]+)', group: {version: '\\1'}, ignore: true}\n"
+    "  - {match: 'lib[a-z]', kind: lib, repeat: true, ignore: true}\n"
     "  - {match: 'cpu', kind: device}\n"
     "  - {match: 'cudnn[0-9]*', ignore: true}\n"
     "  - {match: 'driver', refuse: 'a driver image'}\n"
@@ -97,6 +98,21 @@ static const struct {
      "{\"reference\":\"docker.io/demo/"
      "app-rocm:1\",\"family\":\"demo\",\"properties\":[],\"group\":{"
      "\"backend\":\"rocm\",\"version\":\"1\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[]}"},
+    {"demo/app:1.9-arm64-x86_64",
+     "{\"reference\":\"docker.io/demo/app:1.9-arm64-x86_64\",\"family\":\"demo\",\"properties\":[],"
+     "\"group\":{\"version\":\"1.9\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[\"linux/amd64 "
+     "after "
+     "linux/arm64\"],\"platform\":\"linux/arm64\"}"},
+    {"demo/app:1.8-sbsa1.9",
+     "{\"reference\":\"docker.io/demo/app:1.8-sbsa1.9\",\"family\":\"demo\",\"properties\":[],"
+     "\"group\":{\"version\":\"1.8\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[\"sbsa1.9 after "
+     "1.8\","
+     "\"version is 1.8 and 1.9\"],\"platform\":\"linux/arm64\"}"},
+    {"demo/app:1.9-liba-libb-cpu", /* what may stand several times */
+     "{\"reference\":\"docker.io/demo/"
+     "app:1.9-liba-libb-cpu\",\"family\":\"demo\",\"properties\":[],"
+     "\"group\":{\"version\":\"1.9\"},\"ignored\":[\"liba\",\"libb\"],\"unknown\":[],\"ambiguous\":"
+     "[]}"},
     {"other/app:1",
      "{\"reference\":\"docker.io/other/app:1\",\"family\":null,\"properties\":[],\"group\":{},"
      "\"ignored\":[],\"unknown\":[],\"ambiguous\":[]}"},
@@ -263,6 +279,69 @@ START_TEST(test_plan)
 }
 END_TEST
 
+/* Of two tags that say the same the preferred one is taken. */
+static const struct {
+    const char *prefer, *a, *b, *taken; /* NULL: none */
+} preferred[] = {
+    {"{date: newest}", "1-big-d9", "1-big-d10", "1-big-d10"},
+    {"{date: oldest}", "1-big-d9", "1-big-d10", "1-big-d9"},
+    {"{date: newest}", "1-big", "1-big-d10", "1-big"},
+    {"{date: oldest}", "1-big", "1-big-d10", "1-big"},
+    {"{flavor: [runtime, devel]}", "1-big-devel", "1-big-runtime", "1-big-runtime"},
+    {"{flavor: [runtime, devel]}", "1-big-base", "1-big-devel", "1-big-devel"},
+    {"{flavor: [runtime], date: newest}", "1-big-base-d1", "1-big-devel-d2", "1-big-devel-d2"},
+    {"{tag: shortest}", "1-big", "1-large", "1-big"},
+    {"{date: newest}", "1-big", "1-large", NULL},
+};
+
+START_TEST(test_prefer)
+{
+    char text[1024];
+    const char *taken = NULL;
+    snprintf(text, sizeof(text),
+             "schema: dev.ocivariant.tags/v1\n"
+             "family: demo\n"
+             "repositories: [docker.io/demo/app]\n"
+             "parts:\n"
+             "  - {match: 'd([0-9]+)', group: {date: '\\1'}}\n"
+             "  - {match: 'base|runtime|devel', group: flavor}\n"
+             "  - {match: 'big|large', gives: ['nvidia :: sm_arch :: 90_real']}\n"
+             "  - {match: 'cpu', kind: device}\n"
+             "  - {match: '[0-9.]+', group: version}\n"
+             "group_tags: ['{version}']\n"
+             "prefer: %s\n",
+             preferred[_i].prefer);
+    const char *const tags[] = {preferred[_i].a, "1-cpu", preferred[_i].b};
+    ocv_auto(ocv_tag_rules) rules = rules_of(text);
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    ck_assert_int_eq(ocv_reference_parse("demo/app", &reference, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_plan_new(rules, reference, "1", tags, 3, &plan, NULL), OCV_OK);
+    ck_assert_uint_eq(ocv_tag_plan_sets(plan), 1);
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, 0); i++) {
+        const struct ocv_tag *tag = ocv_tag_plan_member(plan, 0, i, NULL);
+        if (ocv_properties_count(ocv_tag_properties(tag)))
+            taken = ocv_tag_text(tag);
+    }
+    ck_assert_str_eq(taken ? taken : "", preferred[_i].taken ? preferred[_i].taken : "");
+    ck_assert_uint_eq(ocv_tag_plan_doubts(plan, 0, NULL), preferred[_i].taken ? 0 : 1);
+}
+END_TEST
+
+/* Without a property there is nothing to choose by. */
+START_TEST(test_no_variants)
+{
+    static const char *const tags[] = {"1.9-cpu", "1.9-cpu-arm64"};
+    ocv_auto(ocv_tag_rules) rules = rules_of(rules_text);
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    ck_assert_int_eq(ocv_reference_parse("demo/app", &reference, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_plan_new(rules, reference, NULL, tags, 2, &plan, NULL), OCV_OK);
+    ck_assert_uint_eq(ocv_tag_plan_sets(plan), 0);
+    ck_assert_uint_eq(ocv_tag_plan_left_out(plan), 2);
+}
+END_TEST
+
 /* Labels are made of tags, and stay labels that tell the tags apart. */
 START_TEST(test_labels)
 {
@@ -405,6 +484,8 @@ int main(void)
     tcase_add_loop_test(tcase, test_wrong, 0, sizeof(wrong) / sizeof(*wrong));
     tcase_add_test(tcase, test_families_in_order);
     tcase_add_test(tcase, test_plan);
+    tcase_add_loop_test(tcase, test_prefer, 0, sizeof(preferred) / sizeof(*preferred));
+    tcase_add_test(tcase, test_no_variants);
     tcase_add_test(tcase, test_labels);
     tcase_add_test(tcase, test_names_group);
     tcase_add_test(tcase, test_index);
