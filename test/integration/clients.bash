@@ -84,13 +84,17 @@ says()
     local container
     case $CLIENT in
     ctr) # into a file, which the shim has written before it lets the container go
-        rm -f "$STATE/said"
+        rm -rf "$STATE/said"
         ctr run --rm --log-uri "file://$STATE/said" "$1" "test-$RANDOM$RANDOM" && cat "$STATE/said"
         ;;
     cri) cri run "$1" ;;
     buildah)
+        # into a file: its pipes may lose the words of a short container
+        rm -rf "$STATE/said"
+        mkdir "$STATE/said"
         container=$(buildah from --quiet --pull=false "$1") &&
-            buildah run --isolation chroot "$container" /say && buildah rm "$container" >/dev/null
+            buildah run --isolation chroot --volume "$STATE/said:/said" "$container" /say /said/it &&
+            buildah rm "$container" >/dev/null && cat "$STATE/said/it"
         ;;
     *) podman run --rm --pull never --network none "$1" ;;
     esac

@@ -2,6 +2,7 @@
 /* What images of tests run. Linked statically: their layers hold nothing else.
  *
  *   saybuild            print the variant, /etc/build
+ *   saybuild FILE       into a file
  *   saybuild pause      the first process of a pod: wait for a signal */
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,8 @@ int main(int argc, char **argv)
     if (!fgets(name, sizeof(name), file))
         name[0] = '\0';
     fclose(file);
+    if (argc > 1 && !freopen(argv[1], "w", stdout))
+        return 1;
     printf("this is %s\n", name);
-    return 0;
+    return fflush(stdout) == 0 ? 0 : 1;
 }
