@@ -136,3 +136,13 @@ retag()
     [ "$(jq -r '.config.Labels["dev.ocivariant.label"]' "$config")" = a ]
     [ "$(jq .config.size "$child")" = "$(stat -c %s "$config")" ]
 }
+
+@test "--relabel leaves out of Docker's manifests what they do not know" {
+    local child
+    mkimage "$L" classic --docker --file etc/a=c
+    run -0 "$VARIANTCTL" index create --quiet --relabel "oci:$L:classic-index" "null=oci:$L:cpu" "a=oci:$L:classic,acme :: chip :: a1"
+    child=$(blob "$("$VARIANTCTL" index show --format json "oci:$L:classic-index" | jq -r '.manifests[1].digest')")
+    [ "$(jq -r .mediaType "$child")" = application/vnd.docker.distribution.manifest.v2+json ]
+    [ "$(jq -c '[.layers[] | has("annotations")] | any' "$child")" = false ]
+    [ "$(jq -r '.config.Labels["dev.ocivariant.label"]' "$(blob "$(jq -r .config.digest "$child")")")" = a ]
+}

@@ -119,6 +119,10 @@ since()
     at "GET /v2/after/manifests/1" "n=1&retag=after:1@$theirs"
     run -1 create "$R/after:1"
     [[ $output == *"another writer came after"* ]]
+    # a replica that is late is asked again
+    at "GET /v2/late/manifests/1" "n=1&status=404"
+    run -0 create --quiet "$R/late:1"
+    [ "$output" = "$(names late 1)" ]
 }
 
 @test "an edit of an index that moved since it was read is refused" {

@@ -136,6 +136,9 @@ YAML
     [ "$(jq -r '[.manifests[].annotations["dev.ocivariant.label"]] | join(" ")' <<<"$output")" = "null cuda12.8 rocm7.1" ]
     run -0 "$VARIANTCTL" index create --quiet --dry-run --from - "$R/yaml:2" <"$STATE/app.yaml"
     [ "$output" = "$digest" ]
+    # builds beside those of the file
+    run -0 --separate-stderr "$VARIANTCTL" index create --format json --dry-run --from "$STATE/app.yaml" "old=oci:$L:cuda,nvidia :: sm_arch :: 70_real"
+    [ "$(jq -r '[.name, .tag, (.document.manifests | length | tostring)] | join(" ")' <<<"$output")" = "$R/yaml 1 4" ]
 }
 
 @test "mistakes in the YAML are told with file and line, exit 4, and nothing is pushed" {
