@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,12 +17,26 @@ static struct {
     bool json, verbose, access, journal;
 } settings;
 
+/* Who starts programs from a service has its JOURNAL_STREAM in their environment, too: it names the
+ * stream (systemd.exec(5)). */
+static bool is_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    char own[64];
+    struct stat st;
+    if (!stream || fstat(STDERR_FILENO, &st) < 0)
+        return false;
+    snprintf(own, sizeof(own), "%llu:%llu", (unsigned long long)st.st_dev,
+             (unsigned long long)st.st_ino);
+    return strcmp(stream, own) == 0;
+}
+
 void log_setup(bool json, bool verbose, bool access)
 {
     settings.json = json;
     settings.verbose = verbose;
     settings.access = access;
-    settings.journal = getenv("JOURNAL_STREAM") != NULL;
+    settings.journal = is_journal();
 }
 
 bool log_wants_requests(void)

@@ -207,6 +207,17 @@ refused()
     [ ! -e "$VARIANTD_SOCKET" ]
 }
 
+@test "the log has the journal's levels in the journal alone" {
+    JOURNAL_STREAM=1:1 start_variantd terminal --profile "$PROFILES/h100.json" --registry "$REGISTRY"
+    grep -q '^variantd: mirror on' "$STATE/log/terminal"
+    run ! grep '^<' "$STATE/log/terminal"
+    stop_daemon terminal
+    : >"$STATE/log/journal"
+    JOURNAL_STREAM=$(stat -c %d:%i "$STATE/log/journal") start_variantd journal --profile "$PROFILES/h100.json" --registry "$REGISTRY"
+    grep -q '^<6>mirror on' "$STATE/log/journal"
+    stop_daemon journal
+}
+
 @test "the log as JSON: every line an object, one for each request" {
     start_variantd json --log json --registry "$REGISTRY" --profile "$PROFILES/h100.json" || true
     await json grep -q '"message"' "$STATE/log/json"
