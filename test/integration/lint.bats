@@ -345,6 +345,24 @@ TAGS
     run -2 lint --settings nowhere.yaml index.json
 }
 
+@test "the schema of the settings accepts what the program reads, and refuses what it refuses" {
+    local wrong
+    require_validator
+    index_of_app >index.json
+    sed -n '/^## Settings/,/^What is allowed/s/^    //p' "$OCV_TOP/docs/lint.md" >.ocivariant-lint.yaml
+    grep -q '^allow:' .ocivariant-lint.yaml
+    valid lint-config .ocivariant-lint.yaml
+    run -0 lint index.json
+    for wrong in 'disable: OCV101' 'disable: [OCV999x]' 'level: {OCV101: fatal}' 'enabel: []' 'allow: [{rule: OCV101}]' \
+        'allow: [{reason: x}]' 'allow: [{rule: OCV101, reason: x, until: soon}]' 'allow: [{rule: OCV101, reason: ""}]' '[a]'; do
+        echo "$wrong" >.ocivariant-lint.yaml
+        echo "$wrong"
+        run -2 lint index.json
+        cp .ocivariant-lint.yaml wrong.yaml
+        run ! valid lint-config wrong.yaml
+    done
+}
+
 @test "JSON and SARIF are valid by their schemas, with findings, allowances and failures" {
     require_validator
     local sarif=$OCV_TOP/test/data/sarif/sarif-schema-2.1.0.json wrong
