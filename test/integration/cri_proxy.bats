@@ -188,6 +188,15 @@ private_pull()
     run ! proxied pull "$ref"
     run ! private_pull "$STATE/proxy.sock" wrong
     run -0 private_pull "$STATE/proxy.sock" secret
+    # what they read is not everybody's to know, nor what is decided by it when the node changes
+    hidden=("$BATS_TEST_TMPDIR/records/indexes/$(index_digest | tr : -).json" "$BATS_TEST_TMPDIR/records/$(digest_of cuda12.8 | tr : -).json")
+    [ "$(stat -c %a "${hidden[0]}")" = 640 ]
+    [ "$(jq .secret "${hidden[1]}")" = true ]
+    restart_proxy mi300x
+    await proxy grep -q 'the node has changed' "$STATE/log/proxy"
+    await proxy test -e "$BATS_TEST_TMPDIR/records/$(digest_of rocm7.1 | tr : -).json"
+    [ "$(stat -c %a "${hidden[0]}")" = 640 ]
+    [ "$(jq .secret "$BATS_TEST_TMPDIR/records/$(digest_of rocm7.1 | tr : -).json")" = true ]
     rm "$HOME/.docker/config.json"
     echo '{}' >"$DOCKER_CONFIG/config.json"
 }
