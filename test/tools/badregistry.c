@@ -484,6 +484,10 @@ static bool mode_redirfar(const struct request *r)
 {
     return redirect(r, "http://cdn.invalid/blob");
 }
+static bool mode_redirlocal(const struct request *r)
+{
+    return redirect(r, "https://169.254.1.2/latest");
+}
 static bool mode_redirfile(const struct request *r)
 {
     return redirect(r, "file:///etc/passwd");
@@ -555,6 +559,11 @@ static bool mode_onetime(const struct request *r)
         used = mine;
     pthread_mutex_unlock(&lock);
     return fresh ? good(r) : challenge(r, "token");
+}
+static bool mode_localrealm(const struct request *r)
+{
+    return error(r, 401, "WWW-Authenticate: Bearer realm=\"https://169.254.1.2/token\"\r\n",
+                 "UNAUTHORIZED");
 }
 static bool mode_farrealm(const struct request *r)
 {
@@ -642,6 +651,7 @@ static const struct {
     {"loop", mode_loop},
     {"redirect", mode_redirect},
     {"redirfar", mode_redirfar},
+    {"redirlocal", mode_redirlocal},
     {"redirfile", mode_redirfile},
     {"expired", mode_expired},
     {"expiredonce", mode_expiredonce},
@@ -651,6 +661,7 @@ static const struct {
     {"private", mode_private},
     {"oauth", mode_oauth},
     {"onetime", mode_onetime},
+    {"localrealm", mode_localrealm},
     {"farrealm", mode_farrealm},
     {"badtoken", mode_badtoken},
 };

@@ -260,20 +260,27 @@ START_TEST(configured_url)
 }
 END_TEST
 
-START_TEST(proxy_but_not_for_loopback)
+/* A client for reg.invalid, which the bad registry's other port stands for as a proxy. */
+static struct ocv_config *client_with_proxy(void)
 {
     char proxy[64];
     struct ocv_config *config = NULL;
-    struct ocv_descriptor d;
-    ocv_auto(ocv_reference) ref = NULL;
     const char *yaml =
         "registries:\n  reg.invalid:\n    url: http://reg.invalid\n    insecure: true\n";
     ck_assert_int_eq(ocv_config_new(&config, &err), 0);
     ck_assert_int_eq(ocv_config_merge_yaml(config, "t", yaml, strlen(yaml), &err), 0);
-    ck_assert_int_eq(ocv_reference_parse("reg.invalid/good:v1", &ref, &err), 0);
     snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", port2);
     setenv("http_proxy", proxy, 1);
     new_client((struct ocv_registry_options){.config = config});
+    return config;
+}
+
+START_TEST(proxy_but_not_for_loopback)
+{
+    struct ocv_config *config = client_with_proxy();
+    struct ocv_descriptor d;
+    ocv_auto(ocv_reference) ref = NULL;
+    ck_assert_int_eq(ocv_reference_parse("reg.invalid/good:v1", &ref, &err), 0);
     ck_assert_msg(ocv_registry_head(client, ref, &d, &err) == 0, "%s", err.message);
     ck_assert_int_eq(head("good:v2", &d), 0);
     ck_assert_str_eq(requests(), "HEAD /v2/good/manifests/v1 - - 1\n"
@@ -317,6 +324,22 @@ START_TEST(hops_are_judged)
     ck_assert_msg(status == hops[_i].status, "%s -> %s: %d %s", hops[_i].from, hops[_i].to, status,
                   err.message);
     ck_assert_int_eq(guard, hops[_i].guard);
+}
+END_TEST
+
+/* What looks like any other host is looked at again when its address is known. */
+START_TEST(hop_to_link_local_is_refused)
+{
+    static const char *const names[] = {"reg.invalid/redirlocal:v1", "reg.invalid/localrealm:v1"};
+    struct ocv_config *config = client_with_proxy();
+    struct ocv_descriptor d;
+    ocv_auto(ocv_reference) ref = NULL;
+    ck_assert_int_eq(ocv_reference_parse(names[_i], &ref, &err), 0);
+    expect_error(ocv_registry_head(client, ref, &d, &err), OCV_ERR_NETWORK,
+                 "loopback or link-local");
+    ocv_registry_free(client);
+    client = NULL;
+    ocv_config_free(config);
 }
 END_TEST
 
@@ -406,6 +429,7 @@ int main(int argc, char **argv)
     tcase_add_test(c, configured_url);
     tcase_add_test(c, proxy_but_not_for_loopback);
     tcase_add_loop_test(c, hops_are_judged, 0, (int)(sizeof(hops) / sizeof(*hops)));
+    tcase_add_loop_test(c, hop_to_link_local_is_refused, 0, 2);
     tcase_add_test(c, guarded_address_is_refused);
     tcase_add_test(c, interrupted_in_a_pause);
     tcase_add_test(c, insecure_host_falls_back_to_http);
