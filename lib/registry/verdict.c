@@ -191,7 +191,7 @@ static void judge_status(struct ocv_exchange *x, struct ocv_host *host)
     }
     if (at_home && !x->url)
         host->decided = true;
-    if (r->status >= 300 && r->status < 400 && r->location) {
+    if (r->status >= 300 && r->status < 400 && r->status != 304 && r->location) {
         follow(x);
         return;
     }

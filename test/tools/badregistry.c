@@ -420,6 +420,10 @@ static bool mode_moving(const struct request *r)
                    digest + strlen("/manifests/"), r->head ? "" : "{}");
     return r->head ? whole(r, &served_index) : mode_file(r);
 }
+static bool mode_m304(const struct request *r) /* Location says where it was: not where to go */
+{
+    return say(r->fd, "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nLocation: %s\r\n\r\n", r->path);
+}
 static bool mode_m400(const struct request *r)
 {
     return error(r, 400, "", "NAME_INVALID");
@@ -641,6 +645,7 @@ static const struct {
     {"m400", mode_m400},
     {"m401", mode_m401},
     {"m403", mode_m403},
+    {"m304", mode_m304},
     {"m404", mode_m404},
     {"m429", mode_m429},
     {"m429long", mode_m429long},

@@ -272,6 +272,23 @@ START_TEST(documents)
 }
 END_TEST
 
+START_TEST(unchanged_document)
+{
+    struct seen seen = {0};
+    struct ocv_stream q = {.kind = OCV_STREAM_MANIFEST,
+                           .object = "latest",
+                           .head_only = true,
+                           .if_none_match = "\"a\""};
+    ck_assert_msg(stream("m304", q, &seen) == 0, "%s", err.message);
+    ck_assert_int_eq(seen.head.status, 304);
+    ck_assert_str_eq(seen.head.etag, "\"a\"");
+    ck_assert_uint_eq((unsigned)lines(requests()), 1);
+    q.if_none_match = NULL; /* nobody said what it should not match */
+    expect_error(stream("m304", q, &seen), OCV_ERR_NETWORK, "HTTP 304");
+    ck_assert_uint_eq(seen.heads, 1);
+}
+END_TEST
+
 START_TEST(bad_documents)
 {
     struct ocv_stream q = {.kind = OCV_STREAM_MANIFEST, .object = index_digest};
@@ -346,6 +363,7 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, other_part_is_refused);
     tcase_add_test(tcase, caller_stops);
     tcase_add_test(tcase, documents);
+    tcase_add_test(tcase, unchanged_document);
     tcase_add_test(tcase, bad_documents);
     tcase_add_test(tcase, deadline);
     tcase_add_test(tcase, anonymous_client_tells_nothing);
