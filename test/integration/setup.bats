@@ -125,6 +125,23 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     grep -q dial_timeout "$TREE/etc/containerd/certs.d/_default/hosts.toml"
 }
 
+@test "without --engine-version it is what the program itself says" {
+    local version table
+    mkdir "$TREE/bin"
+    for version in '1.6.20~ds1 1.6.20~ds1-1+b1 [plugins.cri.registry]' 'v2.2.1 dea7da5 [plugins."io.containerd.cri.v1.images".registry]'; do
+        table=${version##* }
+        printf '#!/bin/sh\necho containerd github.com/containerd/containerd %s\n' "${version% *}" >"$TREE/bin/containerd"
+        chmod 755 "$TREE/bin/containerd"
+        printf 'disabled_plugins = []\n' >"$TREE/config.toml"
+        cp "$TREE/config.toml" "$TREE/before.toml"
+        PATH=$TREE/bin:$PATH run -0 "$VARIANTCTL" setup containerd --config-dir "$TREE/certs.d" \
+            --engine-config "$TREE/config.toml" --listen "$MIRROR"
+        grep -qxF "$table" "$TREE/config.toml"
+        "$VARIANTCTL" setup containerd --uninstall >/dev/null
+        cmp "$TREE/config.toml" "$TREE/before.toml"
+    done
+}
+
 # what a mirror cannot see, and the ways round it, of every engine
 @test "a set-up says that a mirrored tag means this machine's platform" {
     local engine
@@ -217,10 +234,12 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     [ "$(grep -m 1 '^\[host' "$certs/a.example_5000_/hosts.toml")" = "[host.\"http://$MIRROR\"]" ]
     grep -qx 'ca = \["ca.crt"\]' "$certs/b.example/hosts.toml"
     grep -qx 'client = \[\["client.cert", "client.key"\]\]' "$certs/b.example/hosts.toml"
-    [ -e "$certs/_default/hosts.toml" ] && [ ! -e "$certs/_backup/hosts.toml" ]
+    [ -e "$certs/_default/hosts.toml" ]
+    [ ! -e "$certs/_backup/hosts.toml" ]
     in_tree containerd --uninstall >/dev/null
     life containerd --engine-version 1.6.20 --registry a.example:5000 --registry c.example
-    [ ! -e "$certs/_default" ] && [ -e "$certs/c.example/hosts.toml" ]
+    [ ! -e "$certs/_default" ]
+    [ -e "$certs/c.example/hosts.toml" ]
     in_tree containerd --uninstall >/dev/null
     run -2 in_tree containerd --fail-closed --registry a.example:5000
     [[ $output == *"way round"* ]]
@@ -234,7 +253,9 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     before=$(picture)
     in_tree containerd --registry a.example --registry b.example >/dev/null
     run -0 in_tree containerd --registry b.example --registry c.example:5000
-    [ ! -e "$certs/a.example" ] && [ -e "$certs/b.example/hosts.toml" ] && [ -e "$certs/c.example:5000/hosts.toml" ]
+    [ ! -e "$certs/a.example" ]
+    [ -e "$certs/b.example/hosts.toml" ]
+    [ -e "$certs/c.example:5000/hosts.toml" ]
     in_tree containerd >/dev/null
     [ "$(ls "$certs")" = _default ]
     in_tree containerd --uninstall >/dev/null
