@@ -238,3 +238,30 @@ misfits()
     await restarted misfits 1
     stop_daemon restarted
 }
+
+# `dev.ocivariant.static.NS` of an index is part of every machine's profile, and of no other index's
+@test "what fits by its publisher's own list fits on another day, too" {
+    export OCV_STATE_DIR=$STATE/node
+    rm -rf "$STATE/node"
+    "$VARIANTCTL" index create --quiet "oci:$STATE/ranked:app" --namespaces 'priority, nvidia' --static 'priority=order :: 1, order :: 2' \
+        "null=oci:$STATE/images:cpu" \
+        "cuda12.6=oci:$STATE/images:v3,nvidia :: cuda_version_lower_bound :: 12.6,priority :: order :: 2" \
+        "cuda12.8=oci:$STATE/images:cuda,nvidia :: cuda_version_lower_bound :: 12.8,priority :: order :: 1" >/dev/null
+    push_layout "$STATE/ranked:app" "$REGISTRY/ranked:1"
+    run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/best" --quiet "$REGISTRY/ranked:1"
+    [ "$output" = "$CUDA" ]
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/best"
+    [[ $output == "1 images: 1 fit, 0 do not"* ]]
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/images" --format json
+    [ "$(jq -r '.images[] | select(.label == "cuda12.6") | "\(.verdict) \(.by)"' <<<"$output")" = "fits index" ]
+    # one that does not fit, so that the daemon has something to say
+    "$VPULL" --profile "$PROFILES/mi300x.json" --to "oci:$STATE/best" --quiet "$REGISTRY/app:1"
+    start_variantd ranked --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    await ranked misfits 1
+    [ "$(grep -c 'no longer fits' "$STATE/log/ranked")" = 1 ]
+    for digest in "$CUDA" "$(digest_of cpu.v3)"; do
+        run -0 curl --silent --get --unix-socket "$VARIANTD_SOCKET" --data-urlencode "digest=$digest" http://localhost/v1/verdict
+        [[ $output == '{"verdict":"fits"'* ]]
+    done
+    stop_daemon ranked
+}
