@@ -429,6 +429,16 @@ sha256_of()
     [ "$code" = 404 ]
     [ "$(upstream_count '"HEAD /v2/demo/app/manifests/')" = "$heads" ]
     [ "$(outcome variant)" = 7 ]
+    for _ in 1 2 3; do # what a HEAD has left is no answer to a GET
+        ask GET "/v2/demo/app/manifests/1?$NS"
+        expect_child
+        [ "$(sha256_of "$body")" = "$CUDA" ]
+        ask HEAD "/v2/demo/app/manifests/1?$NS"
+        expect_child
+        ask GET "/v2/demo/app/manifests/1?ns=evil.example"
+        [ "$code" = 404 ]
+    done
+    [ "$(upstream_count '"HEAD /v2/demo/app/manifests/')" = "$heads" ]
     stop_daemon ttl
 }
 

@@ -132,6 +132,18 @@ api()
         grep -qE '^20[0-9T:.-]+Z 127\.0\.0\.1 "HEAD /v2/app/manifests/1" 200 variant cuda12\.8 0 [0-9.]+ms "'
 }
 
+@test "access_log: off: no line for a request, and --once: one probe" {
+    start_variantd quiet --registry "$REGISTRY" --profile "$PROFILES/h100.json" --access-log off --once --probe-interval 50ms
+    for _ in {1..20}; do
+        ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+        [ "$code" = 200 ]
+    done
+    counted variant 20
+    run ! grep -q 'manifests' "$STATE/log/quiet"
+    [ "$(metric variantd_probes_total)" = 1 ]
+    stop_daemon quiet
+}
+
 @test "metrics on TCP only where asked for, and nothing else there" {
     start_variantd metrics --registry "$REGISTRY" --profile "$PROFILES/h100.json" --metrics-listen "127.0.0.1:$(port=$(free_port); echo "$port" >"$STATE/metrics.port"; echo "$port")"
     base=http://127.0.0.1:$(cat "$STATE/metrics.port")
