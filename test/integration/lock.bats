@@ -248,14 +248,16 @@ misfits()
         "cuda12.6=oci:$STATE/images:v3,nvidia :: cuda_version_lower_bound :: 12.6,priority :: order :: 2" \
         "cuda12.8=oci:$STATE/images:cuda,nvidia :: cuda_version_lower_bound :: 12.8,priority :: order :: 1" >/dev/null
     push_layout "$STATE/ranked:app" "$REGISTRY/ranked:1"
+    # one that does not fit, so that the daemon has something to say; its index, which has our images
+    # under other names, is not what was resolved last
+    "$VPULL" --profile "$PROFILES/mi300x.json" --to "oci:$STATE/other" --quiet "$REGISTRY/app:1"
+    touch -d '1 hour ago' "$STATE/node/resolved/indexes/${INDEX/:/-}.json"
     run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/best" --quiet "$REGISTRY/ranked:1"
     [ "$output" = "$CUDA" ]
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/best"
     [[ $output == "1 images: 1 fit, 0 do not"* ]]
-    run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/images" --format json
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/images" --format json
     [ "$(jq -r '.images[] | select(.label == "cuda12.6") | "\(.verdict) \(.by)"' <<<"$output")" = "fits index" ]
-    # one that does not fit, so that the daemon has something to say
-    "$VPULL" --profile "$PROFILES/mi300x.json" --to "oci:$STATE/best" --quiet "$REGISTRY/app:1"
     start_variantd ranked --registry "$REGISTRY" --profile "$PROFILES/h100.json"
     await ranked misfits 1
     [ "$(grep -c 'no longer fits' "$STATE/log/ranked")" = 1 ]
