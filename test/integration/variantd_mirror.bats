@@ -112,6 +112,18 @@ sha256_of()
         [ "$(sha256_of "$body")" = "$(digest_of null)" ]
     done
     [ "$(metric 'variantd_chosen_total{label="null"}')" = 4 ]
+    # so it is where it has no label
+    curl -sf -H "$ACCEPT_ALL" "http://$REGISTRY/v2/demo/app/manifests/1" |
+        jq -c '(.manifests[] | select(.annotations["dev.ocivariant.label"] == "null")) |= del(.annotations)' |
+        curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary @- \
+            "http://$REGISTRY/v2/demo/app/manifests/bare"
+    ask HEAD "/v2/demo/app/manifests/bare?$NS"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$(digest_of null)" ]
+    [ "$(header warning)" = "299 - \"variantd: chose the default image of $REGISTRY/demo/app:bare\"" ]
+    [ "$(metric 'variantd_chosen_total{label="default"}')" = 1 ]
+    curl -sf -X DELETE "http://$REGISTRY/v2/demo/app/manifests/$(curl -sfI -H "$ACCEPT_ALL" \
+        "http://$REGISTRY/v2/demo/app/manifests/bare" | tr -d '\r' | sed -n 's/^Docker-Content-Digest: //p')"
     stop_daemon bare
 }
 
