@@ -386,9 +386,9 @@ START_TEST(map_is_bounded)
                  key, B_DIGEST, i == 77 ? 1 : 1000 + i);
         write_file(name, text);
     }
-    snprintf(name, sizeof(name), "index-sha256-%s", A_DIGEST + 7);
+    snprintf(name, sizeof(name), "index-sha256-%s", &A_DIGEST[7]);
     write_file(name, "of all the others");
-    snprintf(name, sizeof(name), "index-sha256-%s", C_DIGEST + 7);
+    snprintf(name, sizeof(name), "index-sha256-%s", &C_DIGEST[7]);
     write_file(name, "goes with its entry");
     map_free(map);
     open_map();
