@@ -6,7 +6,7 @@
 # OCV_BENCH_PROVIDERS="COMMAND": how the published Python providers are asked here, for instance
 # "/opt/venv/bin/variantlib plugins get-supported-configs"; without it they are not measured.
 #
-# PARTS="probe mirror": only these, of selection resolve probe print_ref pull mirror cri_proxy snapshotter.
+# PARTS="probe mirror": only these, of selection resolve probe print_ref pull mirror verifier cri_proxy snapshotter.
 #
 # CPU is user and system time of the command's process tree, RSS the peak of its largest process.
 # The table goes to standard output and to $OCV_BUILD/bench.md.
@@ -19,6 +19,8 @@ cd "$(dirname "$0")/../.."
 . test/bench/mirror.sh
 # shellcheck source=test/bench/mirror_clients.sh
 . test/bench/mirror_clients.sh
+# shellcheck source=test/bench/verifier.sh
+. test/bench/verifier.sh
 # shellcheck source=test/bench/cri.sh
 . test/bench/cri.sh
 # shellcheck source=test/bench/snapshotter.sh
@@ -281,7 +283,7 @@ start_registry
     echo "$(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r);" \
         "$(skopeo --version), $(docker-registry --version | head -n 1)${quick:+; quick run, smaller sizes}"
     echo
-    for part in ${PARTS:-selection resolve probe print_ref pull mirror cri_proxy snapshotter}; do
+    for part in ${PARTS:-selection resolve probe print_ref pull mirror verifier cri_proxy snapshotter}; do
         "$part"
     done
 } | tee "$result"
