@@ -15,10 +15,12 @@ verify_image()
 verifier()
 {
     local socket=$STATE/verifier.sock policy fits misfit
-    mkimage "$STATE/verifier" fits --file etc/build=fits >>"$STATE/log/mkimage"
-    mkimage "$STATE/verifier" misfit --file etc/build=misfit >>"$STATE/log/mkimage"
-    "$VARIANTCTL" index create --quiet --namespaces benchgpu "oci:$STATE/verifier:index" \
-        "null=oci:$STATE/verifier:fits" "misfit=oci:$STATE/verifier:misfit,benchgpu :: none :: 1" >>"$STATE/log/mkimage" 2>&1
+    {
+        mkimage "$STATE/verifier" fits --file etc/build=fits
+        mkimage "$STATE/verifier" misfit --file etc/build=misfit
+        "$VARIANTCTL" index create --quiet --namespaces benchgpu "oci:$STATE/verifier:index" \
+            "null=oci:$STATE/verifier:fits" "misfit=oci:$STATE/verifier:misfit,benchgpu :: none :: 1"
+    } >>"$STATE/log/mkimage" 2>&1
     push_layout "$STATE/verifier:index" "$REGISTRY/bench/verifier:1"
     start_daemon verifier env STATE_DIRECTORY="$STATE/verifier-node" "$OCV_BUILD/variantd" --listen 127.0.0.1:0 \
         --socket "$socket" --registry "$REGISTRY=http://$REGISTRY" --profile "$STATE/profile.json" --access-log off
