@@ -263,9 +263,9 @@ static int print_table(const struct verify *v, bool all, struct ocv_error *err)
             status = print_row(r, err);
     }
     size_t n = json_array_size(v->results);
-    printf("%zu images: %zu fit, %zu do not, %zu do not by their labels, %zu cannot be judged, "
+    printf("%zu %s: %zu fit, %zu do not, %zu do not by their labels, %zu cannot be judged, "
            "%zu have no variants\n",
-           n, v->fits, v->misfits, v->warnings, v->unjudged,
+           n, n == 1 ? "image" : "images", v->fits, v->misfits, v->warnings, v->unjudged,
            n - v->fits - v->misfits - v->warnings - v->unjudged);
     return status;
 }

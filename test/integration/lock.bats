@@ -148,7 +148,7 @@ lock()
     export OCV_STATE_DIR=$STATE/verify
     "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/mine" --quiet "$REGISTRY/app:1"
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/mine"
-    [[ $output == "1 images: 1 fit, 0 do not"* ]]
+    [[ $output == "1 image: 1 fit, 0 do not"* ]]
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine"
     [[ $output == *"misfit"*"oci:$STATE/mine"*"(cuda12.8)"* ]]
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine" --format json
@@ -255,7 +255,7 @@ misfits()
     run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/best" --quiet "$REGISTRY/ranked:1"
     [ "$output" = "$CUDA" ]
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/best"
-    [[ $output == "1 images: 1 fit, 0 do not"* ]]
+    [[ $output == "1 image: 1 fit, 0 do not"* ]]
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/images" --format json
     [ "$(jq -r '.images[] | select(.label == "cuda12.6") | "\(.verdict) \(.by)"' <<<"$output")" = "fits index" ]
     start_variantd ranked --registry "$REGISTRY" --profile "$PROFILES/h100.json"
