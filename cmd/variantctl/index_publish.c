@@ -6,7 +6,6 @@
 #include "index_publish.h"
 
 #include <stdlib.h>
-
 #include <string.h>
 #include <unistd.h>
 
@@ -94,14 +93,16 @@ int publication_based_on(struct publication *p, const char *digest, struct ocv_e
     return strcmp(p->before, digest) ? moved(p, p->before, digest, err) : OCV_OK;
 }
 
-/* Somebody may have written right after, or a replica is late. */
+/* Somebody may have written right after, or a replica is late. Who comes after in a layout has seen
+ * ours under its lock: there the bytes are read, whatever the tag names by now. */
 static int read_back(struct publication *p, struct ocv_error *err)
 {
+    const char *object = p->to->reference ? p->to->tag : p->descriptor.digest;
     for (unsigned tried = 1;; tried++) {
         struct ocv_descriptor now;
         ocv_auto_buffer body;
         ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-        int status = place_get(p->to, p->to->tag, &body, &now, err);
+        int status = place_get(p->to, object, &body, &now, err);
         if (status < 0 && status != OCV_ERR_NOT_FOUND)
             return ocv_error_prefix(err, "reading back what was written");
         if (status == OCV_OK && !strcmp(now.digest, p->descriptor.digest))

@@ -216,6 +216,12 @@ uploads() # LOG: finished uploads of blobs that were no mounts
     [ "$(tag_digest "$R/elsewhere" 2)" = "$digest" ]
 }
 
+# what each entry is for, in their order
+entries()
+{
+    "$VARIANTCTL" index show --format json "$1" | jq -c '[.annotations, (.manifests[] | [.annotations, .platform])]'
+}
+
 @test "skopeo copy --all, registry to layout to registry, keeps every variant" {
     local digest keep
     digest=$(create --quiet "$R/skopeo:1")
@@ -224,8 +230,10 @@ uploads() # LOG: finished uploads of blobs that were no mounts
         skopeo copy -q --all $keep --src-tls-verify=false "docker://$R/skopeo:1" "oci:$STATE/skopeo$keep:1"
         # shellcheck disable=SC2086
         skopeo copy -q --all $keep --dest-tls-verify=false "oci:$STATE/skopeo$keep:1" "docker://$OTHER/skopeo$keep:1"
-        run -0 "$VARIANTCTL" index diff --format json "$R/skopeo:1" "$OTHER/skopeo$keep:1"
-        [ "$(jq -c '[.entries, .annotations, .reordered]' <<<"$output")" = '[[],{},false]' ]
+        # without the option newer versions compress the images' layers anew
+        run -0 --separate-stderr entries "$OTHER/skopeo$keep:1"
+        [[ $output == *cuda12.8* ]]
+        [ "$output" = "$(entries "$R/skopeo:1")" ]
     done
     [ "$(tag_digest "$OTHER/skopeo--preserve-digests" 1)" = "$digest" ]
 }
