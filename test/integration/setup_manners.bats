@@ -174,9 +174,9 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
 
 @test "many at once: whoever removes the empty state folder stops nobody" {
     local pids pid
-    for _ in {1..15}; do
+    for _ in {1..150}; do
         pids=()
-        for _ in 1 2 3 4; do
+        for _ in {1..6}; do
             in_tree docker --uninstall >/dev/null &
             pids+=($!)
         done

@@ -74,17 +74,26 @@ static char *real_in_root(const struct setup *setup, const char *path)
     return strdup(real[skip] ? real + skip : "/");
 }
 
-/* Of a path that leads nowhere: is it there itself? A folder made by that name would be where the
- * link points to, outside of the root. */
-static bool is_link(const struct setup *setup, const char *path)
+/* What is at a path that leads nowhere? A folder made by the name of a link would be where the link
+ * points to, outside of the root. What is no link was made only now, by another process. */
+enum at_path { AT_NOTHING, AT_LINK, AT_SOMETHING };
+
+static enum at_path at_path(const struct setup *setup, const char *path)
 {
     struct stat st;
-    if (!*setup->root)
-        return lstat(path, &st) == 0;
-    int fd = open_in_root(setup, path, O_NOFOLLOW);
-    if (fd >= 0)
+    if (!*setup->root) {
+        if (lstat(path, &st) < 0)
+            return AT_NOTHING;
+    } else {
+        int fd = open_in_root(setup, path, O_NOFOLLOW);
+        if (fd < 0)
+            return AT_NOTHING;
+        int failed = fstat(fd, &st);
         close(fd);
-    return fd >= 0;
+        if (failed)
+            return AT_NOTHING;
+    }
+    return S_ISLNK(st.st_mode) ? AT_LINK : AT_SOMETHING;
 }
 
 /* The same for a path whose last parts may be missing. */
@@ -97,8 +106,13 @@ static int resolve(const struct setup *setup, const char *path, char **out, stru
     bool nowhere = false;
     for (;;) {
         real = real_in_root(setup, len ? head : "/");
-        if (real || errno != ENOENT || len == 0 || (nowhere = is_link(setup, head)))
+        if (real || errno != ENOENT || len == 0)
             break;
+        enum at_path what = at_path(setup, head);
+        if ((nowhere = what == AT_LINK))
+            break;
+        if (what == AT_SOMETHING)
+            continue;
         char *slash = strrchr(head, '/');
         len = slash ? (size_t)(slash - head) : 0;
         head[len] = '\0';
