@@ -171,18 +171,11 @@ struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, 
                                         r->key,  r->mirror_of, r->insecure};
 }
 
-/* Names of hosts know no case, and Docker Hub goes by three. */
-static const char *plain_host(const char *host)
-{
-    bool hub = !strcasecmp(host, "index.docker.io") || !strcasecmp(host, "registry-1.docker.io");
-    return hub ? "docker.io" : host;
-}
-
 struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
                                                     const char *host)
 {
     for (size_t i = 0; i < config->n_registries; i++)
-        if (!strcasecmp(plain_host(config->registries[i].host), plain_host(host)))
+        if (!strcasecmp(ocv_host_canonical(config->registries[i].host), ocv_host_canonical(host)))
             return ocv_config_registry(config, i);
     return (struct ocv_registry_config){0};
 }

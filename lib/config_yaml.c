@@ -180,6 +180,8 @@ static int registry_field(const struct reader *r, const char *name, const yaml_n
     int status = scalar(r, value, name, &text);
     if (status < 0)
         return status;
+    if (!strcmp(name, "mirror_of") && !ocv_host_valid(text))
+        return complain(r, value, text, "is not the name of a registry");
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
         if (!strcmp(fields[i].name, name)) {
             free(*fields[i].field);
@@ -196,6 +198,8 @@ static int registry_pair(const struct reader *r, const char *host, const yaml_no
                          const void *data)
 {
     struct ocv_config *c = r->config;
+    if (!ocv_host_valid(host))
+        return complain(r, r->key, host, "is not the name of a registry");
     struct ocv_registry_setting *list =
         realloc(c->registries, (c->n_registries + 1) * sizeof(*list));
     if (!list)

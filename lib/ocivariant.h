@@ -190,6 +190,11 @@ struct ocv_reference {
 OCV_API int ocv_reference_parse(const char *text, struct ocv_reference **out,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_reference_free(struct ocv_reference *reference);
+/** True if the text is HOST[:PORT] as references write it: a name, an IPv4 address, an IPv6 address
+ *  in brackets. */
+OCV_API bool ocv_host_valid(const char *host);
+/** "docker.io" for the three names of Docker Hub, in any case; else `host` itself. */
+OCV_API const char *ocv_host_canonical(const char *host);
 /** True if a reference's host is this machine: localhost, 127.0.0.0/8 or [::1], with or without a
  *  port. Registries there may be asked without TLS. */
 OCV_API bool ocv_host_is_loopback(const char *host);
@@ -381,8 +386,8 @@ struct ocv_registry_config {
     const char *ca;   /**< PEM file of certificate authorities that are trusted for it */
     const char *cert; /**< PEM files of a client certificate and its key */
     const char *key;
-    const char *mirror_of; /**< the registry that it stands in for, or NULL: only noted, nothing is
-                              chosen by it */
+    const char *mirror_of; /**< the registry that it stands in for, or NULL: tag rules for that one's
+                              repositories know its own (ocv_tag_rules_mirror) */
     bool insecure;         /**< plain HTTP and unverified TLS are allowed */
 };
 
@@ -653,6 +658,11 @@ struct ocv_tag_rules;
 /** Rules without any family. */
 OCV_API int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_tag_rules_free(struct ocv_tag_rules *rules);
+/** Let the rules for the repositories of the registry `of` know those of `host`, too, which stands
+ *  in for it (`registries: HOST: mirror_of` of the configuration). To be said before rules are
+ *  added. The one said last counts. Not ocv_host_valid: OCV_ERR_INVALID. */
+OCV_API int ocv_tag_rules_mirror(struct ocv_tag_rules *rules, const char *host, const char *of,
+                                 struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add one rule file's text (YAML). `source` names it in messages. A family that is there already
  * is replaced; one added later is asked first. `only` (may be NULL): leave out families that cannot
  * know this repository, since their patterns cost most of the time. OCV_ERR_DATA: "FILE:LINE:

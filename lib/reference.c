@@ -76,7 +76,7 @@ static bool port_valid(const char *s)
 }
 
 /* domain-name, IPv4 or [IPv6], with an optional port. */
-static bool host_valid(const char *s)
+bool ocv_host_valid(const char *s)
 {
     if (*s == '[') {
         const char *end = strchr(s, ']');
@@ -138,10 +138,11 @@ bool ocv_host_is_loopback(const char *authority)
     return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-static bool is_docker_hub(const char *host)
+const char *ocv_host_canonical(const char *host)
 {
-    return !strcmp(host, "docker.io") || !strcmp(host, "index.docker.io") ||
-           !strcmp(host, "registry-1.docker.io");
+    bool hub = !strcasecmp(host, "docker.io") || !strcasecmp(host, "index.docker.io") ||
+               !strcasecmp(host, "registry-1.docker.io");
+    return hub ? "docker.io" : host;
 }
 
 static bool is_image_id(const char *s)
@@ -171,10 +172,9 @@ static int split_name(const char *text, char *name, struct ocv_reference *ref,
         *slash = '\0';
         host = name;
         path = slash + 1;
-        if (!host_valid(host))
+        if (!ocv_host_valid(host))
             return bad_reference(err, text, "malformed host");
-        if (is_docker_hub(host))
-            host = "docker.io";
+        host = ocv_host_canonical(host);
     }
     if (path == name && is_image_id(path))
         return bad_reference(err, text, "64 hexadecimal digits are an image's id, not a name");
@@ -183,7 +183,7 @@ static int split_name(const char *text, char *name, struct ocv_reference *ref,
             return bad_reference(err, text, "the repository name must be lower case");
     if (!path_valid(path))
         return bad_reference(err, text, "malformed repository name");
-    bool hub = is_docker_hub(host);
+    bool hub = !strcmp(host, "docker.io");
     bool official = hub && !strchr(path, '/');
     const char *familiar =
         hub && !strncmp(path, "library/", 8) && !strchr(path + 8, '/') ? path + 8 : path;

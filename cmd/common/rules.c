@@ -17,13 +17,29 @@ static void shipped_dir(const char *datadir, char out[DIR_MAX])
     snprintf(out, DIR_MAX, "%s/tags.d", datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
 }
 
-int rules_load_from(const char *datadir, const struct ocv_reference *only,
+/* mirror_of of the configuration. */
+static int add_mirrors(struct ocv_tag_rules *rules, const struct ocv_config *config,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < ocv_config_registry_count(config); i++) {
+        struct ocv_registry_config r = ocv_config_registry(config, i);
+        if (r.mirror_of)
+            status = ocv_tag_rules_mirror(rules, r.host, r.mirror_of, err);
+    }
+    return status;
+}
+
+int rules_load_from(const char *datadir, const struct ocv_config *config,
+                    const struct ocv_reference *only,
                     struct ocv_tag_rules **out, struct ocv_error *err)
 {
     ocv_auto(ocv_tag_rules) rules = NULL;
     char dir[DIR_MAX];
     shipped_dir(datadir, dir);
     int status = ocv_tag_rules_new(&rules, err);
+    if (status == OCV_OK && config)
+        status = add_mirrors(rules, config, err);
     if (status == OCV_OK)
         status = ocv_tag_rules_load(rules, dir, only, err);
     if (status == OCV_OK)
@@ -38,7 +54,7 @@ int rules_load_from(const char *datadir, const struct ocv_reference *only,
 int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
                struct ocv_error *err)
 {
-    int status = rules_load_from(getenv("OCV_DATADIR"), only, out, err);
+    int status = rules_load_from(getenv("OCV_DATADIR"), cli->config, only, out, err);
     if (status == OCV_OK)
         cli_say(cli, "%zu families of tag rules", ocv_tag_rules_count(*out));
     return status;

@@ -104,9 +104,7 @@ static bool registry_valid(const char *text)
  * name is written as everybody writes it. */
 static char *registry_name(const char *text)
 {
-    if (strcasecmp(text, "index.docker.io") == 0 || strcasecmp(text, "registry-1.docker.io") == 0)
-        text = "docker.io";
-    char *name = strdup(text);
+    char *name = strdup(ocv_host_canonical(text));
     for (char *at = name; at && *at; at++)
         *at = (char)tolower((unsigned char)*at);
     return name;

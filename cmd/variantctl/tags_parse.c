@@ -118,7 +118,7 @@ static int parse_all(struct parse *p, char **references)
 {
     ocv_auto(ocv_reference) only = NULL;
     bool one = !references[1] && strcmp(references[0], "-") != 0;
-    int status = cli_load(p->cli, p->err); /* nothing in it counts here, but a wrong one is told */
+    int status = cli_load(p->cli, p->err); /* for registries that stand in for others */
     if (status == OCV_OK && one)
         status = ocv_reference_parse(references[0], &only, p->err);
     if (status == OCV_OK)

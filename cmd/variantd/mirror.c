@@ -64,7 +64,7 @@ int mirror_new(const struct settings *settings, struct node *node, struct metric
     if (status == OCV_OK && !m->private)
         status = ocv_error_nomem(err);
     if (status == OCV_OK && settings->tag_rules)
-        status = rules_load_from(settings->datadir, NULL, &m->rules, err);
+        status = rules_load_from(settings->datadir, settings->config, NULL, &m->rules, err);
     if (status < 0) {
         mirror_free(m);
         return status;

@@ -266,15 +266,17 @@ static int parse(const struct ocv_tag_rules *rules, const struct ocv_reference *
                  const char *text, struct ocv_tag *tag, struct ocv_error *err)
 {
     struct parser p = {.tag = tag, .err = err};
+    char known[OCV_TAG_TEXT_MAX];
+    const char *name = ocv_tag_rules_name(rules, reference, known);
     ocv_buffer_init(&p.properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     tag->reference = ocv_arena_printf(&tag->arena, "%s:%s", reference->name, text);
     tag->tag = ocv_arena_copy(&tag->arena, text, strlen(text));
     if (!tag->reference || !tag->tag)
         return ocv_error_nomem(err);
-    tag->family = p.family = ocv_tag_rules_find(rules, reference->name, &p.nomem);
+    tag->family = p.family = ocv_tag_rules_find(rules, name, &p.nomem);
     int status = OCV_OK;
     if (p.family) {
-        status = parse_repository(&p, reference->name);
+        status = parse_repository(&p, name);
         if (status == OCV_OK)
             status = parse_tag(&p, text);
         if (status == OCV_OK)

@@ -36,6 +36,7 @@ void ocv_tag_rules_free(struct ocv_tag_rules *rules)
         next = n->next;
         notation_free(n);
     }
+    ocv_tag_mirrors_free(rules->mirrors);
     free(rules->families);
     free(rules);
 }
@@ -185,13 +186,15 @@ static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_
 int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text, size_t len,
                       const struct ocv_reference *only, struct ocv_error *err)
 {
+    char known[OCV_TAG_TEXT_MAX];
     struct ocv_yaml *tree = NULL;
     if (len > OCV_TAG_RULES_BYTES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", source,
                              OCV_TAG_RULES_BYTES_MAX);
     int status = ocv_yaml_read(source, text, len, &tree, err);
     if (status == OCV_OK)
-        status = add_tree(rules, source, tree, only ? only->name : NULL, err);
+        status = add_tree(rules, source, tree, only ? ocv_tag_rules_name(rules, only, known) : NULL,
+                          err);
     ocv_yaml_free(tree);
     if (status != OCV_ERR_CONFIG)
         return status;

@@ -87,10 +87,17 @@ struct ocv_tag_notation {
     char *source;
 };
 
+/** A registry that stands in for another. */
+struct ocv_tag_mirror {
+    struct ocv_tag_mirror *next;
+    char *host, *of;
+};
+
 struct ocv_tag_rules {
     struct ocv_tag_family **families; /**< the last that matches counts */
     size_t n;
     struct ocv_tag_notation *notations;
+    struct ocv_tag_mirror *mirrors;
 };
 
 /* ---- reading (rules_read.c) ------------------------------------------------------------------ */
@@ -123,6 +130,14 @@ bool ocv_tag_glob(const char *pattern, const char *text);
 /** The family that knows the repository "HOST/PATH", or NULL. `*nomem` as above. */
 const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules, const char *name,
                                                 bool *nomem);
+
+/* ---- registries that stand in for others (mirror.c) --------------------------------------------
+ */
+
+/** The name under which rules may know the reference's repository: its own, or one in `out`. */
+const char *ocv_tag_rules_name(const struct ocv_tag_rules *rules,
+                               const struct ocv_reference *reference, char out[OCV_TAG_TEXT_MAX]);
+void ocv_tag_mirrors_free(struct ocv_tag_mirror *mirrors);
 
 /* ---- parsing (parse.c) -------------------------------------------------------------------------
  */

@@ -52,3 +52,26 @@ setup_file()
     sed 's/"digest": "sha256/"digest": "md5/' "$dir/variants.lock" >"$dir/wrong.lock"
     run ! valid lock "$dir/wrong.lock"
 }
+
+@test "the configuration of docs/configuration.md has every key, is valid, and is read" {
+    local example=$BATS_TEST_TMPDIR/config.yaml key
+    awk '/^```yaml$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$OCV_TOP/docs/configuration.md" >"$example"
+    valid config "$example"
+    for key in $(jq -r '.properties | keys[], (.registries.additionalProperties.properties | keys[])' \
+        "$OCV_TOP/schema/config.schema.json"); do
+        grep -Eq "^ *$key:" "$example" || {
+            echo "no $key"
+            return 1
+        }
+    done
+    echo '{"schema": "dev.ocivariant.profile/v1", "namespaces": []}' >"$BATS_TEST_TMPDIR/host.json"
+    run -1 "$VARIANTCTL" resolve --config "$example" --profile "$BATS_TEST_TMPDIR/host.json" \
+        "oci:$BATS_TEST_TMPDIR/none"
+    sed -i 's/^to:/too:/' "$example"
+    run -2 "$VARIANTCTL" resolve --config "$example" --profile "$BATS_TEST_TMPDIR/host.json" \
+        "oci:$BATS_TEST_TMPDIR/none"
+    # the variables and flags that it shows
+    run -1 env OCV_DEVICE_POLICY='nvidia=any;amd=first' "$VPULL" --profile "$BATS_TEST_TMPDIR/host.json" "oci:$BATS_TEST_TMPDIR/none"
+    run -1 "$VPULL" --devices nvidia=0,2 --override nvidia::cuda_version_lower_bound=12.4,12.3 \
+        --profile "$BATS_TEST_TMPDIR/host.json" "oci:$BATS_TEST_TMPDIR/none"
+}

@@ -194,6 +194,27 @@ chooses()
     run -1 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" "ghcr.io/$TEI:0.1"
 }
 
+@test "a registry that stands in for another has its families" {
+    local mirror=$BATS_TEST_TMPDIR/mirror.yaml
+    printf 'tag_rules: on\nregistries: {"%s": {insecure: true, mirror_of: docker.io}}\n' "$REGISTRY" >"$mirror"
+    run -0 --separate-stderr "$VPULL" --config "$mirror" --print-ref --profile "$STATE/mid.json" "$REGISTRY/$VLLM:v0.14.1"
+    [ "$output" = "$REGISTRY/$VLLM@$(digest_of "$VLLM:v0.14.1")" ]
+    [[ $stderr == *"tag v0.14.1 by the tag rules of vllm"* ]]
+    run -0 "$VARIANTCTL" tags parse --config "$mirror" "$REGISTRY/$VLLM:v0.14.1"
+    [ "$(jq -r '.reference, .family' <<<"$output" | tr '\n' ' ')" = "$REGISTRY/$VLLM:v0.14.1 vllm " ]
+    run -0 "$VARIANTCTL" tags plan --config "$mirror" "$REGISTRY/$VLLM:v0.14.1"
+    [[ $output == *v0.14.1-cu130* ]]
+    run -0 "$VARIANTCTL" tags parse "$REGISTRY/$VLLM:v0.14.1"
+    [ "$(jq -r .family <<<"$output")" = null ]
+    start_variantd mirror-of --config "$mirror" --profile "$STATE/node.json"
+    ask HEAD "/resolver/v2/$VLLM/manifests/v0.14.1?ns=$REGISTRY"
+    [ "$(header docker-content-digest)" = "$(digest_of "$VLLM:v0.14.1")" ]
+    # what is no registry is told, with its place in the configuration
+    printf 'registries: {m.example: {mirror_of: docker.io/vllm}}\n' >"$mirror"
+    run -2 "$VPULL" --config "$mirror" --print-ref "m.example/$VLLM:v0.14.1"
+    [[ $output == *"mirror.yaml:1: 'docker.io/vllm' is not the name of a registry"* ]]
+}
+
 @test "annotations in the index come first, and then no rule is read" {
     mkdir -p "$BATS_TEST_TMPDIR/tags.d"
     echo 'not: [a rule file' >"$BATS_TEST_TMPDIR/tags.d/broken.yaml"

@@ -325,6 +325,8 @@ static int read_rules(struct ocv_tag_rules **rules, struct ocv_reference **refer
 {
     int status = ocv_tag_rules_new(rules, err);
     if (status == OCV_OK)
+        status = ocv_tag_rules_mirror(*rules, "m.example", "docker.io", err);
+    if (status == OCV_OK)
         status = ocv_reference_parse("demo/app:1.9", reference, err);
     return status == OCV_OK
                ? ocv_tag_rules_add(*rules, "r", rules_text, strlen(rules_text), *reference, err)

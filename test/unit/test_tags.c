@@ -4,6 +4,8 @@
 
 #include "core_util.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char rules_text[] =
@@ -449,6 +451,68 @@ START_TEST(test_index)
 }
 END_TEST
 
+static char *family_of(const struct ocv_tag_rules *rules, const char *text)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_tag) tag = NULL;
+    ck_assert_int_eq(ocv_reference_parse(text, &reference, NULL), OCV_OK);
+    ck_assert_int_eq(ocv_tag_parse(rules, reference, NULL, &tag, NULL), OCV_OK);
+    char *out = NULL;
+    const char *backend = ocv_tag_group_value(tag, "backend"), *family = ocv_tag_family(tag);
+    ck_assert_int_ge(asprintf(&out, "%s %s %s", ocv_tag_reference(tag), family ? family : "-",
+                              backend ? backend : "-"),
+                     0);
+    return out;
+}
+
+static const struct {
+    const char *reference, *said; /* its name, the family, the group from the repository's name */
+} mirrored[] = {
+    {"m.example:5000/demo/app:1.9", "m.example:5000/demo/app:1.9 demo -"},
+    {"m.example:5000/demo/app-rocm:1.9", "m.example:5000/demo/app-rocm:1.9 demo rocm"},
+    {"n.example/x/app:1.9", "n.example/x/app:1.9 demo -"},
+    {"demo/app:1.9", "docker.io/demo/app:1.9 demo -"},
+    {"m.example/demo/app:1.9", "m.example/demo/app:1.9 - -"},
+    {"n.example/demo/app:1.9", "n.example/demo/app:1.9 demo -"},
+    {"r.example/x/app:1.9", "r.example/x/app:1.9 demo -"},
+};
+
+/* A registry that stands in for another has its repositories. */
+START_TEST(test_mirror)
+{
+    ocv_auto(ocv_reference) only = NULL;
+    ck_assert_int_eq(ocv_reference_parse(mirrored[_i].reference, &only, NULL), OCV_OK);
+    for (int filtered = 0; filtered < 2; filtered++) {
+        ocv_auto(ocv_tag_rules) rules = NULL;
+        ck_assert_int_eq(ocv_tag_rules_new(&rules, NULL), OCV_OK);
+        ck_assert_int_eq(ocv_tag_rules_mirror(rules, "m.example:5000", "index.docker.io", NULL),
+                         OCV_OK);
+        ck_assert_int_eq(ocv_tag_rules_mirror(rules, "n.example", "docker.io", NULL), OCV_OK);
+        ck_assert_int_eq(ocv_tag_rules_mirror(rules, "n.example", "r.example", NULL), OCV_OK);
+        ck_assert_int_eq(ocv_tag_rules_add(rules, "r.yaml", rules_text, sizeof(rules_text) - 1,
+                                           filtered ? only : NULL, NULL),
+                         OCV_OK);
+        char *said = family_of(rules, mirrored[_i].reference);
+        ck_assert_str_eq(said, mirrored[_i].said);
+        free(said);
+    }
+}
+END_TEST
+
+START_TEST(test_mirror_wrong)
+{
+    static const char *const names[] = {"", "docker.io/x", "https://docker.io", "a b.c",
+                                        "docker.io:x"};
+    ocv_auto(ocv_tag_rules) rules = NULL;
+    struct ocv_error err = {0};
+    ck_assert_int_eq(ocv_tag_rules_new(&rules, NULL), OCV_OK);
+    int status = ocv_tag_rules_mirror(rules, "m.example", names[_i], &err);
+    ck_assert_msg(status == OCV_ERR_INVALID, "%s: %d %s", names[_i], status, err.message);
+    ck_assert_ptr_nonnull(strstr(err.message, "is not the name of a registry"));
+    ck_assert_int_eq(ocv_tag_rules_mirror(rules, names[_i], "docker.io", NULL), OCV_ERR_INVALID);
+}
+END_TEST
+
 START_TEST(test_versions)
 {
     static const char *const ascending[] = {"0.9",     "1.0rc1", "1.0",    "1.0.1", "1.2",
@@ -489,6 +553,8 @@ int main(void)
     tcase_add_test(tcase, test_labels);
     tcase_add_test(tcase, test_names_group);
     tcase_add_test(tcase, test_index);
+    tcase_add_loop_test(tcase, test_mirror, 0, sizeof(mirrored) / sizeof(*mirrored));
+    tcase_add_loop_test(tcase, test_mirror_wrong, 0, 5);
     tcase_add_test(tcase, test_versions);
     tcase_add_test(tcase, test_globs);
     suite_add_tcase(suite, tcase);
