@@ -8,7 +8,6 @@
 #include "judge.h"
 #include "room.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 struct call {
     struct server *server;
     struct MHD_Connection *connection;
+    struct httpd_suspended suspended;
     char *reference, *digest, *label, *properties;
     bool verdict; /* /v1/verdict, else /v1/resolve */
     bool trusted;
@@ -121,7 +121,7 @@ static void *resolve(void *data)
         error_json(err.message, err.hint, &call->body);
     }
     atomic_store(&call->done, true);
-    MHD_resume_connection(call->connection); /* `call` may be gone from here on */
+    httpd_resume(&call->suspended); /* `call` may be gone from here on */
     atomic_fetch_sub(&resolving, 1);
     return NULL;
 }
@@ -136,7 +136,7 @@ static enum MHD_Result start_resolve(struct call *call)
         return answer_error(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
                             "too many references are being resolved; try again");
     }
-    MHD_suspend_connection(call->connection);
+    httpd_suspend(call->connection, &call->suspended);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, RESOLVE_STACK);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -147,7 +147,7 @@ static enum MHD_Result start_resolve(struct call *call)
         call->status = MHD_HTTP_SERVICE_UNAVAILABLE;
         error_json("cannot start a thread", NULL, &call->body);
         atomic_store(&call->done, true);
-        MHD_resume_connection(call->connection);
+        httpd_resume(&call->suspended);
     }
     return MHD_YES;
 }
@@ -337,27 +337,20 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
     *context = NULL;
 }
 
-int api_start(struct server *server, int fd, bool full, struct peers *peers,
-              struct MHD_Daemon **out, struct ocv_error *err)
+int api_start(struct server *server, int fd, bool full, struct peers *peers, struct httpd **out,
+              struct ocv_error *err)
 {
-    *out = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-        full ? handle_full : handle_some, server, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, peers_notify,
-        peers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)peers->max,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        STALL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (*out)
-        return OCV_OK;
-    close(fd);
-    return ocv_error_set(err, OCV_ERR_IO, "cannot serve the API: %s", strerror(errno));
+    const struct httpd_calls calls = {full ? handle_full : handle_some, completed, peers_notify,
+                                      server, peers};
+    const struct httpd_limits limits = {1, (unsigned)peers->max, STALL_S, SERVER_HEAD_MAX};
+    int status = httpd_new(fd, &calls, &limits, out, err);
+    return status < 0 ? ocv_error_prefix(err, "API") : OCV_OK;
 }
 
-void api_stop(struct server *server, struct MHD_Daemon *daemon)
+void api_stop(struct httpd *httpd)
 {
-    (void)server;
     /* suspended connections must be resumed before the end: each resolve has a deadline */
-    while (atomic_load(&resolving) > 0)
+    while (httpd && atomic_load(&resolving) > 0)
         usleep(10000);
-    MHD_stop_daemon(daemon);
+    httpd_free(httpd);
 }

@@ -3,6 +3,7 @@
 #ifndef VARIANTD_API_H
 #define VARIANTD_API_H
 
+#include "httpd.h"
 #include "peers.h"
 #include "server.h"
 
@@ -11,8 +12,9 @@
 
 /** Serve on the listening socket, which is taken over. `full`: the unix socket; else only /metrics
  *  and /v1/healthz. `peers`: who watches the connections. */
-int api_start(struct server *server, int fd, bool full, struct peers *peers,
-              struct MHD_Daemon **out, struct ocv_error *err) OCV_WARN_UNUSED;
-void api_stop(struct server *server, struct MHD_Daemon *daemon);
+int api_start(struct server *server, int fd, bool full, struct peers *peers, struct httpd **out,
+              struct ocv_error *err) OCV_WARN_UNUSED;
+/** NULL is allowed. */
+void api_stop(struct httpd *httpd);
 
 #endif

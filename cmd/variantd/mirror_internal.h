@@ -9,6 +9,7 @@
 #ifndef VARIANTD_MIRROR_INTERNAL_H
 #define VARIANTD_MIRROR_INTERNAL_H
 
+#include "httpd.h"
 #include "mirror.h"
 #include "route.h"
 #include "upstream.h"
@@ -179,7 +180,8 @@ struct request {
     int64_t started_us;
     /* under mirror->lock */
     bool waiting; /* suspended */
-    bool late;    /* its time was up */
+    struct httpd_suspended suspended;
+    bool late; /* its time was up */
     int64_t deadline_ms;
     struct request *next, **link; /* in mirror->suspended */
     struct flight *flight;

@@ -24,7 +24,7 @@ void request_sleep(struct request *r, int64_t deadline_ms)
     if (deadline_ms < m->tick_ms)
         pthread_cond_signal(&m->tick);
     m->suspended = r;
-    MHD_suspend_connection(r->connection);
+    httpd_suspend(r->connection, &r->suspended);
 }
 
 /* libmicrohttpd does not look at a connection that is suspended. A client that has sent its request
@@ -46,7 +46,7 @@ void request_wake(struct request *r)
     *r->link = r->next;
     if (r->next)
         r->next->link = r->link;
-    MHD_resume_connection(r->connection);
+    httpd_resume(&r->suspended);
 }
 
 /* Wake those whose time is up; when to look again. */

@@ -4,6 +4,7 @@
 #include "server.h"
 
 #include "api.h"
+#include "httpd.h"
 #include "listen.h"
 #include "peers.h"
 
@@ -22,7 +23,7 @@
 
 struct server {
     struct metrics *metrics;
-    struct MHD_Daemon *mirror, *api, *tcp_metrics;
+    struct httpd *mirror, *api, *tcp_metrics;
     struct peers mirror_peers, api_peers, metrics_peers;
     char *address; /* of the mirror, without its port where the system chose that */
     unsigned port;
@@ -211,15 +212,6 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
 /* ---- start and stop ----------------------------------------------------------------------------
  */
 
-static void OCV_PRINTF(2, 0) quiet(void *cls, const char *format, va_list args)
-{
-    char text[512];
-    (void)cls;
-    vsnprintf(text, sizeof(text), format, args);
-    text[strcspn(text, "\r\n")] = '\0';
-    log_line(LOG_LEVEL_DEBUG, "libmicrohttpd: %s", text);
-}
-
 static unsigned threads(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -242,21 +234,12 @@ static int start_mirror(struct server *server, const char *address, struct ocv_e
     int fd, status = listen_tcp(address, &fd, &server->port, err);
     if (status < 0)
         return status;
-    struct MHD_OptionItem pool[] = {{MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads(), NULL},
-                                    {MHD_OPTION_END, 0, NULL}};
-    if (pool[0].value < 2) /* a pool of one is an error to libmicrohttpd */
-        pool[0].option = MHD_OPTION_END;
-    server->mirror = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-        handle, server, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, peers_notify,
-        &server->mirror_peers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->mirror_peers.max,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        SERVER_STALL_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
-    if (server->mirror)
-        return OCV_OK;
-    close(fd);
-    return ocv_error_set(err, OCV_ERR_IO, "cannot serve on %s: %s", address, strerror(errno));
+    const struct httpd_calls calls = {handle, completed, peers_notify, server,
+                                      &server->mirror_peers};
+    const struct httpd_limits limits = {threads(), (unsigned)server->mirror_peers.max,
+                                        SERVER_STALL_S, SERVER_HEAD_MAX};
+    status = httpd_new(fd, &calls, &limits, &server->mirror, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", address) : OCV_OK;
 }
 
 /* One that was passed may lie elsewhere than the configuration says. */
@@ -347,9 +330,7 @@ bool server_api_stirs(struct server *server)
 void server_drain(struct server *server)
 {
     atomic_store(&server->draining, true);
-    int fd = MHD_quiesce_daemon(server->mirror);
-    if (fd >= 0) /* new clients are refused at once and go upstream themselves */
-        close(fd);
+    httpd_quiesce(server->mirror); /* new clients are refused and go upstream themselves */
     server_tick(server);
 }
 
@@ -367,12 +348,9 @@ void server_free(struct server *server)
     mirror_stop(server->current->mirror);
     for (struct instance *instance = server->retired; instance; instance = instance->next)
         mirror_stop(instance->mirror);
-    if (server->mirror)
-        MHD_stop_daemon(server->mirror);
-    if (server->api)
-        api_stop(server, server->api);
-    if (server->tcp_metrics)
-        api_stop(server, server->tcp_metrics);
+    httpd_free(server->mirror);
+    api_stop(server->api);
+    api_stop(server->tcp_metrics);
     if (server->own_socket)
         unlink(server->socket_path);
     free(server->address);

@@ -4,6 +4,7 @@
 #include "stream.h"
 
 #include "clock.h"
+#include "httpd.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct stream {
     bool hold;
     bool ended, failed, gone;
     bool asleep; /* the connection is suspended */
+    struct httpd_suspended suspended;
     bool writer_waits;
     int64_t slept_us;
     unsigned patience_ms;
@@ -72,7 +74,7 @@ static void wake_reader(struct stream *s)
     if (!s->asleep)
         return;
     s->asleep = false;
-    MHD_resume_connection(s->connection);
+    httpd_resume(&s->suspended);
 }
 
 static size_t readable(const struct stream *s)
@@ -192,7 +194,7 @@ static ssize_t take(struct stream *s, char *out, size_t max)
         pthread_cond_signal(&s->room);
     s->asleep = true;
     s->slept_us = clock_us();
-    MHD_suspend_connection(s->connection);
+    httpd_suspend(s->connection, &s->suspended);
     return 0;
 }
 

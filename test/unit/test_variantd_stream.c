@@ -2,6 +2,9 @@
 /* The ring between a worker and a connection, with a real server and client at its ends. */
 #include "stream.h"
 
+#include "httpd.h"
+#include "listen.h"
+
 #include "ocivariant-registry.h"
 
 #include <arpa/inet.h>
@@ -16,7 +19,7 @@
 
 #define BYTES (3u * 1024 * 1024 + 17)
 
-static struct MHD_Daemon *server;
+static struct httpd *server;
 static unsigned port;
 static struct {
     size_t chunk;
@@ -89,18 +92,18 @@ static void set_up(void)
     plan.ring = STREAM_RING_MIN;
     plan.patience_ms = STREAM_PATIENCE_MS;
     plan.bytes = BYTES;
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    server = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
-                              NULL, handle, NULL, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_END);
-    ck_assert_ptr_nonnull(server);
-    port = MHD_get_daemon_info(server, MHD_DAEMON_INFO_BIND_PORT)->port;
+    const struct httpd_calls calls = {.handle = handle};
+    const struct httpd_limits limits = {.threads = 1, .connections = 16, .head = 4096};
+    int fd;
+    ck_assert_int_eq(listen_tcp("127.0.0.1:0", &fd, &port, NULL), OCV_OK);
+    ck_assert_int_eq(httpd_new(fd, &calls, &limits, &server, NULL), OCV_OK);
 }
 
 static void tear_down(void)
 {
     while (atomic_load(&writers)) /* each ends by itself */
         usleep(1000);
-    MHD_stop_daemon(server);
+    httpd_free(server);
 }
 
 struct got {
