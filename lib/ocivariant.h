@@ -644,7 +644,8 @@ struct ocv_record_index {
     bool secret;                 /**< learnt with credentials: not for every user of the node */
 };
 /** The index resolved last that has the digest as an entry, or that is of this digest itself:
- *  OCV_ERR_NOT_FOUND if none is kept. Freed with ocv_record_index_free. */
+ *  OCV_ERR_NOT_FOUND if none is kept, OCV_ERR_IO where they may not be read. Freed with
+ *  ocv_record_index_free. */
 OCV_API int ocv_record_find(const char *dir, const char *digest, struct ocv_record_index *out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_record_index_free(struct ocv_record_index *record);

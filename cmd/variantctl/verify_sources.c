@@ -3,10 +3,11 @@
  * hosts; what they print as JSON is stable, their tables are not. */
 #include "verify_sources.h"
 
+#include "program.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,23 +17,8 @@
 #define IDS_AT_ONCE 200u
 #define DIGESTS_MAX 32u /* of one image: names that it was pulled under times two */
 
-extern char **environ;
-
 /* ---- running a client --------------------------------------------------------------------------
  */
-
-static int spawn(const char *const argv[], int out, pid_t *pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    int failed =
-        posix_spawnp(pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return failed;
-}
 
 /* What the command prints; OCV_ERR_NOT_FOUND if it is not there or fails. */
 static int capture(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)
@@ -43,7 +29,7 @@ static int capture(const char *const argv[], struct ocv_buffer *out, struct ocv_
     pid_t pid;
     if (pipe2(fds, O_CLOEXEC) < 0)
         return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
-    int failed = spawn(argv, fds[1], &pid);
+    int failed = program_start(argv, -1, fds[1], -1, &pid);
     close(fds[1]);
     while (!failed &&
            ((got = read(fds[0], chunk, sizeof(chunk))) > 0 || (got < 0 && errno == EINTR)))

@@ -2,13 +2,13 @@
 /* Running an engine's client: its output line by line, its last error line as the failure, and an
  * end in time when the user wants one. Some clients tell how far they are only to a terminal: those
  * get one of their own as standard error. */
+#include "program.h"
 #include "sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -21,8 +21,6 @@
 #define TERMINAL_ROWS 500 /* a bar for each layer, however many there are */
 #define TERMINAL_COLUMNS 200
 #define ESCAPE '\033'
-
-extern char **environ;
 
 typedef void (*take_line)(void *data, const char *text);
 
@@ -71,32 +69,10 @@ static void feed(struct stream *s, const char *bytes, size_t n)
     }
 }
 
-static int spawn(const char *const *argv, int stdin_fd, int out, int errors, pid_t *pid,
+static int start(const char *const *argv, int stdin_fd, int out, int errors, pid_t *pid,
                  struct ocv_error *err)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, ignored;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return ocv_error_nomem(err);
-    posix_spawnattr_init(&attributes);
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    /* what this program ignores is not the client's business */
-    sigemptyset(&ignored);
-    sigaddset(&ignored, SIGPIPE);
-    posix_spawnattr_setsigdefault(&attributes, &ignored);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    if (stdin_fd >= 0)
-        posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
-    else
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
-    int failed =
-        posix_spawnp(pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+    int failed = program_start(argv, stdin_fd, out, errors, pid);
     if (failed)
         return ocv_error_set(err, OCV_ERR_ENGINE, "cannot run %s: %s", argv[0], strerror(failed));
     return OCV_OK;
@@ -181,7 +157,7 @@ static int run(const char *const *argv, int stdin_fd, const int out[2], const in
 {
     pid_t pid;
     char last[LINE_MAX_BYTES] = "";
-    int status = spawn(argv, stdin_fd, out[1], errors[1], &pid, err);
+    int status = start(argv, stdin_fd, out[1], errors[1], &pid, err);
     close(out[1]);
     close(errors[1]);
     streams[0].fd = out[0];

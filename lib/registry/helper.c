@@ -48,16 +48,20 @@ static int spawn(const char *program, int in, int out, pid_t *pid)
         posix_spawn_file_actions_destroy(&actions);
         return ENOMEM;
     }
-    posix_spawn_file_actions_adddup2(&actions, in, 0);
-    posix_spawn_file_actions_adddup2(&actions, out, 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    int code = posix_spawn_file_actions_adddup2(&actions, in, 0);
+    if (!code)
+        code = posix_spawn_file_actions_adddup2(&actions, out, 1);
+    if (!code)
+        code = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 #if __GLIBC_PREREQ(2, 34) /* libcurl's own descriptors are not all closed by exec */
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    if (!code)
+        code = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
 #endif
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int code = posix_spawnp(pid, program, &actions, &attributes, argv, environ);
+    if (!code)
+        code = posix_spawnp(pid, program, &actions, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return code;

@@ -145,8 +145,10 @@ static int session_path(const struct step *s, const char *digest, char **path,
     size_t prefix = strlen(x->host->prefix);
     if (location && prefix && !strncmp(location, x->host->prefix, prefix))
         location += prefix;
-    if (!location ||
-        asprintf(path, "%s%cdigest=%s", location, strchr(location, '?') ? '&' : '?', digest) < 0)
+    if (!location)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: a Location without a path for the upload",
+                             s->what);
+    if (asprintf(path, "%s%cdigest=%s", location, strchr(location, '?') ? '&' : '?', digest) < 0)
         return ocv_error_nomem(err);
     return OCV_OK;
 }

@@ -180,6 +180,8 @@ int ocv_record_find(const char *dir, const char *digest, struct ocv_record_index
         snprintf(path, sizeof(path), "%s/" FOLDER, dir) >= (int)sizeof(path))
         return ocv_error_set(err, OCV_ERR_INVALID, "%.150s: not a digest", digest);
     DIR *folder = opendir(path);
+    if (!folder && errno != ENOENT && errno != ENOMEM)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     int status = !folder && errno == ENOMEM ? OCV_ERR_NOMEM : OCV_OK;
     for (unsigned n = 0;
          folder && status == OCV_OK && n < 2 * OCV_RECORD_INDEXES_MAX && (entry = readdir(folder));

@@ -312,6 +312,9 @@ START_TEST(index_is_found_by_all_that_is_in_it)
     refuses(ocv_record_find(scratch, CHILD, &found, &err), OCV_ERR_NOT_FOUND);
     refuses(ocv_record_find(at("none"), A_DIGEST, &found, &err), OCV_ERR_NOT_FOUND);
     refuses(ocv_record_find(scratch, "sha256:../x", &found, &err), OCV_ERR_INVALID);
+    ck_assert_int_eq(mkdirat(AT_FDCWD, at("odd"), 0755), 0);
+    write_text(at("odd/indexes"), "no folder");
+    refuses(ocv_record_find(at("odd"), A_DIGEST, &found, &err), OCV_ERR_IO);
     /* one that only mentions it, one that is broken, one that is no file */
     write_text(at("indexes/sha256-1.json"),
                "{\"index\":\"" INDEX "\",\"document\":{\"x\":\"" CHILD "\"}}");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which version of an engine is installed: what the program itself says. */
+#include "program.h"
 #include "setup.h"
 
 #include <ctype.h>
@@ -8,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,6 @@
 #define ANSWER_MAX 4096u         /* bytes of a program's answer */
 #define PROCESSES_MAX 64u        /* of one name */
 #define ANSWER_MILLISECONDS 5000 /* a program that is silent for so long is ended */
-
-extern char **environ;
 
 bool setup_parse_version(const char *text, struct setup_version *out)
 {
@@ -71,22 +69,10 @@ bool setup_ask(const char *const *argv, char *out, size_t size)
 {
     int ends[2];
     pid_t pid;
-    posix_spawn_file_actions_t actions;
     out[0] = '\0';
     if (pipe2(ends, O_CLOEXEC) < 0)
         return false;
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        close(ends[0]);
-        close(ends[1]);
-        return false;
-    }
-    bool ready =
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO) == 0 &&
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0;
-    bool started =
-        ready && posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ) == 0;
-    posix_spawn_file_actions_destroy(&actions);
+    bool started = program_start(argv, -1, ends[1], -1, &pid) == 0;
     close(ends[1]);
     int result = 0;
     if (started) {
