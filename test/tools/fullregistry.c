@@ -8,7 +8,9 @@
  *       status S (0: the connection breaks off); PATH may be a prefix
  *   GET /_test/at?request=METHOD+PATH&n=N&retag=REPO:TAG@DIGEST   before the N-th such request the
  *       tag is moved: somebody else writes at that moment
- *   --no-mount, --page N                                refuse mounts; most entries of a page */
+ *   --no-mount, --page N                                refuse mounts; most entries of a page
+ *   --upload-at URL         where uploads shall go, in place of a path here; "": it does not say;
+ *                           "here" and "here/..." stand for http://127.0.0.1:PORT of its own */
 #include "ocivariant.h"
 
 #include <arpa/inet.h>
@@ -56,7 +58,8 @@ static struct object *objects;
 static struct rule *rules;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool mounts = true;
-static unsigned page_size = 100, sessions;
+static unsigned page_size = 100, sessions, port;
+static const char *upload_at; /* NULL: a path here */
 
 static void *need(void *p)
 {
@@ -323,6 +326,17 @@ static void list_referrers(struct MHD_Connection *c, const char *repository, con
 /* ---- uploads ------------------------------------------------------------------------------------
  */
 
+static void say_where(const char *repository, char *out, size_t size)
+{
+    bool here = upload_at && !strncmp(upload_at, "here", 4);
+    if (here)
+        snprintf(out, size, "http://127.0.0.1:%u%s", port, upload_at + 4);
+    else if (upload_at)
+        snprintf(out, size, "%s", upload_at);
+    else
+        snprintf(out, size, "/v2/%s/blobs/uploads/%u", repository, ++sessions);
+}
+
 static void begin_upload(struct MHD_Connection *c, const char *repository, struct answer *a)
 {
     const char *mount = query(c, "mount");
@@ -336,9 +350,10 @@ static void begin_upload(struct MHD_Connection *c, const char *repository, struc
         header(a, "Docker-Content-Digest", a->text[1]);
     } else {
         a->status = 202;
-        snprintf(a->text[0], sizeof(a->text[0]), "/v2/%s/blobs/uploads/%u", repository, ++sessions);
+        say_where(repository, a->text[0], sizeof(a->text[0]));
     }
-    header(a, "Location", a->text[0]);
+    if (a->text[0][0])
+        header(a, "Location", a->text[0]);
 }
 
 static void end_upload(struct MHD_Connection *c, const char *repository, const struct request *r,
@@ -538,6 +553,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--no-mount"))
             mounts = false;
+        else if (!strcmp(argv[i], "--upload-at") && i + 1 < argc)
+            upload_at = argv[++i];
         else if (!strcmp(argv[i], "--page") && i + 1 < argc)
             page_size = (unsigned)strtoul(argv[++i], NULL, 10);
     }
@@ -551,7 +568,8 @@ int main(int argc, char **argv)
         daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
     if (!info)
         return 1;
-    printf("%u\n", info->port);
+    port = info->port;
+    printf("%u\n", port);
     fflush(stdout);
     for (;;)
         pause();
