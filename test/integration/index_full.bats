@@ -180,23 +180,23 @@ since()
 }
 
 @test "an upload goes nowhere but to its registry, and there by any Location" {
-    local url message
-    while read -r url message; do
+    local url code message
+    while read -r url code message; do
         start_full "at-${url//[^a-z0-9]/_}" --upload-at "$url"
-        run -1 "$VARIANTCTL" index copy "oci:$L:cpu" "$FULL/up/cpu:1"
+        run "-$code" "$VARIANTCTL" index copy "oci:$L:cpu" "$FULL/up/cpu:1"
         echo "$url: $output"
         [[ $output == *"$message"* ]]
         run ! curl -sf "http://$FULL/v2/up/cpu/manifests/1"
     done <<END
-http://127.0.0.1:1/v2/up/cpu/blobs/uploads/1 the registry wants the upload on another server
-https://127.0.0.1/v2/ the registry wants the upload on another server
-//127.0.0.2/v2/ not found on 127.0.0.1
-ftp://x/ the registry wants the upload on another server
-nonsense the registry wants the upload on another server
-here a Location without a path for the upload
+http://127.0.0.1:1/v2/up/cpu/blobs/uploads/1 1 the registry wants the upload on another server
+https://127.0.0.1/v2/ 1 the registry wants the upload on another server
+//127.0.0.2/v2/ 1 not found on 127.0.0.1
+ftp://x/ 1 the registry wants the upload on another server
+nonsense 1 the registry wants the upload on another server
+here 4 a Location without a path for the upload
 END
     start_full at-nothing --upload-at ""
-    run -1 "$VARIANTCTL" index copy "oci:$L:cpu" "$FULL/up/cpu:1"
+    run -4 "$VARIANTCTL" index copy "oci:$L:cpu" "$FULL/up/cpu:1"
     [[ $output == *"no Location for the upload"* ]]
     start_full at-here --upload-at 'here/v2/up/cpu/blobs/uploads/1?_state=a'
     run -0 "$VARIANTCTL" index copy "oci:$L:cpu" "$FULL/up/cpu:1"
