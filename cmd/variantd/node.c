@@ -36,11 +36,9 @@ struct node {
     bool once;
     struct metrics *metrics;
     atomic_uint_fast64_t generation;
-    pthread_mutex_t lock; /* current, reason, stopping */
+    pthread_mutex_t lock; /* current */
     struct held *current;
-    char reason[REASON_BYTES];
-    bool stopping;
-    int wake; /* eventfd */
+    int stop; /* eventfd: can be read when it is time to */
     int uevents;
     pthread_t thread;
     bool started;
@@ -182,24 +180,12 @@ static void probe_again(struct node *node, const char *why)
     node_put(&last->snapshot);
 }
 
-void node_refresh(struct node *node, const char *why)
-{
-    uint64_t one = 1;
-    pthread_mutex_lock(&node->lock);
-    if (!node->reason[0])
-        snprintf(node->reason, sizeof(node->reason), "%s", why);
-    pthread_mutex_unlock(&node->lock);
-    ssize_t written = write(node->wake, &one, sizeof(one));
-    (void)written; /* full: it is awake already */
-}
-
 /* Wait for a reason; false when it is time to stop. */
 static bool wait_for_reason(struct node *node, char why[REASON_BYTES])
 {
-    struct pollfd fds[] = {{.fd = node->wake, .events = POLLIN},
+    struct pollfd fds[] = {{.fd = node->stop, .events = POLLIN},
                            {.fd = node->uevents, .events = POLLIN}};
     int64_t due = node->interval_ms > 0 ? clock_ms() + node->interval_ms : 0;
-    uint64_t ignored;
     for (;;) {
         int64_t left = due ? due - clock_ms() : -1;
         if (due && left <= 0) {
@@ -208,15 +194,8 @@ static bool wait_for_reason(struct node *node, char why[REASON_BYTES])
         }
         if (poll(fds, 2, left < 0 ? -1 : (int)(left < 3600000 ? left : 3600000)) < 0)
             continue;
-        if (fds[0].revents && read(node->wake, &ignored, sizeof(ignored)) == sizeof(ignored)) {
-            pthread_mutex_lock(&node->lock);
-            bool stopping = node->stopping;
-            snprintf(why, REASON_BYTES, "%s", node->reason);
-            node->reason[0] = '\0';
-            pthread_mutex_unlock(&node->lock);
-            if (stopping || why[0])
-                return !stopping;
-        }
+        if (fds[0].revents)
+            return false;
         if (fds[1].revents && uevent_read(node->uevents, why, REASON_BYTES))
             return true;
     }
@@ -228,17 +207,14 @@ static bool settle(struct node *node)
     char ignored[REASON_BYTES];
     int64_t until = clock_ms() + SETTLE_MS;
     for (int64_t left = SETTLE_MS; left > 0; left = until - clock_ms()) {
-        struct pollfd fds[] = {{.fd = node->wake, .events = POLLIN},
+        struct pollfd fds[] = {{.fd = node->stop, .events = POLLIN},
                                {.fd = node->uevents, .events = POLLIN}};
         if (poll(fds, 2, (int)left) > 0 && fds[1].revents)
             uevent_read(node->uevents, ignored, sizeof(ignored));
-        if (fds[0].revents) /* a wish or the end: both are read by who waits */
-            break;
+        if (fds[0].revents)
+            return false;
     }
-    pthread_mutex_lock(&node->lock);
-    bool stopping = node->stopping;
-    pthread_mutex_unlock(&node->lock);
-    return !stopping;
+    return true;
 }
 
 static void *watch(void *data)
@@ -259,8 +235,8 @@ static void *watch(void *data)
 
 static int start_watching(struct node *node, struct ocv_error *err)
 {
-    node->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (node->wake < 0)
+    node->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (node->stop < 0)
         return ocv_error_set(err, OCV_ERR_IO, "eventfd: %s", strerror(errno));
     if (!node->profile_file && !node->once) {
         node->uevents = uevent_open();
@@ -288,7 +264,7 @@ int node_new(const struct settings *settings, struct metrics *metrics, struct no
     node->once = settings->once;
     node->interval_ms = settings->once ? 0 : settings->probe_interval_ms;
     node->metrics = metrics;
-    node->wake = node->uevents = -1;
+    node->stop = node->uevents = -1;
     pthread_mutex_init(&node->lock, NULL);
     int64_t started = clock_ms();
     int status = take(node, &node->current, err);
@@ -312,14 +288,11 @@ void node_free(struct node *node)
     if (!node)
         return;
     if (node->started) {
-        pthread_mutex_lock(&node->lock);
-        node->stopping = true;
-        pthread_mutex_unlock(&node->lock);
-        node_refresh(node, "stop");
+        (void)eventfd_write(node->stop, 1);
         pthread_join(node->thread, NULL);
     }
-    if (node->wake >= 0)
-        close(node->wake);
+    if (node->stop >= 0)
+        close(node->stop);
     if (node->uevents >= 0)
         close(node->uevents);
     if (node->current)

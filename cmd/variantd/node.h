@@ -25,8 +25,6 @@ const struct snapshot *node_get(struct node *node);
 void node_put(const struct snapshot *snapshot);
 /** The generation alone, without a reference: one atomic read. */
 uint64_t node_generation(const struct node *node);
-/** Probe again soon (uevent, SIGHUP, interval). Any thread; returns at once. */
-void node_refresh(struct node *node, const char *why);
 /** Log and count what another node's profile has otherwise, after a reload. */
 void node_compare(struct node *old, struct node *fresh, const char *why, struct metrics *metrics);
 

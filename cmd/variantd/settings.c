@@ -156,7 +156,7 @@ int settings_address(const char *text, struct sockaddr_storage *out, socklen_t *
     return OCV_OK;
 }
 
-bool settings_loopback(const struct sockaddr_storage *address)
+static bool is_loopback(const struct sockaddr_storage *address)
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
@@ -299,7 +299,7 @@ static int check(const struct settings *s, struct ocv_error *err)
     int status = settings_address(s->listen_address, &address, &len, err);
     if (status < 0)
         return ocv_error_prefix(err, "listen");
-    if (!settings_loopback(&address)) {
+    if (!is_loopback(&address)) {
         ocv_error_set(err, OCV_ERR_CONFIG, "listen: %s is not a loopback address",
                       s->listen_address);
         ocv_error_hint(err, "the mirror answers for this node only: 127.0.0.1:5050");

@@ -28,6 +28,5 @@ int settings_duration(const char *text, int64_t *ms, struct ocv_error *err) OCV_
 /** "127.0.0.1:5050", "[::1]:5050", "localhost:5050". */
 int settings_address(const char *text, struct sockaddr_storage *out, socklen_t *len,
                      struct ocv_error *err) OCV_WARN_UNUSED;
-bool settings_loopback(const struct sockaddr_storage *address);
 
 #endif

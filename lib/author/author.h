@@ -73,8 +73,6 @@ int ocv_author_entry_read(const char *text, size_t len, struct ocv_author_entry 
 /** Make an entry of JSON (taken over) with sorted keys. */
 int ocv_author_entry_make(json_t *json, struct ocv_author_entry *out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
-/** The JSON was edited: write its bytes anew. */
-int ocv_author_entry_renew(struct ocv_author_entry *entry, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_author_entry_free(struct ocv_author_entry *entry);
 /** True if both run on exactly the same machines as far as their platform says. */
 bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv_author_entry *b);

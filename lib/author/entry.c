@@ -103,11 +103,6 @@ int ocv_author_entry_make(json_t *json, struct ocv_author_entry *out, struct ocv
     return status;
 }
 
-int ocv_author_entry_renew(struct ocv_author_entry *entry, struct ocv_error *err)
-{
-    return write_text(entry, 0, err);
-}
-
 int ocv_author_put_text(json_t *object, const char *key, const char *value, struct ocv_error *err)
 {
     if (!value) {
@@ -138,7 +133,7 @@ int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, con
         return status;
     if (json_object_size(parent) == 0)
         json_object_del(entry->json, object);
-    return ocv_author_entry_renew(entry, err);
+    return write_text(entry, 0, err);
 }
 
 /* What runs on the same machines counts as the same: runtimes take these words for nothing. */

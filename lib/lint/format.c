@@ -83,9 +83,9 @@ static json_t *finding_json(const struct ocv_lint_finding *f)
     return json;
 }
 
-int ocv_lint_format_json(const struct ocv_lint_report *report,
-                         const struct ocv_lint_failure *failures, size_t n_failures,
-                         struct ocv_buffer *out, struct ocv_error *err)
+static int format_json(const struct ocv_lint_report *report,
+                       const struct ocv_lint_failure *failures, size_t n_failures,
+                       struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto_json *findings = json_array();
     ocv_auto_json *unread = json_array();
@@ -171,7 +171,7 @@ int ocv_lint_format(const struct ocv_lint_report *report, enum ocv_lint_format f
 {
     switch (format) {
     case OCV_LINT_FORMAT_JSON:
-        return ocv_lint_format_json(report, failures, n_failures, out, err);
+        return format_json(report, failures, n_failures, out, err);
     case OCV_LINT_FORMAT_SARIF:
         return ocv_lint_format_sarif(report, failures, n_failures, out, err);
     case OCV_LINT_FORMAT_GITHUB:

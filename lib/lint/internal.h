@@ -134,9 +134,6 @@ void ocv_lint_check_layout(struct ocv_lint *lint);
 void ocv_lint_check_platforms(struct ocv_lint *lint);
 void ocv_lint_check_trust(struct ocv_lint *lint);
 
-int ocv_lint_format_json(const struct ocv_lint_report *report,
-                         const struct ocv_lint_failure *failures, size_t n_failures,
-                         struct ocv_buffer *out, struct ocv_error *err);
 int ocv_lint_format_sarif(const struct ocv_lint_report *report,
                           const struct ocv_lint_failure *failures, size_t n_failures,
                           struct ocv_buffer *out, struct ocv_error *err);

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-bool array_is_blank(char c)
+static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 size_t array_skip_blank(const char *text, size_t at)
 {
-    while (array_is_blank(text[at])) /* text ends with NUL */
+    while (is_blank(text[at])) /* text ends with NUL */
         at++;
     return at;
 }
@@ -29,7 +29,7 @@ int array_insert_first(struct ocv_buffer *text, size_t open, const struct array_
         status = ocv_buffer_append(&add, " ", 1, err);
     if (status == OCV_OK && spans->n && lines) {
         size_t line = first; /* line end and indentation before the first element */
-        while (array_is_blank(text->data[line - 1]))
+        while (is_blank(text->data[line - 1]))
             line--;
         status = ocv_buffer_append(&add, text->data + line, first - line, err);
     }

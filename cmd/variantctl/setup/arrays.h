@@ -19,7 +19,6 @@ struct array_spans {
 
 /** Behind blanks and line ends; the text ends with NUL. */
 size_t array_skip_blank(const char *text, size_t at);
-bool array_is_blank(char c);
 /** First in the array at `open`, in its manner: on a line of its own where the others are. */
 int array_insert_first(struct ocv_buffer *text, size_t open, const struct array_spans *spans,
                        const char *quoted, struct ocv_error *err) OCV_WARN_UNUSED;
