@@ -5,10 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *help;
-    int (*run)(struct cli *cli, int argc, char **argv);
-} verbs[] = {
+static const struct verb all[] = {
     {"create", "write an index over existing images", cmd_index_create},
     {"add", "add builds to an index", cmd_index_add},
     {"remove", "take builds out of an index", cmd_index_remove},
@@ -18,14 +15,8 @@ static const struct {
     {"diff", "what changed from one index to another", cmd_index_diff},
     {"copy", "copy an index with everything in it", cmd_index_copy},
     {"push", "the same", cmd_index_copy},
+    {NULL, NULL, NULL},
 };
-
-static void print_help(FILE *out)
-{
-    fputs("Usage: variantctl index VERB [OPTIONS]\n\nVerbs:\n", out);
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-}
 
 /* Interrupted means: stop before the tag is written. The second signal ends the program as usual.
  */
@@ -48,24 +39,7 @@ static void catch_signals(struct cli *cli)
 
 int cmd_index(struct cli *cli, int argc, char **argv)
 {
-    verb_first(argc, argv);
-    const char *verb = argc > 1 ? argv[1] : NULL;
-    if (verb && (!strcmp(verb, "--help") || !strcmp(verb, "-h"))) {
-        print_help(stdout);
-        return 0;
-    }
-    if (verb && !strcmp(verb, "--version")) {
-        cli_print_version(cli);
-        return 0;
-    }
+    const struct verbs verbs = {"Usage: variantctl index VERB [OPTIONS]\n\nVerbs:\n", all, ""};
     catch_signals(cli);
-    for (size_t i = 0; verb && i < sizeof(verbs) / sizeof(*verbs); i++)
-        if (!strcmp(verb, verbs[i].name)) {
-            snprintf(cli->verb, sizeof(cli->verb), "index %s", verb);
-            return verbs[i].run(cli, argc - 1, argv + 1);
-        }
-    if (verb)
-        fprintf(stderr, "variantctl: unknown verb 'index %s'\n", verb);
-    print_help(stderr);
-    return 2;
+    return verbs_run(cli, &verbs, argc, argv);
 }

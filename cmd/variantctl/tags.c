@@ -8,43 +8,17 @@
 
 #define LIST_MAX (64u * 1024 * 1024)
 
-static const struct {
-    const char *name, *help;
-    int (*run)(struct cli *cli, int argc, char **argv);
-} verbs[] = {
+static const struct verb all[] = {
     {"parse", "what tags say, one JSON object a line", cmd_tags_parse},
     {"plan", "the variant sets that a repository's tags form", cmd_tags_plan},
     {"check", "is this a rule file?", cmd_tags_check},
+    {NULL, NULL, NULL},
 };
-
-static void print_help(FILE *out)
-{
-    fputs("Usage: variantctl tags VERB [OPTIONS]\n\nVerbs:\n", out);
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
-}
 
 int cmd_tags(struct cli *cli, int argc, char **argv)
 {
-    verb_first(argc, argv);
-    const char *verb = argc > 1 ? argv[1] : NULL;
-    if (verb && (!strcmp(verb, "--help") || !strcmp(verb, "-h"))) {
-        print_help(stdout);
-        return 0;
-    }
-    if (verb && !strcmp(verb, "--version")) {
-        cli_print_version(cli);
-        return 0;
-    }
-    for (size_t i = 0; verb && i < sizeof(verbs) / sizeof(*verbs); i++)
-        if (!strcmp(verb, verbs[i].name)) {
-            snprintf(cli->verb, sizeof(cli->verb), "tags %s", verb);
-            return verbs[i].run(cli, argc - 1, argv + 1);
-        }
-    if (verb)
-        fprintf(stderr, "variantctl: unknown verb 'tags %s'\n", verb);
-    print_help(stderr);
-    return 2;
+    const struct verbs verbs = {"Usage: variantctl tags VERB [OPTIONS]\n\nVerbs:\n", all, ""};
+    return verbs_run(cli, &verbs, argc, argv);
 }
 
 bool tags_format(const char *text, bool *json)

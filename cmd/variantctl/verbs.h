@@ -5,9 +5,23 @@
 
 #include "cli.h"
 
-/** Options before a verb (`variantctl -v --config F index -v show`) are moved behind it, where the
- *  verb reads them. argv[0] is a program, or the verb that has verbs of its own. */
-void verb_first(int argc, char **argv);
+/** A verb, or one of a verb's own. */
+struct verb {
+    const char *name, *help;
+    int (*run)(struct cli *cli, int argc, char **argv);
+};
+
+/** All of them, to a NULL name, and what stands around their list in the help. */
+struct verbs {
+    const char *usage;
+    const struct verb *list;
+    const char *end;
+};
+
+/** Run the verb that is named: the exit code. argv[0] is the program, or the verb that has verbs of
+ *  its own. Options before the verb (`variantctl -v --config F index -v show`) are moved behind it,
+ *  where it reads them. */
+int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv);
 
 int cmd_probe(struct cli *cli, int argc, char **argv);
 int cmd_resolve(struct cli *cli, int argc, char **argv);
