@@ -193,7 +193,7 @@ OCV_API void ocv_reference_free(struct ocv_reference *reference);
 /** True if the text is HOST[:PORT] as references write it: a name, an IPv4 address, an IPv6 address
  *  in brackets. */
 OCV_API bool ocv_host_valid(const char *host);
-/** "docker.io" for the three names of Docker Hub, in any case; else `host` itself. */
+/** "docker.io" for the other names of Docker Hub, else `host` itself. */
 OCV_API const char *ocv_host_canonical(const char *host);
 /** True if a reference's host is this machine: localhost, 127.0.0.0/8 or [::1], with or without a
  *  port. Registries there may be asked without TLS. */
@@ -386,8 +386,8 @@ struct ocv_registry_config {
     const char *ca;   /**< PEM file of certificate authorities that are trusted for it */
     const char *cert; /**< PEM files of a client certificate and its key */
     const char *key;
-    const char *mirror_of; /**< the registry that it stands in for, or NULL: tag rules for that one's
-                              repositories know its own (ocv_tag_rules_mirror) */
+    const char *mirror_of; /**< the registry that it stands in for, or NULL: tag rules for that
+                              one's repositories know its own (ocv_tag_rules_mirror) */
     bool insecure;         /**< plain HTTP and unverified TLS are allowed */
 };
 

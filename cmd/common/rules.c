@@ -31,8 +31,8 @@ static int add_mirrors(struct ocv_tag_rules *rules, const struct ocv_config *con
 }
 
 int rules_load_from(const char *datadir, const struct ocv_config *config,
-                    const struct ocv_reference *only,
-                    struct ocv_tag_rules **out, struct ocv_error *err)
+                    const struct ocv_reference *only, struct ocv_tag_rules **out,
+                    struct ocv_error *err)
 {
     ocv_auto(ocv_tag_rules) rules = NULL;
     char dir[DIR_MAX];

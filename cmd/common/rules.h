@@ -11,8 +11,9 @@ int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag
                struct ocv_error *err) OCV_WARN_UNUSED;
 /** The same with the shipped ones in DATADIR/tags.d; NULL: where they were installed. `config` says
  * which registries stand in for others. */
-int rules_load_from(const char *datadir, const struct ocv_config *config, const struct ocv_reference *only,
-                    struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
+int rules_load_from(const char *datadir, const struct ocv_config *config,
+                    const struct ocv_reference *only, struct ocv_tag_rules **out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** rules_load, and over them those of a file or a folder, `extra` (may be NULL). */
 int rules_load_more(struct cli *cli, const char *extra, const struct ocv_reference *only,
                     struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -79,10 +79,13 @@ static void print_help(void)
  */
 
 #define PORT_MAX 65535u
+#define REGISTRY_MAX 256 /* HOST[:PORT], with its end */
 
 /* HOST[:PORT] as references have it: never a path, never a name that a folder cannot have. */
 static bool registry_valid(const char *text)
 {
+    if (strlen(text) >= REGISTRY_MAX)
+        return false;
     size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
     if (text[0] == '[') {
         n = 1 + strspn(text + 1, "0123456789abcdefABCDEF:.");
@@ -97,17 +100,18 @@ static bool registry_valid(const char *text)
         return digits > 0 && digits <= 5 && text[n + 1 + digits] == '\0' && port > 0 &&
                port <= PORT_MAX;
     }
-    return text[n] == '\0' && strlen(text) < 256;
+    return text[n] == '\0';
 }
 
 /* The engines compare names byte by byte, and podman takes no capitals in a mirror's path: a host's
  * name is written as everybody writes it. */
 static char *registry_name(const char *text)
 {
-    char *name = strdup(ocv_host_canonical(text));
-    for (char *at = name; at && *at; at++)
+    char host[REGISTRY_MAX]; /* registry_valid */
+    snprintf(host, sizeof(host), "%s", text);
+    for (char *at = host; *at; at++)
         *at = (char)tolower((unsigned char)*at);
-    return name;
+    return strdup(ocv_host_canonical(host));
 }
 
 static int add_registry(struct setup *setup, const char *text, struct ocv_error *err)
