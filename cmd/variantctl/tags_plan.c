@@ -122,8 +122,9 @@ static int format_json(const struct request *r, const char *family, const struct
         json_array_append_new(left,
                               json_pack("{s:s, s:s}", "tag", ocv_tag_text(tag), "reason", reason));
     }
-    json_t *root = json_pack("{s:s, s:s?, s:o, s:o}", "repository", r->reference->name, "family",
-                             family, "sets", sets, "left_out", left);
+    json_t *root = json_pack("{s:s, s:s, s:s?, s:o, s:o}", "schema", "dev.ocivariant.tag-plan/v1",
+                             "repository", r->reference->name, "family", family, "sets", sets,
+                             "left_out", left);
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     int status = text ? ocv_buffer_printf(out, err, "%s\n", text) : ocv_error_nomem(err);

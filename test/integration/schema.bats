@@ -75,3 +75,34 @@ setup_file()
     run -1 "$VPULL" --devices nvidia=0,2 --override nvidia::cuda_version_lower_bound=12.4,12.3 \
         --profile "$BATS_TEST_TMPDIR/host.json" "oci:$BATS_TEST_TMPDIR/none"
 }
+
+@test "what verify, coverage, setup --status and tags plan print" {
+    local dir=$BATS_TEST_TMPDIR label tool=$OCV_BUILD/test/tools/mkimage profiles=$OCV_TOP/contrib/examples/profiles
+    mkdir "$dir/images" "$dir/tree"
+    for label in null cuda; do "$tool" "$dir/images" "$label" --file "etc/build=$label" >/dev/null; done
+    "$VARIANTCTL" index create --quiet "oci:$dir/images:app" "null=oci:$dir/images:null" \
+        "cuda=oci:$dir/images:cuda,nvidia :: cuda_version_lower_bound :: 12.8"
+    OCV_STATE_DIR=$dir/state "$VPULL" --quiet --profile "$profiles/h100.json" --to "oci:$dir/mine:1" "oci:$dir/images:app"
+    OCV_STATE_DIR=$dir/state run -5 "$VARIANTCTL" verify --format json --profile "$profiles/laptop.json" \
+        --from "oci:$dir/mine" --from "oci:$dir/images"
+    echo "$output" | tee "$dir/out.json"
+    valid verify "$dir/out.json"
+    [ "$(jq -r '[.images[].verdict] | unique | join(" ")' "$dir/out.json")" = "fits misfit" ]
+    "$VARIANTCTL" index coverage --format json --profiles "$profiles" "oci:$dir/images:app" >"$dir/out.json"
+    valid coverage "$dir/out.json"
+    jq -e '.variants | length == 2' "$dir/out.json"
+    "$VARIANTCTL" setup podman --registry docker.io --root "$dir/tree" >/dev/null
+    run "$VARIANTCTL" setup --status --format json --root "$dir/tree"
+    echo "$output" >"$dir/out.json"
+    valid setup-status "$dir/out.json"
+    jq -e '[.engines[] | select(.setUp)] | length == 1' "$dir/out.json"
+    printf '%s\n' 1.9 86-1.9 cpu-1.9 1.9-grpc weird sha-1 >"$dir/tags"
+    mkdir "$dir/data"
+    ln -s "$OCV_TOP/plugins/tags.d" "$dir/data/tags.d"
+    OCV_DATADIR=$dir/data "$VARIANTCTL" tags plan --format json --tags-file "$dir/tags" \
+        ghcr.io/huggingface/text-embeddings-inference >"$dir/out.json"
+    valid tag-plan "$dir/out.json"
+    jq -e '(.sets | length > 0) and (.left_out | length > 0)' "$dir/out.json"
+    jq '.sets[0].members[0].label = "A"' "$dir/out.json" >"$dir/wrong.json"
+    run ! valid tag-plan "$dir/wrong.json"
+}
