@@ -140,7 +140,7 @@ bool ocv_host_is_loopback(const char *authority)
 
 const char *ocv_host_canonical(const char *host)
 {
-    bool hub = !strcmp(host, "index.docker.io") || !strcmp(host, "registry-1.docker.io");
+    bool hub = !strcasecmp(host, "index.docker.io") || !strcasecmp(host, "registry-1.docker.io");
     return hub ? "docker.io" : host;
 }
 

@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /** Run argv[0], found by PATH, with these descriptors as standard input, output and error; -1:
- *  /dev/null. What this program blocks and ignores is not the other's business: its signals are as
- *  at login. Returns 0, or the number of the error. */
+ *  /dev/null. It blocks no signal, and SIGPIPE ends it, whatever this program does. Returns 0, or
+ * the number of the error. */
 int program_start(const char *const *argv, int in, int out, int errors, pid_t *pid);
 
 #endif

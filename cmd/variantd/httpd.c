@@ -8,22 +8,29 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
+
+#define QUIESCE_MS 1000
+#define IN_VAIN_MAX 8
+#define REST_US 20000
 
 enum order { ORDER_SERVE, ORDER_QUIESCE, ORDER_STOP };
 
 struct httpd_loop {
     struct MHD_Daemon *daemon;
-    int epoll, wake; /* the daemon's; ours */
+    int epoll, socket, wake; /* the daemon's; ours */
     pthread_t thread;
     bool running, quiesced;
     atomic_int order;
     sem_t quiet; /* the socket is closed */
+    unsigned in_vain;
     pthread_mutex_t lock;
     struct httpd_suspended *resumed; /* by others, and not yet by the thread */
 };
@@ -82,16 +89,30 @@ static int patience(struct MHD_Daemon *daemon)
     return ms > INT32_MAX ? INT32_MAX : (int)ms;
 }
 
+static unsigned connections(struct MHD_Daemon *daemon)
+{
+    return MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
+}
+
 /* Do what there is to do. Where connections were at their limit, the socket is listened to again at
  * the start of a run only, so the one that ends some is not the last. */
 static void work(struct MHD_Daemon *daemon)
 {
-    unsigned before, after;
+    unsigned before;
     do {
-        before = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
+        before = connections(daemon);
         MHD_run(daemon);
-        after = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
-    } while (after < before);
+    } while (connections(daemon) < before);
+}
+
+/* Where no descriptor is left for who waits to be let in, the socket wakes us again and again. */
+static void rest(struct httpd_loop *loop)
+{
+    struct pollfd backlog = {.fd = loop->quiesced ? -1 : loop->socket, .events = POLLIN};
+    if (connections(loop->daemon) > 0 || poll(&backlog, 1, 0) != 1)
+        loop->in_vain = 0;
+    else if (++loop->in_vain > IN_VAIN_MAX)
+        usleep(REST_US);
 }
 
 static void quiesce(struct httpd_loop *loop)
@@ -106,6 +127,11 @@ static void quiesce(struct httpd_loop *loop)
 static void *run(void *data)
 {
     struct httpd_loop *loop = data;
+    sigset_t pipe; /* libmicrohttpd is told so, and can use sendfile */
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
+    pthread_setname_np(pthread_self(), "http");
     own_loop = loop;
     struct pollfd wait[] = {{.fd = loop->epoll, .events = POLLIN},
                             {.fd = loop->wake, .events = POLLIN}};
@@ -121,6 +147,7 @@ static void *run(void *data)
             quiesce(loop);
         resume_all(loop);
         work(loop->daemon);
+        rest(loop);
     }
 }
 
@@ -142,11 +169,12 @@ static void OCV_PRINTF(2, 0) quiet(void *cls, const char *format, va_list args)
     log_line(LOG_LEVEL_DEBUG, "libmicrohttpd: %s", text);
 }
 
+/* Where it fails, libmicrohttpd 1.0 has closed the socket, and 0.9 has not: it stays as it is, for
+ * who cannot serve ends. */
 static struct MHD_Daemon *new_daemon(int fd, const struct httpd_calls *calls,
-                                     const struct httpd_limits *limits)
+                                     const struct httpd_limits *limits, unsigned share)
 {
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    unsigned share = (limits->connections + limits->threads - 1) / limits->threads;
     struct MHD_Daemon *daemon =
         own < 0 ? NULL
                 : MHD_start_daemon(
@@ -156,20 +184,20 @@ static struct MHD_Daemon *new_daemon(int fd, const struct httpd_calls *calls,
                       calls->cls, MHD_OPTION_NOTIFY_CONNECTION, calls->notify, calls->notify_cls,
                       MHD_OPTION_CONNECTION_LIMIT, share, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                       limits->head, MHD_OPTION_CONNECTION_TIMEOUT, limits->timeout_s,
-                      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (!daemon && own >= 0)
-        close(own);
+                      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+                      MHD_OPTION_END);
     return daemon;
 }
 
 static bool start(struct httpd_loop *loop, int fd, const struct httpd_calls *calls,
-                  const struct httpd_limits *limits)
+                  const struct httpd_limits *limits, unsigned share)
 {
     loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    loop->daemon = loop->wake < 0 ? NULL : new_daemon(fd, calls, limits);
+    loop->daemon = loop->wake < 0 ? NULL : new_daemon(fd, calls, limits, share);
     if (!loop->daemon)
         return false;
     loop->epoll = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    loop->socket = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd;
     int code = pthread_create(&loop->thread, NULL, run, loop);
     loop->running = code == 0;
     errno = code;
@@ -187,7 +215,9 @@ int httpd_new(int fd, const struct httpd_calls *calls, const struct httpd_limits
         pthread_mutex_init(&httpd->loops[i].lock, NULL);
     }
     for (unsigned i = 0; started && i < httpd->n; i++)
-        started = start(&httpd->loops[i], fd, calls, limits);
+        started = start(&httpd->loops[i], fd, calls, limits,
+                        limits->connections / limits->threads +
+                            (i < limits->connections % limits->threads));
     int saved = errno;
     close(fd);
     if (started) {
@@ -204,8 +234,11 @@ void httpd_quiesce(struct httpd *httpd)
 {
     for (unsigned i = 0; i < httpd->n && !httpd->quiet; i++)
         give_order(&httpd->loops[i], ORDER_QUIESCE);
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += QUIESCE_MS / 1000;
     for (unsigned i = 0; i < httpd->n && !httpd->quiet; i++)
-        while (sem_wait(&httpd->loops[i].quiet) < 0 && errno == EINTR)
+        while (sem_clockwait(&httpd->loops[i].quiet, CLOCK_MONOTONIC, &until) < 0 && errno == EINTR)
             ;
     httpd->quiet = true;
 }

@@ -35,7 +35,8 @@ struct httpd_calls {
 /** What each connection may take. */
 struct httpd_limits {
     unsigned threads;     /**< 1 to HTTPD_THREADS_MAX */
-    unsigned connections; /**< at once, of all threads; further ones wait in the backlog */
+    unsigned connections; /**< at once, of all threads, each of which has its share; further ones
+                             wait in the backlog */
     unsigned timeout_s;   /**< without a byte */
     size_t head;          /**< bytes of a request's line and headers */
 };
@@ -44,7 +45,7 @@ struct httpd_limits {
 int httpd_new(int fd, const struct httpd_calls *calls, const struct httpd_limits *limits,
               struct httpd **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Close the listening socket: new clients are refused from the return of this call on. By one
- *  thread. */
+ *  thread. A thread that is busy for more than a second does it when it is not. */
 void httpd_quiesce(struct httpd *httpd);
 /** End all connections, and free; NULL is allowed. All have been resumed, and none is suspended any
  *  more. */

@@ -2,15 +2,19 @@
 /* Registries that stand in for others: their repositories are known to the rules of those. */
 #include "tags.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int host_of(const char *text, char **out, struct ocv_error *err)
 {
     if (!ocv_host_valid(text))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.200s' is not the name of a registry", text);
     *out = strdup(ocv_host_canonical(text));
+    for (char *at = *out; at && *at; at++) /* as rules write them */
+        *at = (char)tolower((unsigned char)*at);
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
@@ -46,7 +50,7 @@ const char *ocv_tag_rules_name(const struct ocv_tag_rules *rules,
                                const struct ocv_reference *reference, char out[OCV_TAG_TEXT_MAX])
 {
     for (const struct ocv_tag_mirror *m = rules->mirrors; m; m = m->next)
-        if (strcmp(m->host, reference->host) == 0) {
+        if (strcasecmp(m->host, reference->host) == 0) {
             int n = snprintf(out, OCV_TAG_TEXT_MAX, "%s/%s", m->of, reference->repository);
             return n < (int)OCV_TAG_TEXT_MAX ? out : reference->name;
         }

@@ -62,6 +62,18 @@ teardown_file()
     [ "$code" = 404 ]
 }
 
+@test "a part of a blob is sent by the kernel" {
+    local blob trace=$BATS_TEST_TMPDIR/trace
+    require strace
+    blob=$(jq -r '.layers[1].digest' "$STATE/layout/blobs/sha256/${CUDA#sha256:}")
+    start_daemon strace strace -f -e trace=sendfile -o "$trace" -p "$(<"$STATE/pids/variantd")"
+    await strace grep -q attached "$STATE/log/strace"
+    ask GET "/v2/x/blobs/$blob" --range 5-14
+    [ "$code" = 206 ]
+    stop_daemon strace
+    grep 'sendfile(.* = 10$' "$trace"
+}
+
 @test "digests and lists of tags" {
     ask GET "/v2/x/manifests/$CUDA"
     [ "$code" = 200 ]

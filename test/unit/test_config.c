@@ -130,7 +130,7 @@ static const struct {
 START_TEST(test_registry_names)
 {
     ocv_auto(ocv_config) c = new_config();
-    static const char text[] = "registries: {index.docker.io: {url: a}, Reg.Example: {url: b}}";
+    static const char text[] = "registries: {Index.Docker.io: {url: a}, Reg.Example: {url: b}}";
     ck_assert_int_eq(ocv_config_merge_yaml(c, "f", text, strlen(text), NULL), OCV_OK);
     ck_assert_str_eq(ocv_config_find_registry(c, "docker.io").url, "a");
     ck_assert_str_eq(ocv_config_find_registry(c, "registry-1.docker.io").url, "a");

@@ -470,6 +470,7 @@ static const struct {
 } mirrored[] = {
     {"m.example:5000/demo/app:1.9", "m.example:5000/demo/app:1.9 demo -"},
     {"m.example:5000/demo/app-rocm:1.9", "m.example:5000/demo/app-rocm:1.9 demo rocm"},
+    {"M.Example:5000/demo/app:1.9", "M.Example:5000/demo/app:1.9 demo -"},
     {"n.example/x/app:1.9", "n.example/x/app:1.9 demo -"},
     {"demo/app:1.9", "docker.io/demo/app:1.9 demo -"},
     {"m.example/demo/app:1.9", "m.example/demo/app:1.9 - -"},
@@ -485,10 +486,10 @@ START_TEST(test_mirror)
     for (int filtered = 0; filtered < 2; filtered++) {
         ocv_auto(ocv_tag_rules) rules = NULL;
         ck_assert_int_eq(ocv_tag_rules_new(&rules, NULL), OCV_OK);
-        ck_assert_int_eq(ocv_tag_rules_mirror(rules, "m.example:5000", "index.docker.io", NULL),
+        ck_assert_int_eq(ocv_tag_rules_mirror(rules, "m.Example:5000", "Index.Docker.IO", NULL),
                          OCV_OK);
-        ck_assert_int_eq(ocv_tag_rules_mirror(rules, "n.example", "docker.io", NULL), OCV_OK);
-        ck_assert_int_eq(ocv_tag_rules_mirror(rules, "n.example", "r.example", NULL), OCV_OK);
+        ck_assert_int_eq(ocv_tag_rules_mirror(rules, "n.example", "Docker.io", NULL), OCV_OK);
+        ck_assert_int_eq(ocv_tag_rules_mirror(rules, "n.example", "R.example", NULL), OCV_OK);
         ck_assert_int_eq(ocv_tag_rules_add(rules, "r.yaml", rules_text, sizeof(rules_text) - 1,
                                            filtered ? only : NULL, NULL),
                          OCV_OK);

@@ -10,14 +10,18 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define CLIENTS_MAX 512
+#define FILE_BYTES (64u * 1024 * 1024)
 
 static struct httpd *httpd;
 static unsigned port;
@@ -47,6 +51,18 @@ static enum MHD_Result suspend(struct MHD_Connection *connection, struct later *
     return MHD_YES;
 }
 
+/* Sent by sendfile, which raises SIGPIPE where a client is gone. */
+static int make_file(void)
+{
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    ck_assert_int_eq(sigismember(&blocked, SIGPIPE), 1);
+    int fd = memfd_create("body", MFD_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(ftruncate(fd, FILE_BYTES), 0);
+    return fd;
+}
+
 static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **context)
@@ -64,7 +80,9 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
             ;
     }
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(2, text, MHD_RESPMEM_PERSISTENT);
+        strcmp(url, "/file") == 0
+            ? MHD_create_response_from_fd(FILE_BYTES, make_file())
+            : MHD_create_response_from_buffer(2, text, MHD_RESPMEM_PERSISTENT);
     enum MHD_Result result = MHD_queue_response(connection, MHD_HTTP_OK, response);
     MHD_destroy_response(response);
     return result;
@@ -222,6 +240,109 @@ START_TEST(test_quiesce)
 }
 END_TEST
 
+static void *open_gate(void *data)
+{
+    (void)data;
+    usleep(300000);
+    sem_post(&gate);
+    return NULL;
+}
+
+/* It waits for a thread that is busy, though not for ever. */
+START_TEST(test_quiesce_busy)
+{
+    pthread_t thread;
+    start(1, 16, 0);
+    int fd = join();
+    ask(fd, "/gate");
+    sem_wait(&entered);
+    ck_assert_int_eq(pthread_create(&thread, NULL, open_gate, NULL), 0);
+    httpd_quiesce(httpd);
+    ck_assert_int_eq(join(), -1);
+    pthread_join(thread, NULL);
+    ck_assert(answered(fd));
+    close(fd);
+    stop();
+}
+END_TEST
+
+START_TEST(test_quiesce_stuck)
+{
+    start(1, 16, 0);
+    int fd = join();
+    ask(fd, "/gate");
+    sem_wait(&entered);
+    httpd_quiesce(httpd); /* returns */
+    sem_post(&gate);
+    ck_assert(answered(fd));
+    close(fd);
+    stop();
+}
+END_TEST
+
+START_TEST(test_gone)
+{
+    char some[65536];
+    start(1, 16, 0);
+    for (unsigned i = 0; i < 8; i++) {
+        int fd = join();
+        ask(fd, "/file");
+        ck_assert_int_gt(recv(fd, some, sizeof(some), MSG_WAITALL), 0);
+        if (i % 2) { /* for a reset after an end the kernel says EPIPE */
+            shutdown(fd, SHUT_WR);
+            usleep(10000);
+        }
+        close(fd); /* with bytes unread: a reset */
+    }
+    while (atomic_load(&open_now))
+        usleep(1000);
+    stop();
+    ck_assert_uint_eq(atomic_load(&completed_now), 8);
+}
+END_TEST
+
+static long processor_us(const struct rusage *usage)
+{
+    return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 + usage->ru_utime.tv_usec +
+           usage->ru_stime.tv_usec;
+}
+
+/* Clients wait in the backlog while no descriptor is left, and the thread waits with them. */
+START_TEST(test_no_descriptors)
+{
+    struct rlimit old, few;
+    struct rusage before, after;
+    start(1, 16, 0);
+    int fd = join();
+    while (atomic_load(&open_now) == 0)
+        usleep(1000);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
+    close(fd);
+    while (atomic_load(&open_now))
+        usleep(1000);
+    fd = socket(AF_INET, SOCK_STREAM, 0);
+    int next = dup(fd);
+    close(next);
+    few = old;
+    few.rlim_cur = (rlim_t)next;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    ask(fd, "/");
+    getrusage(RUSAGE_SELF, &before);
+    usleep(500000);
+    getrusage(RUSAGE_SELF, &after);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+    ck_assert(answered(fd));
+    /* one that spins takes all of the half second */
+    ck_assert_int_lt(processor_us(&after) - processor_us(&before), 250000);
+    close(fd);
+    stop();
+}
+END_TEST
+
 /* Nothing else happens: the loop must wake up for it. */
 START_TEST(test_timeout)
 {
@@ -271,6 +392,10 @@ int main(void)
     tcase_add_test(tcase, test_threads);
     tcase_add_test(tcase, test_suspended);
     tcase_add_test(tcase, test_quiesce);
+    tcase_add_test(tcase, test_quiesce_busy);
+    tcase_add_test(tcase, test_quiesce_stuck);
+    tcase_add_test(tcase, test_gone);
+    tcase_add_test(tcase, test_no_descriptors);
     tcase_add_test(tcase, test_timeout);
     tcase_add_test(tcase, test_limit);
     tcase_add_test(tcase, test_no_socket);

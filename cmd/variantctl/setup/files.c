@@ -103,22 +103,23 @@ static int resolve(const struct setup *setup, const char *path, char **out, stru
     if (!head)
         return ocv_error_nomem(err);
     size_t len = strlen(head);
-    bool nowhere = false;
-    for (;;) {
+    enum at_path what = AT_NOTHING;
+    for (unsigned tries = 0;;) {
         real = real_in_root(setup, len ? head : "/");
         if (real || errno != ENOENT || len == 0)
             break;
-        enum at_path what = at_path(setup, head);
-        if ((nowhere = what == AT_LINK))
+        what = at_path(setup, head);
+        errno = ENOENT;
+        if (what == AT_LINK || tries == OPEN_TRIES) /* without /proc nothing has a name */
             break;
-        if (what == AT_SOMETHING)
+        if (what == AT_SOMETHING && ++tries)
             continue;
         char *slash = strrchr(head, '/');
         len = slash ? (size_t)(slash - head) : 0;
         head[len] = '\0';
     }
     int status = OCV_OK;
-    if (nowhere)
+    if (!real && what == AT_LINK)
         status = ocv_error_set(err, OCV_ERR_DATA, "%s: a link to what is not there", head);
     else if (!real)
         status = fail_errno(err, path, "find");
