@@ -348,6 +348,9 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     run -2 in_tree docker --registry docker.io --engine-version 29.0.1
     [[ $output == *"--store"* ]]
     [ -z "$(find "$TREE" -type f)" ]
+    printf '\xef\xbb\xbf{"a": 1}' >"$TREE/etc/docker/daemon.json"
+    run -4 in_tree docker --registry docker.io --engine-version 20.10.24
+    [[ $output == *"/etc/docker/daemon.json: begins with a byte order mark"* ]]
 }
 
 @test "docker: the containerd store of 28 and later reads hosts.toml for any registry" {

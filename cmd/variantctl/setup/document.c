@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* as some editors write */
+
 int setup_json_load(const char *source, const char *text, size_t len, json_t **out,
                     struct ocv_error *err)
 {
@@ -12,6 +14,11 @@ int setup_json_load(const char *source, const char *text, size_t len, json_t **o
         return ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", source, SETUP_FILE_MAX);
     if (len && memchr(text, '\0', len))
         return ocv_error_set(err, OCV_ERR_DATA, "%s: has a NUL byte", source);
+    if (len >= strlen(BYTE_ORDER_MARK) && !memcmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "%s: begins with a byte order mark, which JSON has not; save it "
+                             "without",
+                             source);
     /* Go takes a name that stands twice; which of the two counts is not ours to say */
     json_t *root = json_loadb(text ? text : "", text ? len : 0, JSON_REJECT_DUPLICATES, &e);
     if (!root)
