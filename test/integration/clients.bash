@@ -96,7 +96,12 @@ says()
             buildah run --isolation chroot --volume "$STATE/said:/said" "$container" /say /said/it &&
             buildah rm "$container" >/dev/null && cat "$STATE/said/it"
         ;;
-    *) podman run --rm --pull never --network none "$1" ;;
+    *)
+        rm -rf "$STATE/said"
+        mkdir "$STATE/said"
+        podman run --rm --pull never --network none --volume "$STATE/said:/said" --env SAY_INTO=/said/it "$1" &&
+            cat "$STATE/said/it"
+        ;;
     esac
 }
 

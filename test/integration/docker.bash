@@ -194,9 +194,12 @@ through()
     if [ "$1" = none ]; then docker_asks; else docker_asks "$(machine "$1")"; fi
 }
 
+# into a file: of a container that ends at once, what it printed can be lost
 says()
 {
-    docker run --rm --network none "$1"
+    rm -rf "$STATE/said"
+    mkdir "$STATE/said"
+    docker run --rm --network none --volume "$STATE/said:/said" --env SAY_INTO=/said/it "$1" && cat "$STATE/said/it"
 }
 
 stored()

@@ -2,10 +2,11 @@
 /* What images of tests run. Linked statically: their layers hold nothing else.
  *
  *   saybuild            print the variant, /etc/build
- *   saybuild FILE       into a file
+ *   saybuild FILE       into a file, which SAY_INTO names as well
  *   saybuild pause      the first process of a pod: wait for a signal */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,7 +33,8 @@ int main(int argc, char **argv)
     if (!fgets(name, sizeof(name), file))
         name[0] = '\0';
     fclose(file);
-    if (argc > 1 && !freopen(argv[1], "w", stdout))
+    const char *into = argc > 1 ? argv[1] : getenv("SAY_INTO");
+    if (into && !freopen(into, "w", stdout))
         return 1;
     printf("this is %s\n", name);
     return fflush(stdout) == 0 ? 0 : 1;
