@@ -200,3 +200,14 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     [ "$(cat "$TREE$folder/daemon.json")" = '{"a": 1}' ]
     [ ! -e "$TREE/var" ]
 }
+
+@test "where nothing has a name, without /proc, a set-up below a root is refused, and ends" {
+    require unshare
+    unshare -rm true 2>/dev/null || skip "no user namespaces here"
+    mkdir "$TREE/etc"
+    # shellcheck disable=SC2016 # the inner shell expands it
+    LD_LIBRARY_PATH=$OCV_BUILD run -1 timeout 60 unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$@"' sh \
+        "$VARIANTCTL" setup podman --registry docker.io --root "$TREE"
+    [[ $output == *"cannot find"* ]]
+    [ -z "$(find "$TREE" -type f)" ]
+}
