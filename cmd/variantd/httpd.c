@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define QUIESCE_MS 1000
+#define QUIESCE_MS 2000
 #define IN_VAIN_MAX 8
 #define REST_US 20000
 

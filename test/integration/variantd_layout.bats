@@ -67,7 +67,8 @@ teardown_file()
     require strace
     blob=$(jq -r '.layers[1].digest' "$STATE/layout/blobs/sha256/${CUDA#sha256:}")
     start_daemon strace strace -f -e trace=sendfile -o "$trace" -p "$(<"$STATE/pids/variantd")"
-    await strace grep -q attached "$STATE/log/strace"
+    until grep -Eq 'attached|not permitted' "$STATE/log/strace"; do daemon_alive strace && sleep 0.05; done
+    ! grep 'not permitted' "$STATE/log/strace" || skip "strace may not attach to a process here"
     ask GET "/v2/x/blobs/$blob" --range 5-14
     [ "$code" = 206 ]
     stop_daemon strace
