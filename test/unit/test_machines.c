@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* test/data/machines: each machine gives what is written beside it. plugins/providers: each file
- * has machines with its devices, without their driver, and with virtual functions. */
+/* test/data/machines: each machine gives what is written beside it, and takes of an index what is
+ * written beside it. plugins/providers: each file has machines with its devices, without their
+ * driver, and with virtual functions. */
 #include "declarative.h"
-#include "machines.h"
+#include "machine_choice.h"
 
 /* ---- expectations ------------------------------------------------------------------------------
  */
@@ -64,6 +65,10 @@ static void check_device(const struct machine *m, size_t line, const char *verb,
 static void check_line(const struct machine *m, size_t line, const char *verb, char *rest,
                        void *data)
 {
+    if (strcmp(verb, "choice") == 0 || strcmp(verb, "hint") == 0) {
+        (*verb == 'c' ? check_choice : check_hint)(m, line, rest, data);
+        return;
+    }
     const json_t *ns = namespace_of(data, next_word(&rest));
     if (strcmp(verb, "absent") == 0) {
         ck_assert_msg(ns == NULL || strcmp(string_at(ns, "status"), "absent") == 0,
