@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Growing byte buffer. Invariants: len < cap once data is set, data[len] == 0, len <= max. */
-#include "ocivariant.h"
+#include "buffer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ void ocv_buffer_free(struct ocv_buffer *buffer)
     ocv_buffer_init(buffer, buffer->max);
 }
 
-static int reserve(struct ocv_buffer *buffer, size_t more, struct ocv_error *err)
+int ocv_buffer_reserve(struct ocv_buffer *buffer, size_t more, struct ocv_error *err)
 {
     if (more > buffer->max - buffer->len)
         return ocv_error_set(err, OCV_ERR_DATA, "more than %zu bytes", buffer->max);
@@ -43,7 +43,7 @@ static int reserve(struct ocv_buffer *buffer, size_t more, struct ocv_error *err
 int ocv_buffer_append(struct ocv_buffer *buffer, const void *data, size_t len,
                       struct ocv_error *err)
 {
-    int status = reserve(buffer, len, err);
+    int status = ocv_buffer_reserve(buffer, len, err);
     if (status < 0)
         return status;
     if (len)
@@ -61,7 +61,7 @@ int ocv_buffer_printf(struct ocv_buffer *buffer, struct ocv_error *err, const ch
     va_end(args);
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_INVALID, "cannot format text");
-    int status = reserve(buffer, (size_t)n, err);
+    int status = ocv_buffer_reserve(buffer, (size_t)n, err);
     if (status < 0)
         return status;
     va_start(args, format);
