@@ -8,44 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const keys[] = {
-    "namespace_priority",
-    "disable",
-    "device_policy",
-    "devices",
-    "override",
-    "registries",
-    "tag_rules",
-    "to",
-    "listen",
-    "socket",
-    "mode",
-    "tag_ttl",
-    "probe_interval",
-    "serve_private",
-    "credentials",
-    "metrics_listen",
-    "log",
-    "access_log",
-    "policy",
-    "fail",
-    "allow",
-    NULL,
-};
-
-const char *const *ocv_config_keys(void)
-{
-    return keys;
-}
-
-const char *ocv_config_key(const char *name)
-{
-    for (size_t i = 0; keys[i]; i++)
-        if (!strcmp(keys[i], name))
-            return keys[i];
-    return NULL;
-}
-
 int ocv_config_new(struct ocv_config **out, struct ocv_error *err)
 {
     *out = calloc(1, sizeof(**out));
@@ -54,23 +16,33 @@ int ocv_config_new(struct ocv_config **out, struct ocv_error *err)
 
 static void clear_strings(struct ocv_strings *s)
 {
-    for (size_t i = 0; i < s->count; i++)
+    for (size_t i = 0; i < s->count; i++) {
         free(s->list[i]);
+        free(s->origins[i]);
+    }
     free(s->list);
+    free(s->origins);
     *s = (struct ocv_strings){0};
 }
 
-int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, struct ocv_error *err)
+int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, const char *origin,
+                    struct ocv_error *err)
 {
     if (s->count == OCV_CONFIG_ITEMS_MAX)
         return ocv_error_set(err, OCV_ERR_CONFIG, "more than %u members", OCV_CONFIG_ITEMS_MAX);
     char **list = realloc(s->list, (s->count + 1) * sizeof(*list));
-    char *copy = list ? strndup(text, len) : NULL;
     if (list)
         s->list = list;
-    if (!copy)
+    char **origins = list ? realloc(s->origins, (s->count + 1) * sizeof(*origins)) : NULL;
+    if (origins)
+        s->origins = origins;
+    char *copy = origins ? strndup(text, len) : NULL, *where = copy ? strdup(origin) : NULL;
+    if (!where) {
+        free(copy);
         return ocv_error_nomem(err);
-    s->list[s->count++] = copy;
+    }
+    s->list[s->count] = copy;
+    s->origins[s->count++] = where;
     return OCV_OK;
 }
 
@@ -78,6 +50,7 @@ static void clear_devices(struct ocv_config *c)
 {
     for (size_t i = 0; i < c->n_devices; i++) {
         free(c->devices[i].name);
+        free(c->devices[i].origin);
         clear_strings(&c->devices[i].values);
     }
     free(c->devices);
@@ -87,8 +60,10 @@ static void clear_devices(struct ocv_config *c)
 
 static void clear_policies(struct ocv_config *c)
 {
-    for (size_t i = 0; i < c->n_policies; i++)
+    for (size_t i = 0; i < c->n_policies; i++) {
         free(c->policies[i].ns);
+        free(c->policies[i].origin);
+    }
     free(c->policies);
     c->policies = NULL;
     c->n_policies = 0;
@@ -99,6 +74,7 @@ static void clear_overrides(struct ocv_config *c)
     for (size_t i = 0; i < c->n_overrides; i++) {
         free(c->overrides[i].ns);
         free(c->overrides[i].feature);
+        free(c->overrides[i].origin);
         clear_strings(&c->overrides[i].values);
     }
     free(c->overrides);
@@ -119,14 +95,25 @@ static void clear_registries(struct ocv_config *c)
     c->n_registries = 0;
 }
 
+static void clear_repositories(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_repositories; i++) {
+        struct ocv_repository_setting *r = &c->repositories[i];
+        free(r->glob);
+        free(r->origin);
+        free(r->pattern);
+        ocv_config_free(r->config);
+    }
+    free(c->repositories);
+    c->repositories = NULL;
+    c->n_repositories = 0;
+}
+
 void ocv_config_clear(struct ocv_config *c, const char *key)
 {
-    if (!strcmp(key, "namespace_priority"))
-        clear_strings(&c->namespace_priority);
-    else if (!strcmp(key, "disable"))
-        clear_strings(&c->disable);
-    else if (!strcmp(key, "allow"))
-        clear_strings(&c->allow);
+    struct ocv_strings *strings = ocv_config_list_of(c, key);
+    if (strings)
+        clear_strings(strings);
     else if (!strcmp(key, "device_policy"))
         clear_policies(c);
     else if (!strcmp(key, "devices"))
@@ -135,38 +122,95 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
         clear_overrides(c);
     else if (!strcmp(key, "registries"))
         clear_registries(c);
+    else if (!strcmp(key, "repositories"))
+        clear_repositories(c);
 }
 
 void ocv_config_free(struct ocv_config *config)
 {
     if (!config)
         return;
-    for (size_t i = 0; keys[i]; i++)
-        ocv_config_clear(config, keys[i]);
-    for (size_t i = 0; i < config->n_scalars; i++)
+    for (const char *const *key = ocv_config_keys(); *key; key++)
+        ocv_config_clear(config, *key);
+    for (size_t i = 0; i < config->n_scalars; i++) {
         free(config->scalars[i].value);
+        free(config->scalars[i].origin);
+    }
     free(config->scalars);
     free(config);
 }
 
 /* ---- reading ---- */
 
-const char *ocv_config_get(const struct ocv_config *config, const char *key)
+const struct ocv_config *ocv_config_for_reference(const struct ocv_config *config,
+                                                  const struct ocv_reference *reference)
 {
+    const struct ocv_repository_setting *best = NULL;
+    for (size_t i = 0; config && reference && i < config->n_repositories; i++) {
+        const struct ocv_repository_setting *r = &config->repositories[i];
+        if (ocv_glob_match(r->pattern, reference->name) &&
+            (!best || ocv_glob_more_specific(r->pattern, best->pattern)))
+            best = r;
+    }
+    return best ? best->config : config;
+}
+
+/* Who speaks for the key: a repository that names it, unless a variable or flag does. */
+static const struct ocv_config *layer(const struct ocv_config *config, const char *key)
+{
+    if (!config->base)
+        return config;
+    uint64_t bit = ocv_config_key_bit(key);
+    return (config->given & ~config->base->by_text & bit) ? config : config->base;
+}
+
+static const struct ocv_scalar *find_scalar(const struct ocv_config *config, const char *key)
+{
+    config = layer(config, key);
     for (size_t i = 0; i < config->n_scalars; i++)
         if (!strcmp(config->scalars[i].key, key))
-            return config->scalars[i].value;
+            return &config->scalars[i];
     return NULL;
+}
+
+const char *ocv_config_get(const struct ocv_config *config, const char *key)
+{
+    const struct ocv_scalar *scalar = find_scalar(config, key);
+    return scalar ? scalar->value : NULL;
+}
+
+const char *ocv_config_origin(const struct ocv_config *config, const char *key)
+{
+    const struct ocv_scalar *scalar = find_scalar(config, key);
+    return scalar ? scalar->origin : NULL;
+}
+
+const struct ocv_strings *ocv_config_strings(const struct ocv_config *config, const char *key)
+{
+    static const struct ocv_strings none = {0};
+    /* what is asked for is read only */
+    struct ocv_config *speaker = config ? (struct ocv_config *)layer(config, key) : NULL;
+    const struct ocv_strings *strings = speaker ? ocv_config_list_of(speaker, key) : NULL;
+    return strings ? strings : &none;
+}
+
+size_t ocv_config_list(const struct ocv_config *config, const char *key,
+                       const char *const **members)
+{
+    const struct ocv_strings *strings = ocv_config_strings(config, key);
+    if (members)
+        *members = (const char *const *)strings->list;
+    return strings->count;
 }
 
 size_t ocv_config_registry_count(const struct ocv_config *config)
 {
-    return config->n_registries;
+    return layer(config, "registries")->n_registries;
 }
 
 struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i)
 {
-    const struct ocv_registry_setting *r = &config->registries[i];
+    const struct ocv_registry_setting *r = &layer(config, "registries")->registries[i];
     return (struct ocv_registry_config){r->host, r->url,       r->ca,      r->cert,
                                         r->key,  r->mirror_of, r->insecure};
 }
@@ -174,6 +218,7 @@ struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, 
 struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
                                                     const char *host)
 {
+    config = layer(config, "registries");
     for (size_t i = 0; i < config->n_registries; i++)
         if (!strcasecmp(ocv_host_canonical(config->registries[i].host), ocv_host_canonical(host)))
             return ocv_config_registry(config, i);
@@ -201,14 +246,16 @@ static bool item_is(const char *item, const char *ns, const char *feature, const
 bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
                          const char *value)
 {
-    for (size_t i = 0; i < config->disable.count; i++)
-        if (item_is(config->disable.list[i], ns, feature, value))
+    const struct ocv_strings *disable = ocv_config_strings(config, "disable");
+    for (size_t i = 0; i < disable->count; i++)
+        if (item_is(disable->list[i], ns, feature, value))
             return true;
     return false;
 }
 
 enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *ns)
 {
+    config = layer(config, "device_policy");
     for (size_t i = 0; i < config->n_policies; i++)
         if (!strcmp(config->policies[i].ns, ns))
             return config->policies[i].policy;
@@ -217,6 +264,7 @@ enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *n
 
 const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, const char *ns)
 {
+    config = layer(config, "devices");
     for (size_t i = 0; i < config->n_devices; i++)
         if (!strcmp(config->devices[i].name, ns))
             return &config->devices[i].values;
@@ -225,10 +273,10 @@ const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, co
 
 size_t ocv_config_allow_count(const struct ocv_config *config)
 {
-    return config->allow.count;
+    return ocv_config_list(config, "allow", NULL);
 }
 
 const char *ocv_config_allow(const struct ocv_config *config, size_t i)
 {
-    return config->allow.list[i];
+    return ocv_config_strings(config, "allow")->list[i];
 }

@@ -4,6 +4,7 @@
 #include "config_set.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static const struct {
     {"tag_rules", {"on", "off"}},           {"mode", {"auto", "resolver", "proxy"}},
     {"policy", {"enforce", "warn", "off"}}, {"fail", {"open", "closed"}},
     {"serve_private", {"true", "false"}},   {"log", {"text", "json"}},
-    {"access_log", {"on", "off"}},
+    {"access_log", {"on", "off"}},          {"cpu_levels", {"on", "off"}},
 };
 
 static int check_word(const char *key, const char *const values[WORDS], const char *text,
@@ -71,6 +72,16 @@ static bool is_socket(const char *text)
     return text[0] == '/' && strlen(text) < sizeof(((struct sockaddr_un *)0)->sun_path);
 }
 
+static bool is_folder(const char *text)
+{
+    return text[0] == '/' && strlen(text) < PATH_MAX / 2; /* names below it have to fit, too */
+}
+
+static bool is_label(const char *text)
+{
+    return ocv_label_readable(text, strlen(text));
+}
+
 static const struct {
     const char *key;
     bool (*good)(const char *text);
@@ -81,6 +92,8 @@ static const struct {
     {"listen", is_address, "ADDRESS:PORT (IPv6: [::1]:5050)"},
     {"metrics_listen", is_address, "ADDRESS:PORT (IPv6: [::1]:5050)"},
     {"socket", is_socket, "an absolute path of at most 107 bytes"},
+    {"state_dir", is_folder, "the absolute path of a folder"},
+    {"label", is_label, "a label (a-z 0-9 . _, at most 63)"},
 };
 
 int ocv_config_check_scalar(const char *key, const char *text, struct ocv_error *err)

@@ -68,6 +68,8 @@ int ocv_config_override_profile(const struct ocv_config *config, const struct oc
 {
     ocv_auto_json *root = json_deep_copy(profile->root);
     bool ok = root != NULL;
+    if (config->base)
+        config = config->base; /* a host's, not a repository's */
     for (size_t i = 0; ok && i < config->n_overrides; i++)
         ok = apply(root, &config->overrides[i]);
     if (!ok)

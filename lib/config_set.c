@@ -18,7 +18,8 @@ static bool name_ok(const char *s)
 }
 
 /* "ns", "ns :: feature" or "ns :: feature :: value" in canonical spacing. */
-static int add_disabled(struct ocv_config *c, const char *text, struct ocv_error *err)
+static int add_selector(struct ocv_strings *list, const char *text, const char *origin,
+                        struct ocv_error *err)
 {
     struct ocv_span parts[3];
     size_t n = ocv_span_parts((struct ocv_span){text, strlen(text)}, parts, 3);
@@ -37,26 +38,48 @@ static int add_disabled(struct ocv_config *c, const char *text, struct ocv_error
                                    parts[i].data);
     if (status < 0)
         return status;
-    return ocv_strings_add(&c->disable, canonical.data, canonical.len, err);
+    return ocv_strings_add(list, canonical.data, canonical.len, origin, err);
 }
 
-int ocv_config_add(struct ocv_config *c, const char *key, const char *text, struct ocv_error *err)
+static bool os_feature_ok(const char *s)
 {
-    if (!strcmp(key, "disable"))
-        return add_disabled(c, text, err);
-    if (!strcmp(key, "namespace_priority")) {
-        if (!name_ok(text))
-            return bad_namespace(err, text);
-        return ocv_strings_add(&c->namespace_priority, text, strlen(text), err);
-    }
-    return ocv_strings_add(&c->allow, text, strlen(text), err);
+    return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+                     strlen(s);
+}
+
+int ocv_config_add(struct ocv_config *c, const char *key, const char *text, const char *origin,
+                   struct ocv_error *err)
+{
+    struct ocv_strings *list = ocv_config_list_of(c, key);
+    if (!strcmp(key, "disable") || !strcmp(key, "require"))
+        return add_selector(list, text, origin, err);
+    bool ns = !strcmp(key, "namespace_priority") || !strcmp(key, "known_namespaces");
+    if (ns && !name_ok(text))
+        return bad_namespace(err, text);
+    if (!strcmp(key, "os_features") && !os_feature_ok(text))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (A-Z a-z 0-9 . _ -)",
+                             text);
+    if (!strcmp(key, "host_names") && !ocv_host_valid(text))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not the name of a host", text);
+    return ocv_strings_add(list, text, strlen(text), origin, err);
+}
+
+/* Put a copy of `text` in place of `*field`. */
+static int replace(char **field, const char *text, struct ocv_error *err)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        return ocv_error_nomem(err);
+    free(*field);
+    *field = copy;
+    return OCV_OK;
 }
 
 int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text,
-                          struct ocv_error *err)
+                          const char *origin, struct ocv_error *err)
 {
     static const char *const names[] = {"all", "any", "first"};
-    size_t policy = 0;
+    size_t policy = 0, i = 0;
     while (policy < 3 && strcmp(text, names[policy]) != 0)
         policy++;
     if (!name_ok(ns))
@@ -64,24 +87,24 @@ int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text
     if (policy == 3)
         return ocv_error_set(err, OCV_ERR_CONFIG, "device policy '%.60s' is not all, any or first",
                              text);
-    for (size_t i = 0; i < c->n_policies; i++)
-        if (!strcmp(c->policies[i].ns, ns)) {
-            c->policies[i].policy = (enum ocv_policy)policy;
-            return OCV_OK;
-        }
-    struct ocv_policy_setting *list = realloc(c->policies, (c->n_policies + 1) * sizeof(*list));
-    if (!list)
-        return ocv_error_nomem(err);
-    c->policies = list;
-    list[c->n_policies] = (struct ocv_policy_setting){strdup(ns), (enum ocv_policy)policy};
-    if (!list[c->n_policies].ns)
-        return ocv_error_nomem(err);
-    c->n_policies++;
-    return OCV_OK;
+    while (i < c->n_policies && strcmp(c->policies[i].ns, ns) != 0)
+        i++;
+    if (i == c->n_policies) {
+        struct ocv_policy_setting *list = realloc(c->policies, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->policies = list;
+        list[i] = (struct ocv_policy_setting){.ns = strdup(ns)};
+        if (!list[i].ns)
+            return ocv_error_nomem(err);
+        c->n_policies++;
+    }
+    c->policies[i].policy = (enum ocv_policy)policy;
+    return replace(&c->policies[i].origin, origin, err);
 }
 
 int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text,
-                          struct ocv_error *err)
+                          const char *origin, struct ocv_error *err)
 {
     if (!name_ok(ns))
         return bad_namespace(err, ns);
@@ -100,11 +123,13 @@ int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text
             return ocv_error_nomem(err);
         c->n_devices++;
     }
-    return text ? ocv_strings_add(&c->devices[i].values, text, strlen(text), err) : OCV_OK;
+    if (text)
+        return ocv_strings_add(&c->devices[i].values, text, strlen(text), origin, err);
+    return replace(&c->devices[i].origin, origin, err);
 }
 
 int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *feature,
-                            const char *value, struct ocv_error *err)
+                            const char *value, const char *origin, struct ocv_error *err)
 {
     if (!name_ok(ns))
         return bad_namespace(err, ns);
@@ -129,32 +154,53 @@ int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *fe
         }
         c->n_overrides++;
     }
-    return value ? ocv_strings_add(&c->overrides[i].values, value, strlen(value), err) : OCV_OK;
+    if (value)
+        return ocv_strings_add(&c->overrides[i].values, value, strlen(value), origin, err);
+    return replace(&c->overrides[i].origin, origin, err);
+}
+
+int ocv_config_add_repository(struct ocv_config *c, const char *glob, const char *origin,
+                              struct ocv_config **out, struct ocv_error *err)
+{
+    struct ocv_repository_setting *list =
+        realloc(c->repositories, (c->n_repositories + 1) * sizeof(*list));
+    if (!list)
+        return ocv_error_nomem(err);
+    c->repositories = list;
+    struct ocv_repository_setting *r = &list[c->n_repositories++];
+    *r = (struct ocv_repository_setting){.glob = strdup(glob), .origin = strdup(origin)};
+    int status = ocv_glob_canonical(glob, &r->pattern, err);
+    if (status == OCV_OK)
+        status = r->glob && r->origin ? ocv_config_new(&r->config, err) : ocv_error_nomem(err);
+    if (status < 0)
+        return status;
+    r->config->base = c;
+    *out = r->config;
+    return OCV_OK;
 }
 
 int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *text,
-                          struct ocv_error *err)
+                          const char *origin, struct ocv_error *err)
 {
     int status = ocv_config_check_scalar(key, text, err);
     if (status < 0)
         return status;
-    char *copy = strdup(text);
-    if (!copy)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < c->n_scalars; i++)
-        if (!strcmp(c->scalars[i].key, key)) {
-            free(c->scalars[i].value);
-            c->scalars[i].value = copy;
-            return OCV_OK;
-        }
-    struct ocv_scalar *list = realloc(c->scalars, (c->n_scalars + 1) * sizeof(*list));
-    if (!list) {
-        free(copy);
-        return ocv_error_nomem(err);
+    const char *known = ocv_config_key(key) ? ocv_config_key(key) : ocv_config_repository_key(key);
+    size_t i = 0;
+    while (i < c->n_scalars && c->scalars[i].key != known)
+        i++;
+    if (i == c->n_scalars) {
+        struct ocv_scalar *list = realloc(c->scalars, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->scalars = list;
+        list[i] = (struct ocv_scalar){.key = known, .value = strdup(text)};
+        if (!list[i].value)
+            return ocv_error_nomem(err);
+        c->n_scalars++;
     }
-    c->scalars = list;
-    list[c->n_scalars++] = (struct ocv_scalar){ocv_config_key(key), copy};
-    return OCV_OK;
+    status = replace(&c->scalars[i].value, text, err);
+    return status < 0 ? status : replace(&c->scalars[i].origin, origin, err);
 }
 
 int ocv_config_set_registry(struct ocv_config *c, const char *host, const char *url,

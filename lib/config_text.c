@@ -15,16 +15,16 @@ static char *piece_text(struct ocv_span piece)
 
 /* NS=A,B;NS=C: one map member. */
 static int set_map_piece(struct ocv_config *c, const char *key, const char *ns, const char *value,
-                         struct ocv_error *err)
+                         const char *origin, struct ocv_error *err)
 {
     if (!strcmp(key, "device_policy"))
-        return ocv_config_add_policy(c, ns, value, err);
+        return ocv_config_add_policy(c, ns, value, origin, err);
     if (!strcmp(key, "devices")) {
-        int status = ocv_config_add_device(c, ns, NULL, err);
+        int status = ocv_config_add_device(c, ns, NULL, origin, err);
         struct ocv_span rest = ocv_span_trim((struct ocv_span){value, strlen(value)}), piece;
         while (status == OCV_OK && rest.len && ocv_span_split(&rest, ',', &piece)) {
             char *text = piece_text(piece);
-            status = text ? ocv_config_add_device(c, ns, text, err) : ocv_error_nomem(err);
+            status = text ? ocv_config_add_device(c, ns, text, origin, err) : ocv_error_nomem(err);
             free(text);
         }
         return status;
@@ -33,12 +33,13 @@ static int set_map_piece(struct ocv_config *c, const char *key, const char *ns, 
     if (ocv_span_parts((struct ocv_span){ns, strlen(ns)}, parts, 2) != 2)
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not NS::FEATURE", ns);
     char *name = piece_text(parts[0]), *feature = piece_text(parts[1]);
-    int status = name && feature ? ocv_config_add_override(c, name, feature, NULL, err)
+    int status = name && feature ? ocv_config_add_override(c, name, feature, NULL, origin, err)
                                  : ocv_error_nomem(err);
     rest = ocv_span_trim(rest); /* nothing after "=": an empty list, "not supported" */
     while (status == OCV_OK && rest.len && ocv_span_split(&rest, ',', &piece)) {
         char *text = piece_text(piece);
-        status = text ? ocv_config_add_override(c, name, feature, text, err) : ocv_error_nomem(err);
+        status = text ? ocv_config_add_override(c, name, feature, text, origin, err)
+                      : ocv_error_nomem(err);
         free(text);
     }
     free(name);
@@ -46,7 +47,8 @@ static int set_map_piece(struct ocv_config *c, const char *key, const char *ns, 
     return status;
 }
 
-static int set_map(struct ocv_config *c, const char *key, const char *text, struct ocv_error *err)
+static int set_map(struct ocv_config *c, const char *key, const char *text, const char *origin,
+                   struct ocv_error *err)
 {
     struct ocv_span rest = {text, strlen(text)}, piece;
     int status = OCV_OK;
@@ -55,7 +57,7 @@ static int set_map(struct ocv_config *c, const char *key, const char *text, stru
         char *equals = copy ? strchr(copy, '=') : NULL;
         if (equals) {
             *equals = '\0';
-            status = set_map_piece(c, key, copy, equals + 1, err);
+            status = set_map_piece(c, key, copy, equals + 1, origin, err);
         } else if (!copy) {
             status = ocv_error_nomem(err);
         } else if (*copy) {
@@ -66,7 +68,8 @@ static int set_map(struct ocv_config *c, const char *key, const char *text, stru
     return status;
 }
 
-static int set_list(struct ocv_config *c, const char *key, const char *text, struct ocv_error *err)
+static int set_list(struct ocv_config *c, const char *key, const char *text, const char *origin,
+                    struct ocv_error *err)
 {
     struct ocv_span rest = {text, strlen(text)}, piece;
     int status = OCV_OK;
@@ -75,23 +78,10 @@ static int set_list(struct ocv_config *c, const char *key, const char *text, str
         if (!copy)
             status = ocv_error_nomem(err);
         else if (*copy)
-            status = ocv_config_add(c, key, copy, err);
+            status = ocv_config_add(c, key, copy, origin, err);
         free(copy);
     }
     return status;
-}
-
-enum ocv_key_shape ocv_config_shape(const char *key)
-{
-    static const char *const lists[] = {"namespace_priority", "disable", "allow"};
-    static const char *const maps[] = {"device_policy", "devices", "override"};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-        if (!strcmp(lists[i], key))
-            return OCV_KEY_LIST;
-    for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-        if (!strcmp(maps[i], key))
-            return OCV_KEY_MAP;
-    return strcmp(key, "registries") ? OCV_KEY_SCALAR : OCV_KEY_REGISTRIES;
 }
 
 int ocv_config_set(struct ocv_config *config, const char *source, const char *key, const char *text,
@@ -105,14 +95,16 @@ int ocv_config_set(struct ocv_config *config, const char *source, const char *ke
         ocv_config_clear(config, known);
     int status;
     if (shape == OCV_KEY_LIST)
-        status = set_list(config, known, text, err);
+        status = set_list(config, known, text, source, err);
     else if (shape == OCV_KEY_MAP)
-        status = set_map(config, known, text, err);
+        status = set_map(config, known, text, source, err);
     else if (shape == OCV_KEY_SCALAR)
-        status = ocv_config_set_scalar(config, known, text, err);
+        status = ocv_config_set_scalar(config, known, text, source, err);
     else
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "registries can be set in a file only");
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s can be set in a file only", known);
     if (status < 0)
         ocv_error_prefix(err, "%s", source);
+    else
+        config->by_text |= ocv_config_key_bit(known);
     return status;
 }

@@ -2,12 +2,14 @@
 /* Configuration files (schema/config.schema.json). Every message names file and line. */
 #include "config_set.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
 #define CONFIG_BYTES_MAX (256u * 1024)
 #define CONFIG_DEPTH_MAX 16 /* nesting of a file; libyaml's loader recurses */
+#define ORIGIN_MAX 4200     /* bytes of FILE:LINE */
 
 struct reader {
     struct ocv_config *config;
@@ -20,6 +22,13 @@ struct reader {
 static int at_line(const struct reader *r, const yaml_node_t *node)
 {
     return ocv_error_prefix(r->err, "%s:%zu", r->source, node->start_mark.line + 1);
+}
+
+/* FILE:LINE, for what is said of the member later. */
+static const char *origin(const struct reader *r, const yaml_node_t *node, char out[ORIGIN_MAX])
+{
+    snprintf(out, ORIGIN_MAX, "%s:%zu", r->source, node->start_mark.line + 1);
+    return out;
 }
 
 static int complain(const struct reader *r, const yaml_node_t *node, const char *name,
@@ -103,34 +112,46 @@ static int list_item(const struct reader *r, const char *name, const yaml_node_t
                      const void *key)
 {
     const char *text;
+    char at[ORIGIN_MAX];
     int status = scalar(r, value, name, &text);
-    return status < 0 ? status : checked(r, value, ocv_config_add(r->config, key, text, r->err));
+    if (status == OCV_OK)
+        status =
+            checked(r, value, ocv_config_add(r->config, key, text, origin(r, value, at), r->err));
+    return status;
 }
 
 static int policy_pair(const struct reader *r, const char *name, const yaml_node_t *value,
                        const void *data)
 {
     const char *text;
+    char at[ORIGIN_MAX];
     (void)data;
     int status = scalar(r, value, name, &text);
-    return status < 0 ? status
-                      : checked(r, value, ocv_config_add_policy(r->config, name, text, r->err));
+    if (status == OCV_OK)
+        status = checked(
+            r, value, ocv_config_add_policy(r->config, name, text, origin(r, value, at), r->err));
+    return status;
 }
 
 static int device_item(const struct reader *r, const char *name, const yaml_node_t *value,
                        const void *data)
 {
     const char *text;
+    char at[ORIGIN_MAX];
     (void)data;
     int status = scalar(r, value, name, &text);
-    return status < 0 ? status
-                      : checked(r, value, ocv_config_add_device(r->config, name, text, r->err));
+    if (status == OCV_OK)
+        status = checked(
+            r, value, ocv_config_add_device(r->config, name, text, origin(r, value, at), r->err));
+    return status;
 }
 
 static int devices_pair(const struct reader *r, const char *name, const yaml_node_t *value,
                         const void *data)
 {
-    int status = checked(r, value, ocv_config_add_device(r->config, name, NULL, r->err));
+    char at[ORIGIN_MAX];
+    int status = checked(
+        r, value, ocv_config_add_device(r->config, name, NULL, origin(r, r->key, at), r->err));
     return status < 0 ? status : each_item(r, value, name, device_item, data);
 }
 
@@ -138,16 +159,22 @@ static int override_value(const struct reader *r, const char *feature, const yam
                           const void *ns)
 {
     const char *text;
+    char at[ORIGIN_MAX];
     int status = scalar(r, value, feature, &text);
-    return status < 0
-               ? status
-               : checked(r, value, ocv_config_add_override(r->config, ns, feature, text, r->err));
+    if (status == OCV_OK)
+        status = checked(
+            r, value,
+            ocv_config_add_override(r->config, ns, feature, text, origin(r, value, at), r->err));
+    return status;
 }
 
 static int override_feature(const struct reader *r, const char *feature, const yaml_node_t *value,
                             const void *ns)
 {
-    int status = checked(r, value, ocv_config_add_override(r->config, ns, feature, NULL, r->err));
+    char at[ORIGIN_MAX];
+    int status = checked(
+        r, value,
+        ocv_config_add_override(r->config, ns, feature, NULL, origin(r, r->key, at), r->err));
     return status < 0 ? status : each_item(r, value, feature, override_value, ns);
 }
 
@@ -212,37 +239,71 @@ static int registry_pair(const struct reader *r, const char *host, const yaml_no
     return each_pair(r, value, host, registry_field, data);
 }
 
-static int map_key(const struct reader *r, const char *key, const yaml_node_t *value)
+static int read_key(const struct reader *r, const char *key, const yaml_node_t *value);
+
+static int repository_field(const struct reader *r, const char *name, const yaml_node_t *value,
+                            const void *data)
 {
-    if (!strcmp(key, "device_policy"))
-        return each_pair(r, value, key, policy_pair, NULL);
-    if (!strcmp(key, "devices"))
-        return each_pair(r, value, key, devices_pair, NULL);
-    if (!strcmp(key, "override"))
-        return each_pair(r, value, key, override_pair, NULL);
-    return each_pair(r, value, key, registry_pair, NULL);
+    const char *key = ocv_config_repository_key(name);
+    (void)data;
+    if (!key)
+        return complain(r, r->key, name, "is not a key of a repository");
+    r->config->given |= ocv_config_key_bit(key);
+    return read_key(r, key, value);
+}
+
+static int repository_pair(const struct reader *r, const char *glob, const yaml_node_t *value,
+                           const void *data)
+{
+    struct reader member = *r;
+    char at[ORIGIN_MAX];
+    (void)data;
+    int status = checked(
+        r, r->key,
+        ocv_config_add_repository(r->config, glob, origin(r, r->key, at), &member.config, r->err));
+    return status < 0 ? status : each_pair(&member, value, glob, repository_field, NULL);
+}
+
+static int read_key(const struct reader *r, const char *key, const yaml_node_t *value)
+{
+    const char *text;
+    char at[ORIGIN_MAX];
+    int status;
+    switch (ocv_config_shape(key)) {
+    case OCV_KEY_LIST:
+        return each_item(r, value, key, list_item, key);
+    case OCV_KEY_SCALAR:
+        status = scalar(r, value, key, &text);
+        if (status == OCV_OK)
+            status =
+                checked(r, value,
+                        ocv_config_set_scalar(r->config, key, text, origin(r, r->key, at), r->err));
+        return status;
+    case OCV_KEY_MAP:
+        return each_pair(r, value, key,
+                         !strcmp(key, "device_policy") ? policy_pair
+                         : !strcmp(key, "devices")     ? devices_pair
+                                                       : override_pair,
+                         NULL);
+    case OCV_KEY_FILE_ONLY:
+        break;
+    }
+    return each_pair(r, value, key, strcmp(key, "registries") ? repository_pair : registry_pair,
+                     NULL);
 }
 
 static int top_pair(const struct reader *r, const char *name, const yaml_node_t *value,
                     const void *data)
 {
-    const char *key = ocv_config_key(name), *text;
+    const char *key = ocv_config_key(name);
     (void)data;
     if (!key)
-        return complain(r, r->key, name, "is an unknown key");
+        return complain(r, r->key, name,
+                        ocv_config_repository_key(name) ? "is a key of repositories only"
+                                                        : "is an unknown key");
     ocv_config_clear(r->config, key);
-    switch (ocv_config_shape(key)) {
-    case OCV_KEY_LIST:
-        return each_item(r, value, key, list_item, key);
-    case OCV_KEY_SCALAR:
-        if (scalar(r, value, key, &text) < 0)
-            return r->err ? (int)r->err->status : OCV_ERR_CONFIG;
-        return checked(r, value, ocv_config_set_scalar(r->config, key, text, r->err));
-    case OCV_KEY_MAP:
-    case OCV_KEY_REGISTRIES:
-        break;
-    }
-    return map_key(r, key, value);
+    r->config->by_text &= ~ocv_config_key_bit(key);
+    return read_key(r, key, value);
 }
 
 static int parser_error(const yaml_parser_t *parser, const char *source, struct ocv_error *err)

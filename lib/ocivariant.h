@@ -411,8 +411,21 @@ OCV_API int ocv_config_set_registry(struct ocv_config *config, const char *host,
                                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Every known key, NULL-terminated; "OCV_" + upper case is its environment variable. */
 OCV_API const char *const *ocv_config_keys(void);
-/** A scalar key's value (to, listen, socket, mode, tag_rules, policy, ...), NULL if not set. */
+/** What holds for the images of one repository: the configuration of the most specific of
+ *  `repositories` that names it (docs/configuration.md), over `config`; or `config` itself, where
+ *  none does. What ocv_config_set set stands over both. Every function that takes a configuration
+ *  takes it; borrowed from `config`, until that is changed. Either may be NULL. */
+OCV_API const struct ocv_config *ocv_config_for_reference(const struct ocv_config *config,
+                                                          const struct ocv_reference *reference);
+/** A scalar key's value (to, listen, socket, mode, tag_rules, policy, ...; a repository's label),
+ *  NULL if not set. */
 OCV_API const char *ocv_config_get(const struct ocv_config *config, const char *key);
+/** Where that was set: "FILE:LINE", or the `source` of ocv_config_set; NULL if it was not. */
+OCV_API const char *ocv_config_origin(const struct ocv_config *config, const char *key);
+/** The members of a list key (require, host_names, ...), and how many there are. `members` may be
+ * NULL. */
+OCV_API size_t ocv_config_list(const struct ocv_config *config, const char *key,
+                               const char *const **members);
 /** The globs of `allow`, and how many there are. */
 OCV_API size_t ocv_config_allow_count(const struct ocv_config *config);
 OCV_API const char *ocv_config_allow(const struct ocv_config *config, size_t i);

@@ -24,13 +24,14 @@ static const struct ocv_namespace *host_lists(const struct ocv_index *index,
 static uint32_t namespace_rank(const struct ocv_index *index, const struct ocv_config *config,
                                const char *ns)
 {
-    size_t place = 0, users = config ? config->namespace_priority.count : 0;
+    const struct ocv_strings *priority = ocv_config_strings(config, "namespace_priority");
+    size_t place = 0, users = priority->count;
     while (place < index->n_namespaces && strcmp(index->namespaces[place], ns) != 0)
         place++;
     if (place == index->n_namespaces)
         return OCV_UNSUPPORTED;
     for (size_t i = 0; i < users; i++)
-        if (!strcmp(config->namespace_priority.list[i], ns))
+        if (!strcmp(priority->list[i], ns))
             return (uint32_t)i;
     return (uint32_t)(users + place);
 }
@@ -219,7 +220,7 @@ static int mark_disabled(struct ocv_arena *arena, const struct ocv_index *index,
                          const struct ocv_config *config, struct ocv_slot *slot,
                          struct ocv_error *err)
 {
-    if (!config || config->disable.count == 0)
+    if (ocv_config_strings(config, "disable")->count == 0)
         return OCV_OK;
     slot->disabled = ocv_config_disabled(config, slot->ns->name, slot->feature, NULL);
     slot->value_disabled = ocv_arena_alloc(arena, slot->count, sizeof(bool));

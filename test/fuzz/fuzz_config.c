@@ -28,6 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(text);
     if (status < 0 && strncmp(err.message, "fuzz", 4) != 0)
         abort(); /* every message names its source */
+    ocv_auto(ocv_reference) reference = NULL;
+    if (ocv_reference_parse("registry.example/team/deep/app:1", &reference, NULL) == OCV_OK) {
+        const struct ocv_config *own = ocv_config_for_reference(config, reference);
+        (void)ocv_config_get(own, "label");
+        (void)ocv_config_list(own, "require", NULL);
+    }
     for (size_t i = 0; i < ocv_config_registry_count(config); i++)
         if (!ocv_config_find_registry(config, ocv_config_registry(config, i).host).host)
             abort();

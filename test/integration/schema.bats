@@ -57,7 +57,7 @@ setup_file()
     local example=$BATS_TEST_TMPDIR/config.yaml key
     awk '/^```yaml$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$OCV_TOP/docs/configuration.md" >"$example"
     valid config "$example"
-    for key in $(jq -r '.properties | keys[], (.registries.additionalProperties.properties | keys[])' \
+    for key in $(jq -r '.properties | keys[], ((.registries, .repositories).additionalProperties.properties | keys[])' \
         "$OCV_TOP/schema/config.schema.json"); do
         grep -Eq "^ *$key:" "$example" || {
             echo "no $key"

@@ -29,7 +29,11 @@ static const char every_key[] = "namespace_priority: [nvidia, x86_64]\n"
                                 "socket: /run/s\nmode: proxy\ntag_ttl: 60\nprobe_interval: 10m\n"
                                 "serve_private: true\ncredentials: /etc/a.json\n"
                                 "metrics_listen: 127.0.0.1:9100\nlog: json\naccess_log: on\n"
-                                "policy: warn\nfail: closed\nallow: ['r/*', pause]\n";
+                                "policy: warn\nfail: closed\nallow: ['r/*', pause]\n"
+                                "require: [nvidia, 'amd::gfx_arch']\nknown_namespaces: [mine]\n"
+                                "os_features: [nydus.remoteimage.v1]\ncpu_levels: on\n"
+                                "state_dir: /var/lib/x\nhost_names: [node1.example]\n"
+                                "repositories: {'docker.io/**': {label: cpu}}\n";
 
 START_TEST(test_every_key)
 {
@@ -63,6 +67,17 @@ START_TEST(test_every_key)
     ck_assert_ptr_null(ocv_config_get(c, "unset"));
     ck_assert_uint_eq(c->allow.count, 2);
     ck_assert_str_eq(ocv_config_get(c, "credentials"), "/etc/a.json");
+    const char *const *members;
+    ck_assert_uint_eq(ocv_config_list(c, "require", &members), 2);
+    ck_assert_str_eq(members[1], "amd :: gfx_arch");
+    ck_assert_uint_eq(ocv_config_list(c, "known_namespaces", NULL), 1);
+    ck_assert_uint_eq(ocv_config_list(c, "os_features", &members), 1);
+    ck_assert_str_eq(members[0], "nydus.remoteimage.v1");
+    ck_assert_uint_eq(ocv_config_list(c, "host_names", NULL), 1);
+    ck_assert_uint_eq(ocv_config_list(c, "to", NULL), 0);
+    ck_assert_str_eq(ocv_config_get(c, "cpu_levels"), "on");
+    ck_assert_str_eq(ocv_config_get(c, "state_dir"), "/var/lib/x");
+    ck_assert_uint_eq(c->n_repositories, 1);
 }
 END_TEST
 
@@ -125,6 +140,20 @@ static const struct {
     {"\tto: a\n", "f.yaml:1:"},
     {"to: \"a\\0b\"\n", "f.yaml:1:"},
     {"to: \xff\n", "f.yaml:"},
+    {"require: ['a::b::c::d']\n", "f.yaml:1:"},
+    {"known_namespaces: [a-b]\n", "'a-b' is not a namespace"},
+    {"os_features: ['a b']\n", "'a b' is not a feature"},
+    {"host_names: ['a/b']\n", "'a/b' is not the name of a host"},
+    {"cpu_levels: auto\n", "cpu_levels: 'auto' is not one of on, off"},
+    {"state_dir: here\n", "state_dir: 'here' is not the absolute path of a folder"},
+    {"label: cpu\n", "f.yaml:1: 'label' is a key of repositories only"},
+    {"repositories: [a]\n", "f.yaml:1:"},
+    {"repositories:\n  r.example/a: {to: docker}\n", "f.yaml:2: 'to' is not a key of a repository"},
+    {"repositories:\n  r.example/a:\n    choose: on\n", "f.yaml:3: 'choose' is not a key"},
+    {"repositories:\n  r.example/a:\n    label: A\n", "f.yaml:3: label: 'A' is not a label"},
+    {"repositories:\n  r.example/a: {disable: [A]}\n", "f.yaml:2: 'A' is not NS"},
+    {"repositories:\n  r.example/a:\n  r.example/a:\n", "f.yaml:3: 'r.example/a' is given twice"},
+    {"repositories:\n  team/a: {}\n", "f.yaml:2: 'team/a' must begin with a registry"},
 };
 
 START_TEST(test_registry_names)
@@ -241,6 +270,9 @@ static const struct {
 } wrong_text[] = {
     {"nope", "x"},
     {"registries", "r=x"},
+    {"repositories", "r.example/a=x"},
+    {"require", "a:b"},
+    {"state_dir", "x"},
     {"device_policy", "any"},
     {"device_policy", "a=some"},
     {"devices", "0"},

@@ -110,7 +110,8 @@ static const char config_text[] =
     "namespace_priority: [p, n]\ndisable: [zz, 'a::b', 'n::f::9']\ndevice_policy: {n: all}\n"
     "devices: {n: ['0', d1]}\noverride: {n: {h: ['1', '2'], g: ['1']}, m: {q: []}}\n"
     "registries:\n  'r.example:5000': {url: 'https://r', ca: /ca, insecure: true}\nto: docker\n"
-    "mode: auto\nallow: ['*']\ncredentials: x\n";
+    "mode: auto\nallow: ['*']\ncredentials: x\nrequire: ['n::f']\n"
+    "repositories: {'docker.io/a': {label: a, disable: [n]}, '**': {device_policy: {n: any}}}\n";
 
 static int call_index(struct ocv_buffer *out, struct ocv_error *err)
 {
