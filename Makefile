@@ -20,10 +20,20 @@ SAN_tsan := -fsanitize=thread -fno-omit-frame-pointer
 SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANFLAGS := $(SAN_$(SAN)) $(if $(SAN),-DOCV_SANITIZED)
 
-CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) -fPIC -fvisibility=hidden \
+# Hardening: what this compiler takes of it, with these optimisations; sanitizers have their own ways.
+# All code is position-independent, so programs are, too. test/hardened.sh looks at the result.
+takes = $(shell echo 'int x;' | $(CC) -Werror $(OPT) $(1) -include stdlib.h -x c -c -o /dev/null - 2>/dev/null && echo '$(1)')
+FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE
+HARDEN  := $(call takes,-fstack-protector-strong) $(call takes,-fstack-clash-protection) \
+           $(or $(call takes,-fcf-protection=full),$(call takes,-mbranch-protection=standard)) \
+           $(if $(SAN),,$(or $(call takes,$(FORTIFY)=3),$(call takes,$(FORTIFY)=2)))
+HARDEN_LD := -Wl,-z,relro,-z,now,-z,noexecstack
+
+CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) $(HARDEN) -fPIC -fvisibility=hidden \
              -D_GNU_SOURCE -DOCV_VERSION='"$(VERSION)"' \
              -Ilib -Ilib/registry -Ilib/probe -Icmd/common -I$(BUILD)/gen $(CFLAGS)
-LDFLAGS_ALL = $(SANFLAGS) $(LDFLAGS)
+LDFLAGS_ALL = $(SANFLAGS) $(HARDEN_LD) $(LDFLAGS)
+PIE := -pie
 
 CORE_LIBS     := -ljansson -lyaml -lcrypto -lpthread
 REGISTRY_LIBS := -lcurl -lssl $(CORE_LIBS)
@@ -83,8 +93,8 @@ $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: schema/proto/%.proto
 	@mkdir -p $(@D)
 	protoc-c --c_out=$(BUILD)/gen --proto_path=schema/proto $<
 
-$(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
-	$(CC) -std=gnu11 $(OPT) $(SANFLAGS) -fPIC -I$(BUILD)/gen -c $< -o $@
+$(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c Makefile
+	$(CC) -std=gnu11 $(OPT) $(SANFLAGS) $(HARDEN) -fPIC -I$(BUILD)/gen -c $< -o $@
 
 # ---- objects ----------------------------------------------------------------------------------
 $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
@@ -135,7 +145,7 @@ RPATH := -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../lib'
 # name, libraries that it needs beside the probe's and the core's
 define program
 $(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHARED)
-	$$(CC) -o $$@ $$(filter %.o %.a,$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
+	$$(CC) $$(PIE) -o $$@ $$(filter %.o %.a,$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
 	    $(2) -locivariant-probe -locivariant -ljansson -ldl -lpthread
 endef
 $(eval $(call program,vpull,))
@@ -146,24 +156,24 @@ $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 # ---- helpers: what opens a vendor's library, run by the probe in a process of its own -----------
 $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 	@mkdir -p $(@D)
-	$(CC) -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl -lpthread
+	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl -lpthread
 
 # ---- hooks: run at every pull or container start, so they load as little as they can ------------
 # static where that can be had: a third less to start, and it may be copied into containerd's folder
 $(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(CORE_A)
 	@mkdir -p $(@D)
-	$(if $(SAN),,$(CC) -static -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
-	    $(CC) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
+	$(if $(SAN),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
+	    $(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
 $(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(CORE_A)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
+	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
 $(BUILD)/plugins/%.o: CFLAGS_ALL += -Iplugins/common
 # ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
 SNAP_SRC := $(sort $(wildcard plugins/containerd/snapshotter/*.c))
 SNAP_A   := $(BUILD)/libsnapshotter.a
 $(SNAP_A): $(call obj,$(filter-out %/main.c,$(SNAP_SRC)))
 $(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(CORE_A)
-	$(CC) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 -lpcre2-8 $(CORE_LIBS)
+	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 -lpcre2-8 $(CORE_LIBS)
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
 
@@ -172,7 +182,7 @@ CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c))
 CRI_PROXY_A   := $(BUILD)/libcri-proxy.a
 $(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
 $(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(REGISTRY_A) $(CORE_A)
-	$(CC) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
+	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
 
 # demo, check, lint, fuzz, bench
 .PHONY: demo check lint fuzz bench bench-quick

@@ -227,12 +227,14 @@ section_lint()
 # The folder that the tests run from, where gcc is the compiler anyway.
 section_gcc()
 {
-    step "build with gcc" build_in "$build" CC=gcc all tests tools
+    step "build with gcc" build_in "$build" CC=gcc all tests tools &&
+        step "hardened by gcc" test/hardened.sh "$build"
 }
 
 section_clang()
 {
-    step "build with clang" build_in "$build-clang" CC=clang all tests tools
+    step "build with clang" build_in "$build-clang" CC=clang all tests tools &&
+        step "hardened by clang" test/hardened.sh "$build-clang"
 }
 
 fuzz_target() # NAME LOG

@@ -40,6 +40,18 @@ setup()
     needs "$OCV_BUILD/libocivariant-registry.so" | grep -q libcurl
 }
 
+@test "programs and libraries are hardened" {
+    run -0 "$OCV_TOP/test/hardened.sh" "$STATE/tree"
+    [[ $output == *" 0 complaints" ]]
+    # and the check can fail
+    mkdir "$STATE/soft"
+    for i in 1 2 3 4 5 6; do
+        echo 'int main(void) { return 0; }' | cc -no-pie -fcf-protection=none -x c -o "$STATE/soft/$i" -
+    done
+    run -1 "$OCV_TOP/test/hardened.sh" "$STATE/soft"
+    [[ $output == *"not position-independent"* && $output == *"no stack protector"* ]]
+}
+
 @test "every exported name stands in a public header" {
     for library in ocivariant ocivariant-registry ocivariant-probe; do
         while read -r name; do
@@ -88,7 +100,21 @@ setup()
     [[ $output != *ocivariant* && $output != *variantd* ]]
     for unit in "$units"/*.service; do
         run -0 systemd-analyze security --offline=true --no-pager --threshold=30 "$unit"
+        grep -qx ProtectProc=invisible "$unit"
+        grep -qx SystemCallErrorNumber=EPERM "$unit"
+        grep -qE '^IPAddressDeny=(any|169.254.0.0/16 fd00:ec2::254( .*)?)$' "$unit"
     done
+}
+
+@test "no unit keeps state in another one's folder" {
+    run -0 sed -n 's/^StateDirectory=//p' "$installed"/lib/systemd/system/*.service
+    [ "${#lines[@]}" = 3 ]
+    for folder in "${lines[@]}"; do
+        [[ $folder != */* ]]
+    done
+    [ "$(printf '%s\n' "${lines[@]}" | sort -u | wc -l)" = 3 ]
+    run -0 "$OCV_BUILD/ocivariant-cri-proxy" --help
+    [[ $output == *"(default /var/lib/ocivariant-cri-proxy)"* ]]
 }
 
 @test "a program builds against the installed library with pkg-config" {
