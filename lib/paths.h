@@ -13,5 +13,7 @@
 /** What variantctl setup did, and what files were before: root's alone, so not in a folder that
  *  belongs to the daemon's user, who could put another one in its place. */
 #define OCV_PATH_SETUP "/var/lib/ocivariant-setup"
+/** What pinned indexes became: root's alone, too. */
+#define OCV_PATH_CRI_PROXY "/var/lib/ocivariant-cri-proxy"
 
 #endif

@@ -23,7 +23,8 @@
 
 #define LISTEN "/run/ocivariant-cri-proxy.sock"
 #define BACKEND "/run/containerd/containerd.sock"
-#define STATE OCV_PATH_STATE "/cri-proxy"
+#define STATE OCV_PATH_CRI_PROXY
+#define OLD_STATE OCV_PATH_STATE "/cri-proxy" /* in a folder of variantd's user */
 #define DRAIN_MS 20000u /* what still runs after this is cut: systemd would kill us soon */
 #define BACKLOG 128
 
@@ -218,6 +219,8 @@ int main(int argc, char **argv)
     int status = verdict_policy_read(a.config, &policy, &err);
     if (status == OCV_OK)
         status = map_open(a.state, &map, &err);
+    if (status == OCV_OK && strcmp(a.state, STATE) == 0)
+        map_adopt(map, OLD_STATE);
     if (status == OCV_OK)
         status = serve(&a, &policy, map, &err);
     map_free(map);
