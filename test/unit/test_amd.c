@@ -115,7 +115,7 @@ START_TEST(recorded_card_before_rocm)
     restore("pci", "ghw-linux-amd64-amd-ryzen-1600");
     json_t *ns = amd();
     ck_assert_str_eq(text_of(ns, "status"), "partial");
-    ck_assert_ptr_nonnull(strstr(note_of(ns), "GPU 0000:0a:00.0 (PCI id 1002:6758) is too old"));
+    ck_assert_ptr_nonnull(strstr(note_of(ns), "GPU 0000:0a:00.0: its PCI id 1002:6758 is too old"));
     ck_assert_uint_eq(json_array_size(json_object_get(ns, "features")), 0);
     ck_assert_str_eq(values_of(nth_device(ns, 0), "gfx_arch"), "-");
     json_decref(ns);
@@ -252,7 +252,7 @@ END_TEST
 START_TEST(given_to_a_guest)
 {
     add_pci("0000:05:00.0", "1002:740f", "038000", "vfio-pci");
-    check_useless("GPU 0000:05:00.0 is given to a virtual machine");
+    check_useless("GPU 0000:05:00.0: it is given to a virtual machine");
 }
 END_TEST
 
@@ -276,7 +276,7 @@ START_TEST(kept_from_this_container)
     add_processor();
     add_pci("0000:05:00.0", "1002:74a1", "120000", "amdgpu");
     ck_assert_int_eq(mkdir(place(NODES "/1/properties"), 0700), 0); /* read: an error */
-    check_useless("GPU 0000:05:00.0 is not given to this container or user");
+    check_useless("GPU 0000:05:00.0: it is not given to this container or user");
 }
 END_TEST
 
@@ -402,7 +402,9 @@ START_TEST(targets_of_tables)
         unsigned ip[3], target;
     } cores[] = {{{9, 4, 3}, 90402},   {{9, 3, 0}, 90012},   {{11, 0, 3}, 110001},
                  {{11, 0, 2}, 110002}, {{12, 1, 0}, 120500}, {{10, 1, 10}, 100100},
-                 {{9, 9, 9}, 0},       {{11, 0, 300}, 0}};
+                 {{11, 5, 4}, 110504}, {{11, 5, 6}, 110504}, {{11, 7, 0}, 110700},
+                 {{11, 7, 1}, 110701}, {{11, 5, 5}, 0},      {{9, 9, 9}, 0},
+                 {{11, 0, 300}, 0}};
     static const struct {
         uint16_t device;
         unsigned target;
@@ -411,6 +413,10 @@ START_TEST(targets_of_tables)
                {0x73ff, 100302, false}, {0x744c, 110000, false}, {0x745e, 110000, false},
                {0x740f, 90010, false},  {0x74a1, 90402, false},  {0x75a3, 90500, false},
                {0x164e, 100306, false}, {0x9874, 80001, false},  {0x6758, 0, false},
+               {0x1304, 70000, false},  {0x1308, 0, false},      {0x1313, 70000, false},
+               {0x1314, 0, false},      {0x131d, 70000, false},  {0x693b, 80002, false},
+               {0x13db, 100103, false}, {0x13f3, 100103, false}, {0x1435, 100303, false},
+               {0x74b6, 90402, false},  {0x7461, 110001, false}, {0x1902, 110503, false},
                {0x0000, 0, false},      {0xffff, 0, false}};
     bool guess;
     for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++)
@@ -436,6 +442,8 @@ START_TEST(names_of_targets)
                {100306, "gfx1036", "gfx10_3_generic"},
                {110003, "gfx1103", "gfx11_generic"},
                {110503, "gfx1153", "gfx11_generic"},
+               {110504, "gfx1154", "gfx11_generic"},
+               {110700, "gfx1170", "gfx11_7_generic"},
                {120001, "gfx1201", "gfx12_generic"},
                {120500, "gfx1250", "gfx12_5_generic"},
                {130000, "gfx1300", NULL},

@@ -57,7 +57,7 @@ static const char *value_of(const struct run *run, const struct ocv_amd_gpu *gpu
         return ocv_amd_generic(gpu->target);
     if (kind == XNACK)
         return traits & OCV_AMD_XNACK ? run->xnack : NULL;
-    if (!gpu->node || !(traits & OCV_AMD_SRAMECC))
+    if (!gpu->node || !gpu->node->has_capability || !(traits & OCV_AMD_SRAMECC))
         return NULL;
     return gpu->node->capability & CAPABILITY_SRAMECC ? "on" : "off";
 }
@@ -75,16 +75,26 @@ static int add_union(const struct run *run)
     return status;
 }
 
+/* Features of the namespace that a GPU which is not usable must not inherit. */
+static int add_none(const struct run *run, json_t *device)
+{
+    static const char *const features[] = {"gfx_arch", "xnack", "sramecc", "rocm_version",
+                                           "rocm_version_lower_bound"};
+    int status = OCV_OK;
+    for (size_t i = 0; i < sizeof(features) / sizeof(*features) && status == OCV_OK; i++)
+        status = ocv_gpu_add_none(device, features[i], run->err);
+    return status;
+}
+
 static int add_values(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
 {
     int status = OCV_OK;
+    if (gpu->state != OCV_AMD_USABLE)
+        return add_none(run, device);
     for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES && status == OCV_OK; kind++) {
-        bool usable = gpu->state == OCV_AMD_USABLE;
-        const char *value = usable ? value_of(run, gpu, (enum value)kind) : NULL;
+        const char *value = value_of(run, gpu, (enum value)kind);
         if (value)
             status = ocv_device_add(device, feature_of[kind], value, run->err);
-        else if (!usable && kind != GENERIC)
-            status = ocv_gpu_add_none(device, feature_of[kind], run->err);
     }
     return status;
 }
@@ -106,6 +116,11 @@ static int add_attributes(const struct run *run, const struct ocv_amd_gpu *gpu, 
     int status = ocv_gpu_add_number(device, "memory", gpu->memory, run->err);
     if (status == OCV_OK && gpu->pci)
         status = ocv_device_attribute(device, "driver", gpu->pci->driver, run->err);
+    if (status == OCV_OK && gpu->state != OCV_AMD_USABLE) {
+        char reason[160];
+        ocv_amd_reason(run->m, gpu, reason, sizeof(reason));
+        status = ocv_device_attribute(device, "reason", reason, run->err);
+    }
     if (status == OCV_OK && gpu->nodes > 1)
         status = ocv_gpu_add_number(device, "partitions", gpu->nodes, run->err);
     if (status == OCV_OK)
@@ -132,76 +147,6 @@ static int add_gpu(const struct run *run, const struct ocv_amd_gpu *gpu)
     if (status == OCV_OK)
         status = add_attributes(run, gpu, device);
     return status == OCV_OK ? add_values(run, gpu, device) : status;
-}
-
-/* ---- what an operator has to know ------------------------------------------------------------ */
-
-static void say_why(const struct ocv_amd_machine *m, char *out, size_t size)
-{
-    const struct ocv_amd_gpu *gpu = &m->gpus[m->usable]; /* the first that is not usable */
-    char more[32] = "";
-    if (m->n - m->usable > 1)
-        snprintf(more, sizeof(more), " (and %zu more)", m->n - m->usable - 1);
-    if (gpu->state == OCV_AMD_UNKNOWN)
-        snprintf(
-            out, size,
-            "GPU %s%s (PCI id 1002:%04x) is too old for ROCm, or newer than this program knows",
-            gpu->address, more, gpu->device);
-    else if (gpu->state == OCV_AMD_NO_DRIVER)
-        snprintf(out, size, "GPU %s%s: the driver 'amdgpu' is not loaded for it", gpu->address,
-                 more);
-    else if (gpu->state == OCV_AMD_NOT_IN_KFD)
-        snprintf(out, size,
-                 m->kfd.hidden ? "GPU %s%s is not given to this container or user"
-                               : "GPU %s%s: amdgpu offers no computing on it (the kernel log says "
-                                 "why: PCIe atomics, firmware)",
-                 gpu->address, more);
-    else if (strcmp(gpu->pci->driver, "vfio-pci") == 0)
-        snprintf(out, size, "GPU %s%s is given to a virtual machine (driver 'vfio-pci')",
-                 gpu->address, more);
-    else
-        snprintf(out, size, "GPU %s%s: driver '%s' is bound, which runs no ROCm program",
-                 gpu->address, more, gpu->pci->driver);
-}
-
-/* The device nodes that ROCm opens; only on the machine that this runs on. */
-static bool say_access(const struct run *run, char *out, size_t size)
-{
-    enum ocv_gpu_access access = ocv_gpu_access(run->host, "dev/kfd");
-    char node[32], path[48] = "dev/kfd";
-    for (size_t i = 0; i < run->m->usable && access == OCV_GPU_MAY; i++)
-        if (ocv_gpu_node(run->host, run->m->gpus[i].address, "drm", "renderD", node,
-                         sizeof(node))) {
-            snprintf(path, sizeof(path), "dev/dri/%s", node);
-            access = ocv_gpu_access(run->host, path);
-        }
-    if (access == OCV_GPU_MAY_NOT)
-        snprintf(out, size, "this user may not open /%s (group render): its programs find no GPU",
-                 path);
-    else if (access == OCV_GPU_MISSING)
-        snprintf(out, size, "/%s is missing here: programs started from here find no GPU", path);
-    return access != OCV_GPU_MAY;
-}
-
-static void judge(const struct run *run)
-{
-    const struct ocv_amd_machine *m = run->m;
-    char *out = run->result->note;
-    size_t size = sizeof(run->result->note);
-    run->result->status = OCV_RESULT_PARTIAL;
-    if (m->usable < m->n)
-        say_why(m, out, size);
-    else if (m->kfd.hidden)
-        snprintf(out, size, "%zu KFD nodes may not be read: not given to this container or user",
-                 m->kfd.hidden);
-    else if (m->kfd.broken)
-        snprintf(out, size, "%zu KFD nodes make no sense and are left out", m->kfd.broken);
-    else if (m->usable && !m->kfd.present && run->host->root >= 0)
-        snprintf(out, size,
-                 "the kernel shows no KFD (/sys/class/kfd): ROCm programs need it, what "
-                 "the GPUs are is known all the same");
-    else if (m->n == 0 || !say_access(run, out, size))
-        run->result->status = OCV_RESULT_OK;
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -279,7 +224,7 @@ static int probe(const struct ocv_probe_host *machine, struct ocv_result *result
         result->source = run.force ? "environment" : m.kfd.n ? "kfd" : "sysfs";
         read_xnack(&run);
         ocv_gpu_driver_version(host, "amdgpu", result->driver, sizeof(result->driver));
-        judge(&run);
+        ocv_amd_judge(host, &m, result);
         status = fill(&run);
         for (size_t i = 0; i < m.usable; i++)
             result->guess = result->guess || m.gpus[i].guess ||

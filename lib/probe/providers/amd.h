@@ -41,6 +41,7 @@ struct ocv_kfd_node {
     uint32_t domain;
     uint32_t location; /**< bus << 8 | device << 3 | function or partition */
     uint64_t capability;
+    bool has_capability; /**< the kernel showed it */
     uint64_t unique_id;
     uint64_t memory; /**< bytes, 0 unknown */
     bool with_cpu;   /**< the node is a processor as well */
@@ -72,6 +73,7 @@ enum ocv_amd_state {
     OCV_AMD_NO_DRIVER,    /**< amdgpu is not bound */
     OCV_AMD_OTHER_DRIVER, /**< something else is */
     OCV_AMD_NOT_IN_KFD,   /**< amdgpu is, but computing is refused */
+    OCV_AMD_NO_KFD,       /**< amdgpu is, and the kernel has no KFD */
 };
 
 struct ocv_amd_gpu {
@@ -91,6 +93,7 @@ struct ocv_amd_gpu {
 
 struct ocv_amd_machine {
     struct ocv_kfd kfd;
+    bool whole; /**< the kernel's modules are seen: what they do not show is not there */
     struct ocv_amd_gpu gpus[OCV_AMD_GPUS_MAX]; /**< most capable first */
     size_t n;
     size_t usable;
@@ -98,6 +101,16 @@ struct ocv_amd_machine {
 
 int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- what an operator has to know (amd_judge.c) -----------------------------------------------
+ */
+
+/** Why a GPU that is not usable serves no build. */
+void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu, char *out,
+                    size_t size);
+/** Set the namespace's status and its note. */
+void ocv_amd_judge(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
+                   struct ocv_result *result);
 
 /* ---- ROCm (amd_rocm.c) ----------------------------------------------------------------------- */
 

@@ -77,16 +77,23 @@ static void find_target(const struct ocv_probe_host *host, struct ocv_amd_gpu *g
         gpu->target = ocv_amd_of_device(gpu->device, &gpu->guess);
 }
 
+/* Only amdgpu computes, and only what KFD has. A recording of devices alone shows neither KFD nor
+ * modules: there the driver's link is enough. */
 static enum ocv_amd_state state_of(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu)
 {
     const char *driver = gpu->pci ? gpu->pci->driver : "";
-    if (gpu->node)
-        return gpu->target ? OCV_AMD_USABLE : OCV_AMD_UNKNOWN;
+    bool bound = strcmp(driver, "amdgpu") == 0;
     if (gpu->target == 0)
         return OCV_AMD_UNKNOWN;
-    if (strcmp(driver, "amdgpu") == 0)
-        return m->kfd.present ? OCV_AMD_NOT_IN_KFD : OCV_AMD_USABLE;
-    return *driver ? OCV_AMD_OTHER_DRIVER : OCV_AMD_NO_DRIVER;
+    if (*driver && !bound)
+        return OCV_AMD_OTHER_DRIVER;
+    if (gpu->node)
+        return OCV_AMD_USABLE;
+    if (!bound)
+        return OCV_AMD_NO_DRIVER;
+    if (m->kfd.present)
+        return OCV_AMD_NOT_IN_KFD;
+    return m->whole ? OCV_AMD_NO_KFD : OCV_AMD_USABLE;
 }
 
 static void describe(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
@@ -155,6 +162,7 @@ int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err)
 {
     out->n = out->usable = 0;
+    out->whole = host->live || ocv_sysroot_folder(host->root, "sys/module/amdgpu");
     int status = ocv_kfd_read(host, &out->kfd, err);
     if (status < 0)
         return status;

@@ -15,14 +15,15 @@
 #define NO_RETRY (OCV_AMD_XNACK | OCV_AMD_NO_RETRY)
 
 /* Generic targets, XNACK and SRAM ECC: LLVM, AMDGPU usage, tables of processors and of generic
- * processors. Default of XNACK: Linux, amdgpu_gmc_noretry_set (retry stays on for those that it
- * does not name) and kfd_process_xnack_mode (never from GC 10.1 to 12.0). gfx908 and gfx90a have no
- * generic target. */
+ * processors; gfx1154 and gfx117x: LLVM's table of subarchitectures. Default of XNACK: Linux,
+ * amdgpu_gmc_noretry_set (retry stays on for those that it does not name) and
+ * kfd_process_xnack_mode (never from GC 10.1 to 12.0). gfx908 and gfx90a have no generic target. */
 static const struct {
     const char *generic;
     unsigned target;
     unsigned traits;
 } targets[] = {
+    {NULL, 70000, APU},
     {NULL, 70001, 0},
     {NULL, 80001, APU | XNACK},
     {NULL, 80002, 0},
@@ -59,14 +60,17 @@ static const struct {
     {"gfx11_generic", 110501, APU},
     {"gfx11_generic", 110502, APU},
     {"gfx11_generic", 110503, APU},
+    {"gfx11_generic", 110504, APU},
+    {"gfx11_7_generic", 110700, APU},
+    {"gfx11_7_generic", 110701, APU},
     {"gfx12_generic", 120000, 0},
     {"gfx12_generic", 120001, 0},
     {"gfx12_5_generic", 120500, CDNA | UNSETTLED},
     {"gfx12_5_generic", 120501, CDNA | UNSETTLED},
 };
 
-/* IP version of the graphics core -> target. Source: Linux, kgd2kfd_probe in kfd_device.c. The two
- * numbers differ in many rows. */
+/* IP version of the graphics core -> target. Source: Linux, kgd2kfd_probe in kfd_device.c; 11.5.4
+ * and later 11.x: the patches that add them there. The two numbers differ in many rows. */
 static const struct {
     uint8_t major, minor, revision;
     unsigned target;
@@ -79,27 +83,35 @@ static const struct {
     {10, 3, 5, 100304}, {10, 3, 3, 100305}, {10, 3, 6, 100306}, {10, 3, 7, 100306},
     {11, 0, 0, 110000}, {11, 0, 3, 110001}, {11, 0, 2, 110002}, {11, 0, 1, 110003},
     {11, 0, 4, 110003}, {11, 5, 0, 110500}, {11, 5, 1, 110501}, {11, 5, 2, 110502},
-    {11, 5, 3, 110503}, {12, 0, 0, 120000}, {12, 0, 1, 120001}, {12, 1, 0, 120500},
+    {11, 5, 3, 110503}, {11, 5, 4, 110504}, {11, 5, 6, 110504}, {11, 7, 0, 110700},
+    {11, 7, 1, 110701}, {12, 0, 0, 120000}, {12, 0, 1, 120001}, {12, 1, 0, 120500},
 };
 
 /* PCI device -> target, for kernels without KFD that have no ip_discovery. First hit wins.
  *
  * Chips up to Navi 24: pciidlist of Linux' amdgpu_drv.c says which chip an id is, kgd2kfd_probe in
  * kfd_device.c what its target is. A range holds ids of that chip alone, in Linux and in pci.ids.
- * Cyan Skillfish but 13fe: ROCm's rocm_agent_enumerator.
- * Later chips: pci.ids names the chip of an id, ROCm's "GPU specifications", LLVM's "AMDGPU usage"
- * and rocm_agent_enumerator the target of a chip; Raphael and its successors: GC 10.3.6 and 10.3.7,
- * for which Linux has one target. Ids that only lie in a chip's block are marked as a guess.
+ * Kaveri, Cyan Skillfish but 13db and 13fe, 74b6: ROCm's rocm_agent_enumerator. 13db, 1435 (the
+ * second Van Gogh) and 693b: pci.ids, which names the chip. Later chips: pci.ids names the chip of
+ * an id, ROCm's "GPU specifications", LLVM's "AMDGPU usage" and rocm_agent_enumerator the target of
+ * a chip; Raphael and its successors: GC 10.3.6 and 10.3.7, for which Linux has one target; 1902:
+ * libdrm's amdgpu.ids (Radeon 820M and 840M) and the GPU table of ROCm's releases, which also has
+ * the Radeon PRO V710 (7460, 7461; its older enumerators said gfx1100). Ids that only lie in a
+ * chip's block are marked as a guess.
  *
- * Not here: 7460 and 7461 (Radeon PRO V710), a gfx1101 by ROCm's documentation and a gfx1100 by its
- * rocm_agent_enumerator; 98e4 (Stoney), which Linux never gave to KFD. */
+ * Not here: 98e4 (Stoney), which Linux never gave to KFD. */
 static const struct {
     uint16_t first, last;
     unsigned target;
     bool guess;
 } devices[] = {
+    {0x1304, 0x1307, 70000, false}, /* Kaveri; 1308 and 1314 are sound */
+    {0x1309, 0x1313, 70000, false},
+    {0x1315, 0x1318, 70000, false},
+    {0x131b, 0x131d, 70000, false},
     {0x67a0, 0x67be, 70001, false}, /* Hawaii */
     {0x6920, 0x6939, 80002, false}, /* Tonga */
+    {0x693b, 0x693b, 80002, false},
     {0x7300, 0x7300, 80003, false}, /* Fiji */
     {0x730f, 0x730f, 80003, false},
     {0x67c0, 0x67ff, 80003, false}, /* Polaris 10 and 11 */
@@ -129,13 +141,16 @@ static const struct {
     {0x7360, 0x7360, 100101, false}, /* Navi 12 */
     {0x7362, 0x7362, 100101, false},
     {0x7340, 0x734f, 100102, false}, /* Navi 14 */
-    {0x13f9, 0x13fc, 100103, false}, /* Cyan Skillfish */
+    {0x13db, 0x13db, 100103, false}, /* Cyan Skillfish */
+    {0x13f3, 0x13f3, 100103, false},
+    {0x13f9, 0x13fc, 100103, false},
     {0x13fe, 0x13fe, 100103, false},
     {0x73a0, 0x73bf, 100300, false}, /* Navi 21 */
     {0x73c0, 0x73df, 100301, false}, /* Navi 22 */
     {0x73f0, 0x73f0, 110002, true},  /* Navi 33, in the middle of Navi 23 */
     {0x73e0, 0x73ff, 100302, false}, /* Navi 23 */
     {0x163f, 0x163f, 100303, false}, /* Van Gogh */
+    {0x1435, 0x1435, 100303, false},
     {0x7420, 0x743f, 100304, false}, /* Navi 24 */
     {0x164d, 0x164d, 100305, false}, /* Rembrandt */
     {0x1681, 0x1681, 100305, false},
@@ -145,7 +160,7 @@ static const struct {
     {0x74a0, 0x74a2, 90402, false},  /* MI300A, MI300X, MI308X */
     {0x74a5, 0x74a5, 90402, false},  /* MI325X */
     {0x74a9, 0x74a9, 90402, false},
-    {0x74b5, 0x74b5, 90402, false}, /* MI300X, virtual function */
+    {0x74b5, 0x74b6, 90402, false}, /* MI300X and MI308X, virtual functions */
     {0x74b9, 0x74b9, 90402, false},
     {0x74bd, 0x74bd, 90402, false},
     {0x75a0, 0x75a0, 90500, false}, /* MI350X */
@@ -155,7 +170,8 @@ static const struct {
     {0x744c, 0x744c, 110000, false},
     {0x745e, 0x745e, 110000, false},
     {0x7440, 0x745f, 110000, true},
-    {0x7470, 0x7470, 110001, false}, /* Navi 32 */
+    {0x7460, 0x7461, 110001, false}, /* Navi 32 */
+    {0x7470, 0x7470, 110001, false},
     {0x747e, 0x747e, 110001, false},
     {0x7470, 0x747f, 110001, true},
     {0x7480, 0x7481, 110002, false}, /* Navi 33 */
@@ -170,7 +186,7 @@ static const struct {
     {0x150e, 0x150e, 110500, false}, /* Strix */
     {0x1586, 0x1586, 110501, false}, /* Strix Halo */
     {0x1114, 0x1114, 110502, false}, /* Krackan */
-    {0x1902, 0x1902, 110502, true},
+    {0x1902, 0x1902, 110503, false},
     {0x7590, 0x7590, 120000, false}, /* Navi 44 */
     {0x7550, 0x7551, 120001, false}, /* Navi 48 */
 };

@@ -60,7 +60,7 @@ static bool read_lines(const char *text, size_t len, const struct keyed *wanted,
 int ocv_kfd_parse(const char *text, size_t len, struct ocv_kfd_node *out)
 {
     uint64_t cores = 0, simds = 0, target = 0, vendor = 0, device = 0, location = 0, domain = 0;
-    uint64_t capability = 0, unique_id = 0;
+    uint64_t capability = UINT64_MAX, unique_id = 0; /* it has 32 bits: that many are never read */
     char name[16];
     const struct keyed wanted[] = {
         {"cpu_cores_count", &cores}, {"simd_count", &simds},      {"gfx_target_version", &target},
@@ -81,7 +81,8 @@ int ocv_kfd_parse(const char *text, size_t len, struct ocv_kfd_node *out)
                                  .device = (uint32_t)device,
                                  .domain = (uint32_t)domain,
                                  .location = (uint32_t)location,
-                                 .capability = capability,
+                                 .capability = capability == UINT64_MAX ? 0 : capability,
+                                 .has_capability = capability != UINT64_MAX,
                                  .unique_id = unique_id,
                                  .with_cpu = cores > 0};
     return 1;

@@ -178,6 +178,24 @@ static uint64_t memory_of(const struct ocv_probe_host *host, const char *address
     return total;
 }
 
+/* Why a device serves no build. */
+static void reason_of(const struct device *device, char *out, size_t size)
+{
+    const char *driver = device->pci->driver;
+    if (!device->gpu && !device->npu)
+        snprintf(out, size, "its PCI id 8086:%04x is %s", device->pci->device,
+                 device->is_npu
+                     ? "newer than this program knows"
+                     : "older than the Xe generations, or newer than this program knows");
+    else if (strcmp(driver, "vfio-pci") == 0)
+        snprintf(out, size, "it is given to a virtual machine (driver 'vfio-pci')");
+    else if (*driver)
+        snprintf(out, size, "driver '%s' is bound, which serves no builds here", driver);
+    else
+        snprintf(out, size, "%s loaded for it",
+                 device->is_npu ? "the driver 'intel_vpu' is not" : "neither 'xe' nor 'i915' is");
+}
+
 static int add_device(const struct ocv_probe_host *host, const struct device *device, bool forced,
                       struct ocv_result *result, struct ocv_error *err)
 {
@@ -185,7 +203,13 @@ static int add_device(const struct ocv_probe_host *host, const struct device *de
     json_t *json = ocv_result_device(result, address, NULL); /* names are for people: pci.ids */
     if (!json)
         return ocv_error_nomem(err);
-    int status = ocv_gpu_mark(json, device->index, device->secondary, false, err);
+    bool guess = device->gpu && device->gpu->guess;
+    int status = ocv_gpu_mark(json, device->index, device->secondary, guess, err);
+    if (status == OCV_OK && !usable(device)) {
+        char reason[160];
+        reason_of(device, reason, sizeof(reason));
+        status = ocv_device_attribute(json, "reason", reason, err);
+    }
     if (status == OCV_OK && device->gpu)
         status = ocv_device_attribute(json, "family", device->gpu->name, err);
     if (status == OCV_OK && !device->is_npu && device->driven)
@@ -200,25 +224,12 @@ static int add_device(const struct ocv_probe_host *host, const struct device *de
 static void say_why(const struct machine *m, char *out, size_t size)
 {
     const struct device *device = &m->devices[m->usable]; /* the first that is not usable */
-    const struct ocv_pci_device *pci = device->pci;
-    const char *kind = device->is_npu ? "NPU" : "GPU";
-    char more[32] = "";
+    char more[32] = "", reason[160];
     if (m->n - m->usable > 1)
         snprintf(more, sizeof(more), " (and %zu more)", m->n - m->usable - 1);
-    if (!device->gpu && !device->npu)
-        snprintf(
-            out, size, "%s %s%s (PCI id 8086:%04x) is %s", kind, pci->address, more, pci->device,
-            device->is_npu ? "newer than this program knows"
-                           : "older than the Xe generations, or newer than this program knows");
-    else if (strcmp(pci->driver, "vfio-pci") == 0)
-        snprintf(out, size, "%s %s%s is given to a virtual machine (driver 'vfio-pci')", kind,
-                 pci->address, more);
-    else if (pci->driver[0])
-        snprintf(out, size, "%s %s%s: driver '%s' is bound, which serves no builds here", kind,
-                 pci->address, more, pci->driver);
-    else
-        snprintf(out, size, "%s %s%s: %s loaded for it", kind, pci->address, more,
-                 device->is_npu ? "the driver 'intel_vpu' is not" : "neither 'xe' nor 'i915' is");
+    reason_of(device, reason, sizeof(reason));
+    snprintf(out, size, "%s %s%s: %s", device->is_npu ? "NPU" : "GPU", device->pci->address, more,
+             reason);
 }
 
 /* The device nodes that programs open; only on the machine that this runs on. */
@@ -297,6 +308,8 @@ static int probe(const struct ocv_probe_host *machine, struct ocv_result *result
     if (status < 0 || (m.n == 0 && !force))
         return status;
     result->source = force ? "environment" : "sysfs";
+    for (size_t i = 0; i < m.usable && !force; i++)
+        result->guess = result->guess || (m.devices[i].gpu && m.devices[i].gpu->guess);
     result->status = OCV_RESULT_PARTIAL;
     if (m.usable < m.n)
         say_why(&m, result->note, sizeof(result->note));

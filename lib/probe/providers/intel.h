@@ -11,6 +11,7 @@ struct ocv_intel_gpu {
     const char *base;     /**< IP version that it also runs code for, or NULL */
     uint16_t first, last; /**< PCI device ids */
     bool integrated;
+    bool guess; /**< steppings with other versions exist, or the product is not certain */
 };
 
 /** The table's row for a GPU, or NULL. */
