@@ -344,6 +344,11 @@ OCV_API size_t ocv_index_property_count(const struct ocv_index *index);
 OCV_API const char *ocv_index_digest(const struct ocv_index *index);
 /** True if any entry carries variant annotations, well-formed or not. */
 OCV_API bool ocv_index_has_variants(const struct ocv_index *index);
+/** True if images of that os and architecture ask for different versions of the processor: amd64
+ *  v1 to v4, arm v5 to v8, arm64 v8.x and v9.x. Few engines look at them. `x-...`, which marks
+ *  variants, is no version. */
+OCV_API bool ocv_index_has_levels(const struct ocv_index *index,
+                                  const struct ocv_platform *platform);
 /** The index's namespace order, most important first, after the default rule where the annotation
  *  is absent. `*declared` (may be NULL): whether the annotation was there. */
 OCV_API size_t ocv_index_namespaces(const struct ocv_index *index, const char *const **out,

@@ -143,6 +143,14 @@ bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct o
                    ocv_platform_architecture(or_empty(b->architecture)));
 }
 
+static bool same_variant(const struct ocv_platform *a, const struct ocv_platform *b)
+{
+    const char *architecture = ocv_platform_architecture(or_empty(a->architecture));
+    return ocv_platform_same_architecture(a, b) &&
+           !strcmp(normal_variant(architecture, a->variant),
+                   normal_variant(architecture, b->variant));
+}
+
 static int match_architecture(const struct ocv_platform *host, const struct ocv_platform *entry,
                               const char **why)
 {
@@ -189,6 +197,33 @@ int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platfor
     }
     return place;
 }
+
+/* ---- levels in an index ------------------------------------------------------------------------
+ */
+
+static bool same_system(const struct ocv_platform *host, const struct ocv_platform *image)
+{
+    return !strcmp(host->os ? host->os : "linux", image->os ? image->os : "") &&
+           ocv_platform_same_architecture(host, image);
+}
+
+bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platform *platform)
+{
+    const struct ocv_platform *first = NULL;
+    for (size_t i = 0; i < index->n_entries; i++) {
+        const struct ocv_entry *entry = &index->entries[i];
+        if (entry->code != OCV_REJECT_NONE || !entry->has_platform ||
+            !same_system(platform, &entry->platform))
+            continue;
+        if (first && !same_variant(first, &entry->platform))
+            return true;
+        first = &entry->platform;
+    }
+    return false;
+}
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
 
 static bool component_valid(const char *s)
 {

@@ -71,7 +71,8 @@ static void print_help(void)
         "  --root DIR               change the tree under DIR (image builders)\n" CLI_COMMON_HELP
         "\nWhat a mirrored tag means is always this machine's platform: --platform and\n"
         "`skopeo copy --all` cannot be seen. Ways round: a digest, vpull --platform or --label,\n"
-        "variantd's /raw/.\n",
+        "variantd's /raw/. An engine that builds, too, begins its images with what is for this\n"
+        "machine: variants, and with `cpu_levels: on` amd64 levels.\n",
         stdout);
 }
 

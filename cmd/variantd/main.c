@@ -36,6 +36,7 @@ static const struct option options[] = {
     {"credentials", required_argument, NULL, CLI_OPTION_FLAG},
     {"serve-private", required_argument, NULL, CLI_OPTION_FLAG},
     {"tag-rules", required_argument, NULL, CLI_OPTION_FLAG},
+    {"cpu-levels", required_argument, NULL, CLI_OPTION_FLAG},
     {"metrics-listen", required_argument, NULL, CLI_OPTION_FLAG},
     {"log", required_argument, NULL, CLI_OPTION_FLAG},
     {"access-log", required_argument, NULL, CLI_OPTION_FLAG},
@@ -65,6 +66,8 @@ static void print_help(void)
           "  --credentials FILE       the daemon's own docker config or auth.json\n"
           "  --serve-private true     let a GET answer with what needed those credentials\n"
           "  --tag-rules on|off       variants by tag rules, too (default off)\n"
+          "  --cpu-levels on|off      choose among amd64 levels and arm versions of ordinary\n"
+          "                           indexes, too (default off)\n"
           "  --metrics-listen ADDRESS:PORT   metrics on TCP, too\n"
           "  --log text|json          form of the log (default text)\n"
           "  --access-log on|off      a line for each request (default on)\n"

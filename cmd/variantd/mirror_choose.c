@@ -13,9 +13,9 @@ bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *r
     return rules_name(mirror, reference);
 }
 
-/* (1) Annotations in the index itself. */
-static int find_annotated(const struct document *document, struct ocv_index **index,
-                          struct ocv_error *err)
+/* The document, if it is an index with annotations; with `host`, if it differs in levels there. */
+static int find_in(const struct document *document, const struct ocv_platform *host,
+                   struct ocv_index **index, struct ocv_error *err)
 {
     ocv_auto(ocv_index) found = NULL;
     enum ocv_document_kind kind;
@@ -25,7 +25,8 @@ static int find_annotated(const struct document *document, struct ocv_index **in
     if (status < 0 || kind != OCV_DOCUMENT_INDEX)
         return status;
     status = ocv_index_parse(body->data, body->len, *type ? type : NULL, &found, err);
-    if (status == OCV_OK && ocv_index_has_variants(found)) {
+    if (status == OCV_OK &&
+        (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found))) {
         *index = found;
         found = NULL;
     }
@@ -37,7 +38,8 @@ int variants_find(const struct mirror *mirror, const struct source *from,
                   struct ocv_index **index, struct ocv_error *err)
 {
     *index = NULL;
-    int status = document ? find_annotated(document, index, err) : OCV_OK;
+    /* (1) Annotations in the index itself. */
+    int status = document ? find_in(document, NULL, index, err) : OCV_OK;
     /* (2) Rules for tags. */
     if (status == OCV_OK && !*index && variants_by_rule(mirror, reference)) {
         size_t len = document ? document->body.len : 0;
@@ -53,13 +55,24 @@ static void free_choice(struct item *item)
     free(item);
 }
 
-static void take(struct choice *choice, const struct ocv_entry *entry)
+bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference)
+{
+    const struct ocv_config *config = ocv_config_for_reference(mirror->settings->config, reference);
+    const char *levels = ocv_config_get(config, "cpu_levels");
+    return levels && !strcmp(levels, "on");
+}
+
+static void take(struct choice *choice, const struct ocv_index *index,
+                 const struct ocv_entry *entry)
 {
     choice->outcome = OUTCOME_VARIANT;
     choice->child.size = entry->size;
     snprintf(choice->child.media_type, sizeof(choice->child.media_type), "%s", entry->media_type);
     snprintf(choice->child.digest, sizeof(choice->child.digest), "%s", entry->digest);
-    snprintf(choice->label, sizeof(choice->label), "%s", entry->label ? entry->label : "");
+    if (ocv_index_has_variants(index))
+        snprintf(choice->label, sizeof(choice->label), "%s", entry->label ? entry->label : "");
+    else
+        ocv_platform_format(&entry->platform, choice->label, sizeof(choice->label));
 }
 
 static int decide(struct choice *choice, const struct mirror *mirror, const struct source *from,
@@ -72,9 +85,10 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
     if (status < 0)
         return status;
     const struct ocv_entry *entry = ocv_decision_selected(decision);
-    judge_record(mirror->settings, reference, index, entry, client_is_daemon(from->client));
+    if (ocv_index_has_variants(index))
+        judge_record(mirror->settings, reference, index, entry, client_is_daemon(from->client));
     if (entry) {
-        take(choice, entry);
+        take(choice, index, entry);
     } else {
         choice->outcome = OUTCOME_NO_FIT;
     }
@@ -95,6 +109,10 @@ struct choice *choice_make(const struct mirror *mirror, const struct source *fro
     size_t len = document ? document->body.len : 0;
     room_read_begin(len);
     int status = variants_find(mirror, from, reference, document, &index, &err);
+    /* (3) Nothing, but for the processor's level. */
+    const struct ocv_platform host = ocv_profile_platform(snapshot->profile);
+    if (status == OCV_OK && !index && document && levels_by_setting(mirror, reference))
+        status = find_in(document, &host, &index, &err);
     if (status == OCV_OK && index)
         status = decide(choice, mirror, from, reference, index, snapshot, &err);
     ocv_index_free(index);

@@ -57,7 +57,7 @@ struct choice {
     struct item item;
     enum outcome outcome; /* VARIANT, ORDINARY, NO_FIT, or UPSTREAM for one that is malformed */
     struct ocv_descriptor child;
-    char label[LABEL_BYTES]; /* empty for an entry without label */
+    char label[LABEL_BYTES]; /* empty for an entry without label; of levels, the platform */
     char message[256];
 };
 
@@ -137,6 +137,8 @@ int variants_find(const struct mirror *mirror, const struct source *from,
 /** May a rule give that name variants, even where there is no index or nothing at all? What such a
  *  name means is not remembered by its digest. */
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference);
+/** Is there a choice among the processor's levels, too, where an index has no variants? */
+bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference);
 /** For questions by name. The registry is one that is configured, or OCV_ERR_NOT_FOUND. */
 int name_parse(const struct mirror *mirror, const char *text, struct ocv_reference **reference,
                const struct upstream **upstream, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -37,6 +37,7 @@ static void choice_key(const struct lookup *l, const char *digest, struct key *k
 {
     lookup_key(l, key);
     key_add_number(key, l->snapshot->generation);
+    key_add_number(key, levels_by_setting(l->mirror, l->q->reference));
     key_add(key, digest);
 }
 

@@ -176,8 +176,14 @@ start_hub()
     push_within "$STATE/layout:wide" demo/wide:1
     push_within "$STATE/layout:cpu.v3" demo/plain:1
     push_within "$STATE/layout:app" library/app:1
+    make_levels "$STATE/layout"
+    push_within "$STATE/layout:null" demo/levels:null
+    push_within "$STATE/layout:level.v3" demo/levels:v3
+    within curl -sf --cacert "$STATE/ca.pem" -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
+        --data-binary "@$STATE/levels.json" https://registry-1.docker.io/v2/demo/levels/manifests/1
     printf 'registries:\n  docker.io: {ca: %s}\n' "$STATE/ca.pem" >"$STATE/variantd.yaml"
     start_machines --config "$STATE/variantd.yaml"
+    start_levels --config "$STATE/variantd.yaml"
     printf '{"auths": {"https://index.docker.io/v1/": {"auth": "%s"}}}' "$(printf user:secret | base64)" >"$STATE/auth.json"
     chmod 600 "$STATE/auth.json"
     for machine in trusted sharing; do

@@ -78,6 +78,20 @@ make_wide()
         "cuda12.8=oci:$1:cuda12.8,nvidia :: sm_arch :: 90_real" >/dev/null 3>&-
 }
 
+# make_levels LAYOUT [TAG]: an ordinary index, $STATE/levels.json, of TAG (null) for every amd64 and of
+# `level.v3` for amd64/v3
+make_levels()
+{
+    mkimage "$1" level.v3 --variant v3 --binary "say=$OCV_BUILD/test/tools/saybuild" --cmd /say \
+        --file etc/build=level.v3 >/dev/null
+    jq '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json",
+        manifests: [["level.v3", "v3"], [$base, null]] | map(. as [$tag, $level] |
+            first($all[] | select(.annotations["org.opencontainers.image.ref.name"] == $tag)) |
+            {mediaType, digest, size, platform: ({os: "linux", architecture: "amd64", variant: $level} |
+                with_entries(select(.value)))})}' \
+        --arg base "${2:-null}" --argjson all "$(jq .manifests "$1/index.json")" --null-input >"$STATE/levels.json"
+}
+
 # wanted PROFILE: the label that its machine gets of `app`
 wanted()
 {

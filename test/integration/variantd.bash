@@ -12,6 +12,8 @@
 #   each_machine_pulls IMAGE            every machine gets its own variant of `app`, and it runs
 #   as_without_us IMAGE...              what is stored is the same with and without the mirror. For both
 #                                       the file has through MACHINE|none, and the verbs of clients.bash
+#   levels_are_chosen IMAGE             an engine gets the best level for its machine, of a daemon that
+#                                       chooses it; start_levels OPTION... starts such daemons
 #   registries_conf MIRROR HOST...      what podman reads; MIRROR is an address, or empty for none;
 #                                       sets CONTAINERS_REGISTRIES_CONF. RAW=/raw comes before the names;
 #                                       INSECURE=false: the registries have TLS
@@ -121,6 +123,34 @@ as_without_us()
         [ -s "$BATS_TEST_TMPDIR/without" ]
         diff "$BATS_TEST_TMPDIR/without" "$BATS_TEST_TMPDIR/with"
     done
+}
+
+start_levels()
+{
+    local level
+    for level in v3 v2; do
+        jq --arg level "$level" '.platform = {os: "linux", architecture: "amd64", variant: $level}' \
+            "$PROFILES/laptop.json" >"$STATE/$level.json"
+        start_variantd "level-$level" --profile "$STATE/$level.json" --cpu-levels on "$@" || return 1
+        echo "$VARIANTD" >"$STATE/level-$level.address"
+    done
+}
+
+# shellcheck disable=SC2154 # `run` sets output
+levels_are_chosen()
+{
+    local side wanted
+    for side in none laptop level-v2 level-v3; do
+        through "$side"
+        run -0 pull "$1"
+        run -0 --separate-stderr says "$1"
+        wanted=null
+        [ "$side" != level-v3 ] || wanted=level.v3
+        echo "$side: $output"
+        [ "$output" = "this is $wanted" ]
+    done
+    [ "$(stored "$1")" = "$(jq -r '.manifests[0].digest' "$STATE/levels.json")" ]
+    [ "$(metric 'variantd_chosen_total{label="linux/amd64/v3"}')" -ge 1 ]
 }
 
 registries_conf()

@@ -21,6 +21,12 @@ setup_file()
     push_layout "$STATE/layout:wide" "$WIDE"
     push_layout "$STATE/layout:cpu.v3" "$REGISTRY/demo/plain:1"
     start_private "$STATE/layout" app
+    make_levels "$STATE/layout"
+    push_layout "$STATE/layout:null" "$SERVER/demo/levels:null"
+    push_layout "$STATE/layout:level.v3" "$SERVER/demo/levels:v3"
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
+        --data-binary "@$STATE/levels.json" "http://$SERVER/v2/demo/levels/manifests/1"
+    start_levels --registry "$SERVER=http://$SERVER"
     start_machines --registry "$SERVER=http://$SERVER" --registry "$PRIVATE=http://$PRIVATE"
     start_containerd
 }
@@ -43,6 +49,10 @@ through()
 
 @test "three machines pull one tag: each its own digest, and its container says so" {
     each_machine_pulls "$IMAGE"
+}
+
+@test "an ordinary index of levels: this machine's, where the daemon chooses among them" {
+    levels_are_chosen "$SERVER/demo/levels:1"
 }
 
 @test "ordinary images and pulls by digest are as without us" {

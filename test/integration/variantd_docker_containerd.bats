@@ -42,6 +42,10 @@ setup()
     [ "$output" = "this is null" ]
 }
 
+@test "an ordinary index of levels: this machine's, where the daemon chooses among them" {
+    levels_are_chosen demo/levels:1
+}
+
 @test "ordinary images and pulls by digest are as without us" {
     as_without_us demo/plain:1 "demo/app@$(digest_of rocm7.1)" "demo/app@$(index_digest)"
 }

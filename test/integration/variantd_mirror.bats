@@ -145,6 +145,34 @@ sha256_of()
     [ "$(header content-length)" = "$(stat -c %s "$BATS_TEST_TMPDIR/direct")" ]
 }
 
+@test "levels of an ordinary index: of a repository for which cpu_levels is on, and of no other" {
+    local repository v3
+    make_levels "$STATE/layout" cpu
+    for repository in levels plainly; do
+        push_layout "$STATE/layout:cpu" "$REGISTRY/demo/$repository:base"
+        push_layout "$STATE/layout:level.v3" "$REGISTRY/demo/$repository:v3"
+        curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
+            --data-binary "@$STATE/levels.json" "http://$REGISTRY/v2/demo/$repository/manifests/1"
+    done
+    v3=$(jq -r '.manifests[0].digest' "$STATE/levels.json")
+    printf 'cpu_levels: off\nrepositories:\n  "%s/demo/levels": {cpu_levels: on}\n' "$REGISTRY" >"$STATE/levels.yaml"
+    start_variantd levels --config "$STATE/levels.yaml" --registry "$REGISTRY=http://$REGISTRY" \
+        --profile "$PROFILES/h100.json"
+    for repository in plainly levels plainly; do # the same index: what it means here depends on where
+        ask HEAD "/v2/demo/$repository/manifests/1?$NS"
+        if [ "$repository" = plainly ]; then
+            [ "$code" = 404 ]
+            ask HEAD "/v2/$SEGMENT/demo/$repository/manifests/1"
+            [ "$(header docker-content-digest)" = "$(sha256_of "$STATE/levels.json")" ]
+        else
+            [ "$code" = 200 ]
+            [ "$(header docker-content-digest)" = "$v3" ]
+            [ "$(header warning)" = "299 - \"variantd: chose linux/amd64/v3 of $REGISTRY/demo/levels:1\"" ]
+        fi
+    done
+    stop_daemon levels
+}
+
 @test "nothing fits: resolver 404, proxy the index itself" {
     ask HEAD "/v2/demo/nofit/manifests/1?$NS"
     [ "$code" = 404 ]

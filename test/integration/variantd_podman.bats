@@ -20,6 +20,12 @@ setup_file()
     push_layout "$STATE/layout:wide" "$WIDE"
     push_layout "$STATE/layout:cpu.v3" "$REGISTRY/demo/plain:1"
     start_private "$STATE/layout" app
+    make_levels "$STATE/layout"
+    push_layout "$STATE/layout:null" "$SERVER/demo/levels:null"
+    push_layout "$STATE/layout:level.v3" "$SERVER/demo/levels:v3"
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' \
+        --data-binary "@$STATE/levels.json" "http://$SERVER/v2/demo/levels/manifests/1"
+    start_levels --registry "$SERVER=http://$SERVER"
     start_machines --registry "$SERVER=http://$SERVER" --registry "$PRIVATE=http://$PRIVATE"
     start_podman
 }
@@ -71,6 +77,12 @@ through()
         run -0 pull "$IMAGE"
         run -0 --separate-stderr says "$IMAGE"
         [ "$output" = "this is null" ]
+    done
+}
+
+@test "an ordinary index of levels: this machine's, where the daemon chooses among them" {
+    for CLIENT in podman buildah skopeo; do
+        levels_are_chosen "$SERVER/demo/levels:1"
     done
 }
 

@@ -254,6 +254,37 @@ START_TEST(test_entry)
 }
 END_TEST
 
+static const struct {
+    const char *host;
+    const char *entries[4];
+    bool levels;
+} levels[] = {
+    {"linux/amd64/v3", {"linux/amd64/v2", "linux/amd64/v3"}, true},
+    {"linux/amd64", {"linux/amd64", "linux/arm64", "linux/amd64/v3"}, true},
+    {"linux/amd64/v3", {"linux/amd64", "linux/amd64/v1"}, false}, /* two names of one */
+    {"linux/amd64/v3", {"linux/amd64/v3", "linux/amd64/v3"}, false},
+    {"linux/amd64/v3", {"linux/amd64", "linux/amd64/x-cuda"}, false},
+    {"linux/amd64/v3", {"linux/amd64", "linux/arm/v6", "linux/arm/v7"}, false},
+    {"linux/amd64/v3", {"linux/amd64", "windows/amd64/v3"}, false},
+    {"linux/arm/v7", {"linux/amd64", "linux/arm/v6", "linux/arm/v7"}, true},
+    {"linux/arm64", {"linux/arm64", "linux/arm64/v8"}, false},
+    {"linux/arm64", {"linux/arm64/v8", "linux/arm64/v9"}, true},
+    {"linux/amd64/v3", {"linux/amd64", "", "linux/riscv64"}, false}, /* one without platform */
+};
+
+START_TEST(test_levels)
+{
+    struct ocv_platform *host = NULL;
+    json_t *json = index_json(NULL);
+    for (size_t i = 0; i < 4 && levels[_i].entries[i]; i++)
+        add_entry(json, levels[_i].entries[i], NULL, NULL);
+    ocv_auto(ocv_index) index = index_from(json);
+    ck_assert_int_eq(ocv_platform_parse(levels[_i].host, &host, NULL), OCV_OK);
+    ck_assert(ocv_index_has_levels(index, host) == levels[_i].levels);
+    ocv_platform_free(host);
+}
+END_TEST
+
 /* The same label on two platforms is one variant; twice on one platform, both are out. */
 START_TEST(test_duplicate_labels)
 {
@@ -347,6 +378,7 @@ int main(void)
     tcase_add_test(tcase, test_statics);
     tcase_add_test(tcase, test_declared_namespaces);
     tcase_add_test(tcase, test_lone_manifest);
+    tcase_add_loop_test(tcase, test_levels, 0, sizeof(levels) / sizeof(*levels));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -111,10 +111,14 @@ static void say_result(const struct setup *setup, enum setup_action action, bool
     if (changes && setup->restart[0])
         fprintf(out, "due now: %s\n", setup->restart);
     if (action == SETUP_ACTION_SETUP)
-        fputs("note: a mirrored tag always means this machine's platform; --platform and `skopeo "
-              "copy --all` cannot be seen.\n      Ways round: a digest, vpull --platform or "
-              "--label, variantd's /raw/\n",
-              out);
+        fputs(
+            "note: a mirrored tag always means this machine's platform; --platform and `skopeo "
+            "copy --all` cannot be seen.\n      Ways round: a digest, vpull --platform or "
+            "--label, variantd's /raw/\n"
+            "note: what this engine builds begins with images for this machine, too: variants, and "
+            "with\n      `cpu_levels: on` amd64 levels. Build images for others elsewhere, or "
+            "from digests\n",
+            out);
     if (action == SETUP_ACTION_SETUP && setup->fail_closed)
         fputs("note: fail-closed: without variantd, or for a registry that it is not configured "
               "for, pulls fail\n",
