@@ -43,9 +43,10 @@ struct cli {
     char *creds_host;          /**< the registry that they are for: the first one asked */
     const volatile int *interrupted;
 
-    struct ocv_config *config;          /**< after cli_load */
-    struct ocv_platform *platform;      /**< --platform parsed, or NULL */
-    struct ocv_profile *profile;        /**< after cli_profile */
+    bool own_settings;             /**< the user's file or environment set more than where to */
+    struct ocv_config *config;     /**< after cli_load */
+    struct ocv_platform *platform; /**< --platform parsed, or NULL */
+    struct ocv_profile *profile;   /**< after cli_profile */
     const struct ocv_registry_api *api; /**< after cli_registry */
     struct ocv_registry *registry;
 };
@@ -159,6 +160,10 @@ void cli_print_version(const struct cli *cli);
 
 /** Read configuration files, OCV_* variables and flags; --platform; credentials on stdin. */
 int cli_load(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
+/** After cli_load: does the command act for this machine by nothing but the administrator's
+ *  configuration, as the node's daemon does? No option, file or variable of the user's that bears
+ * on a choice or on how registries are read. */
+bool cli_is_plain(const struct cli *cli);
 /** Make cli->profile: --profile or a probe of this machine, with `override` applied. */
 int cli_profile(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Load libocivariant-registry and make the client, once. */

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CONFIG_MAX (256u * 1024)
 #define DAEMON_TIMEOUT_MS 1000u /* a daemon that hangs must not hang a pull */
@@ -38,7 +39,14 @@ static int merge_files(struct cli *cli, struct ocv_error *err)
         return status;
     snprintf(path, sizeof(path), "%s%s/ocivariant/config.yaml", has_xdg ? xdg : home,
              has_xdg ? "" : "/.config");
+    cli->own_settings = access(path, F_OK) == 0;
     return merge_file(cli, path, false, err);
+}
+
+/* The others say which engine, which daemon, where to note what was chosen. */
+static bool bears_on_choice(const char *key)
+{
+    return strcmp(key, "to") != 0 && strcmp(key, "socket") != 0 && strcmp(key, "state_dir") != 0;
 }
 
 static int merge_environment(struct cli *cli, struct ocv_error *err)
@@ -51,6 +59,7 @@ static int merge_environment(struct cli *cli, struct ocv_error *err)
             *p = (char)toupper((unsigned char)*p);
         const char *text = getenv(name);
         int status = text ? ocv_config_set(cli->config, name, keys[i], text, false, err) : OCV_OK;
+        cli->own_settings = cli->own_settings || (text && bears_on_choice(keys[i]));
         if (status < 0)
             return status;
     }
@@ -132,6 +141,16 @@ int cli_load(struct cli *cli, struct ocv_error *err)
     if (status == OCV_OK && cli->creds_stdin)
         status = read_credentials(cli, err);
     return status;
+}
+
+bool cli_is_plain(const struct cli *cli)
+{
+    for (size_t i = 0; i < cli->n_flags; i++)
+        if (bears_on_choice(cli->flags[i].key))
+            return false;
+    return !cli->own_settings && !cli->config_file && !cli->profile_file && !cli->platform_text &&
+           !cli->label && cli->n_insecure == 0 && !cli->ca_file && !cli->cert_file &&
+           !cli->key_file && !cli->auth_file && !cli->creds_stdin;
 }
 
 /* The daemon of this node has probed already, and deeper than there is time for here. Without one,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "pull.h"
 
+#include "daemon.h"
 #include "explain.h"
 #include "sink.h"
 
@@ -126,13 +127,12 @@ static int resolve(struct pull *pull, struct ocv_error *err)
     return status;
 }
 
-static int print_reference(const struct pull *pull, struct ocv_error *err)
+static int print_and_free(char *reference, struct ocv_error *err)
 {
-    char *text = pull_digest_reference(pull);
-    if (!text)
+    if (!reference)
         return ocv_error_nomem(err);
-    printf("%s\n", text);
-    free(text);
+    printf("%s\n", reference);
+    free(reference);
     return cli_print("", 0, err);
 }
 
@@ -189,11 +189,16 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
                struct ocv_error *err)
 {
     struct pull pull = {.cli = cli, .options = options, .progress = progress};
+    char *chosen =
+        options->print_ref && !options->locked ? daemon_choose(cli, text, options->quiet) : NULL;
+    if (chosen)
+        return print_and_free(chosen, err);
     int status = image_open_by_rule(cli, text, &pull.image, err);
     if (status == OCV_OK)
         status = resolve(&pull, err);
     if (status == OCV_OK)
-        status = options->print_ref ? print_reference(&pull, err) : run(&pull, sink, argument, err);
+        status = options->print_ref ? print_and_free(pull_digest_reference(&pull), err)
+                                    : run(&pull, sink, argument, err);
     child_free(&pull.child);
     ocv_decision_free(pull.decision);
     image_close(&pull.image);
