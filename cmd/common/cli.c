@@ -28,6 +28,7 @@ void cli_init(struct cli *cli, const char *program)
 
 void cli_free(struct cli *cli)
 {
+    cli_profile_drop(cli);
     if (cli->registry)
         cli->api->free(cli->registry);
     ocv_config_free(cli->config);

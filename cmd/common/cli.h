@@ -46,6 +46,7 @@ struct cli {
     bool own_settings;             /**< the user's file or environment set more than where to */
     struct ocv_config *config;     /**< after cli_load */
     struct ocv_platform *platform; /**< --platform parsed, or NULL */
+    struct cli_probe *probe;       /**< between cli_profile_begin and cli_profile */
     struct ocv_profile *profile;   /**< after cli_profile */
     const struct ocv_registry_api *api; /**< after cli_registry */
     struct ocv_registry *registry;
@@ -164,8 +165,13 @@ int cli_load(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
  *  configuration, as the node's daemon does? No option, file or variable of the user's that bears
  * on a choice or on how registries are read. */
 bool cli_is_plain(const struct cli *cli);
+/** Begin to probe this machine beside what is done next (a registry that is asked), where
+ * cli_profile would have to. Which of the two waits for the other does not matter. */
+void cli_profile_begin(struct cli *cli);
 /** Make cli->profile: --profile or a probe of this machine, with `override` applied. */
 int cli_profile(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Wait for a probe that began and is not wanted any more; cli_free does. */
+void cli_profile_drop(struct cli *cli);
 /** Load libocivariant-registry and make the client, once. */
 int cli_registry(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 

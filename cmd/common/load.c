@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -153,13 +154,27 @@ bool cli_is_plain(const struct cli *cli)
            !cli->key_file && !cli->auth_file && !cli->creds_stdin;
 }
 
+/* ---- the profile --------------------------------------------------------------------------------
+ */
+
+/* What this machine supports, found out beside whatever else has to be waited for. */
+struct cli_probe {
+    const struct cli *cli;
+    pthread_t thread;
+    struct ocv_buffer json;
+    int status;
+    struct ocv_error err;
+    char note[256]; /* where it comes from, for -v */
+};
+
 /* The daemon of this node has probed already, and deeper than there is time for here. Without one,
  * or with an answer that is no profile, this program probes by itself. */
-static bool ask_daemon(struct cli *cli, struct ocv_buffer *json)
+static bool ask_daemon(struct cli_probe *probe)
 {
-    const char *path = ocv_config_get(cli->config, "socket");
+    const char *path = ocv_config_get(probe->cli->config, "socket");
     ocv_auto(ocv_profile) profile = NULL;
     struct ocv_error err = {0};
+    struct ocv_buffer *json = &probe->json;
     long http = 0;
     if (!path || !*path)
         path = OCV_PATH_SOCKET;
@@ -172,14 +187,84 @@ static bool ask_daemon(struct cli *cli, struct ocv_buffer *json)
             ocv_error_prefix(&err, "%s", path);
     }
     if (status == OCV_OK)
-        cli_say(cli, "profile from variantd at %s", path);
+        snprintf(probe->note, sizeof(probe->note), "profile from variantd at %s", path);
     else if (status == OCV_ERR_NOT_FOUND)
-        cli_say(cli, "no variantd at %s: probing this machine", path);
+        snprintf(probe->note, sizeof(probe->note), "no variantd at %s: probing this machine", path);
     else
-        cli_say(cli, "probing this machine, since variantd cannot be asked: %s", err.message);
+        snprintf(probe->note, sizeof(probe->note),
+                 "probing this machine, since variantd cannot be asked: %s", err.message);
     if (status < 0)
         ocv_buffer_free(json);
     return status == OCV_OK;
+}
+
+static void *run_probe(void *data)
+{
+    struct cli_probe *probe = data;
+    struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
+                                        .libexecdir = getenv("OCV_LIBEXECDIR")};
+    if (!ask_daemon(probe))
+        probe->status = ocv_probe(&options, &probe->json, &probe->err);
+    return NULL;
+}
+
+static void init_probe(const struct cli *cli, struct cli_probe *out)
+{
+    *out = (struct cli_probe){.cli = cli};
+    ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
+}
+
+void cli_profile_begin(struct cli *cli)
+{
+    if (cli->profile || cli->profile_file || cli->probe)
+        return;
+    struct cli_probe *probe = malloc(sizeof(*probe));
+    if (!probe)
+        return; /* cli_profile tries again, and can say so */
+    init_probe(cli, probe);
+    if (pthread_create(&probe->thread, NULL, run_probe, probe) == 0)
+        cli->probe = probe;
+    else
+        free(probe);
+}
+
+/* What it found becomes the caller's. */
+static int end_probe(struct cli *cli, struct cli_probe *probe, struct ocv_buffer *json,
+                     struct ocv_error *err)
+{
+    int status = probe->status;
+    cli_say(cli, "%s", probe->note);
+    if (status < 0 && err)
+        *err = probe->err;
+    *json = probe->json;
+    return status;
+}
+
+/* From the thread that began early, or now. */
+static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_error *err)
+{
+    struct cli_probe own;
+    if (!cli->probe) {
+        init_probe(cli, &own);
+        run_probe(&own);
+        return end_probe(cli, &own, json, err);
+    }
+    struct cli_probe *probe = cli->probe;
+    cli->probe = NULL;
+    pthread_join(probe->thread, NULL);
+    int status = end_probe(cli, probe, json, err);
+    free(probe);
+    return status;
+}
+
+void cli_profile_drop(struct cli *cli)
+{
+    if (!cli->probe)
+        return;
+    pthread_join(cli->probe->thread, NULL);
+    ocv_buffer_free(&cli->probe->json);
+    free(cli->probe);
+    cli->probe = NULL;
 }
 
 int cli_profile(struct cli *cli, struct ocv_error *err)
@@ -189,18 +274,11 @@ int cli_profile(struct cli *cli, struct ocv_error *err)
     ocv_auto_buffer json;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
     ocv_auto(ocv_profile) profile = NULL;
-    int status = OCV_OK;
-    if (cli->profile_file) {
-        status = cli_read_file(cli->profile_file, &json, err);
-        if (status < 0)
-            return status; /* names the file itself */
-    } else if (!ask_daemon(cli, &json)) {
-        struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
-                                            .libexecdir = getenv("OCV_LIBEXECDIR")};
-        status = ocv_probe(&options, &json, err);
-    }
-    if (status == OCV_OK)
-        status = ocv_profile_parse(json.data, json.len, &profile, err);
+    int status = cli->profile_file ? cli_read_file(cli->profile_file, &json, err)
+                                   : probe_machine(cli, &json, err);
+    if (status < 0)
+        return status; /* names the file itself */
+    status = ocv_profile_parse(json.data, json.len, &profile, err);
     if (status < 0)
         return cli->profile_file && status == OCV_ERR_DATA
                    ? ocv_error_prefix(err, "%s", cli->profile_file)

@@ -193,6 +193,7 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
         options->print_ref && !options->locked ? daemon_choose(cli, text, options->quiet) : NULL;
     if (chosen)
         return print_and_free(chosen, err);
+    cli_profile_begin(cli);
     int status = image_open_by_rule(cli, text, &pull.image, err);
     if (status == OCV_OK)
         status = resolve(&pull, err);
