@@ -41,7 +41,7 @@ static void print_help(void)
           "commands take it with --profile.\n\nOptions:\n"
           "  --sysroot DIR            look at this folder instead of /\n"
           "  --cpuid FILE             take the processor's CPUID words from this file\n"
-          "  --pci-dump FILE          take the PCI devices from the output of 'lspci -kx'\n"
+          "  --pci-dump FILE          look at another machine's devices: output of 'lspci -kx'\n"
           "  --deep                   also ask vendor libraries\n"
           "  --timeout SECONDS        for each provider that is a program or asks a library; 2\n"
           "  --check FILE             check this provider file, and show what it alone finds\n"

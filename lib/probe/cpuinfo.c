@@ -123,11 +123,14 @@ static int intersect(struct flags *have, struct span line, splitter split_line,
 }
 
 /* What a line says of the architecture, first hit wins. Sources: the show_cpuinfo functions of
- * Linux (arch/.../kernel). POWER does not tell its endianness; from POWER8 on Linux runs it
- * little-endian. */
+ * Linux (arch/.../kernel). Kernels for the ARM1176 write "CPU architecture: 7"; its name, which
+ * stands before that line, says v6. POWER does not tell its endianness; from POWER8 on Linux runs
+ * it little-endian. */
 static const struct {
     const char *key, *prefix, *architecture, *variant;
 } signs[] = {
+    {"model name", "ARMv6-compatible", "arm", "v6"},
+    {"Processor", "ARMv6-compatible", "arm", "v6"},
     {"CPU architecture", "AArch64", "arm64", NULL},
     {"CPU architecture", "8", "arm64", NULL},
     {"CPU architecture", "7", "arm", "v7"},
@@ -157,7 +160,7 @@ struct walk {
     struct flags flags;
     struct span first; /* first flags line, as most of the others are equal to it */
     struct span fields[OCV_CPUINFO_FIELDS];
-    bool x86;
+    bool x86, x86_32;
 };
 
 /* Lines that are kept; s390x numbers its processors in the key. */
@@ -183,6 +186,7 @@ static int read_line(struct ocv_cpuinfo *cpuinfo, struct walk *walk, const char 
     struct span value = trim(colon + 1, end);
     read_sign(cpuinfo, key, value);
     read_field(walk, key, value);
+    walk->x86_32 |= equals(key, "fdiv_bug");
     bool x86 = equals(key, "flags"), isa = equals(key, "isa");
     if (!x86 && !isa && !equals(key, "Features") && !equals(key, "features"))
         return OCV_OK;
@@ -227,10 +231,11 @@ static int keep_strings(struct ocv_cpuinfo *cpuinfo, const struct walk *walk, st
     return OCV_OK;
 }
 
-static void settle_architecture(struct ocv_cpuinfo *cpuinfo, bool x86)
+static void settle_architecture(struct ocv_cpuinfo *cpuinfo, const struct walk *walk)
 {
-    if (x86)
-        cpuinfo->architecture = ocv_cpuinfo_has(cpuinfo, "lm") ? "amd64" : "386";
+    /* only 32-bit kernels write of the Pentium's bugs, also on processors that could do more */
+    if (walk->x86)
+        cpuinfo->architecture = ocv_cpuinfo_has(cpuinfo, "lm") && !walk->x86_32 ? "amd64" : "386";
     /* a 32-bit kernel on a v8 processor also writes "CPU architecture: 8" */
     else if (cpuinfo->architecture && strcmp(cpuinfo->architecture, "arm64") == 0 &&
              ocv_cpuinfo_has(cpuinfo, "thumb")) {
@@ -259,7 +264,7 @@ int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out, struct o
         ocv_cpuinfo_free(&cpuinfo);
         return status;
     }
-    settle_architecture(&cpuinfo, walk.x86);
+    settle_architecture(&cpuinfo, &walk);
     *out = cpuinfo;
     return OCV_OK;
 }

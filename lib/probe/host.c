@@ -70,7 +70,8 @@ static int open_sources(const struct ocv_probe_options *options, struct ocv_prob
         if (options->sysroot) /* a failure costs the CPU provider only */
             return read_cpuinfo(host, &host->cpuinfo_error) == OCV_ERR_NOMEM ? ocv_error_nomem(err)
                                                                              : OCV_OK;
-        ask_uname(host);
+        if (host->live)
+            ask_uname(host);
         return OCV_OK;
     }
     int status = ocv_cpuid_read(options->cpuid, &host->cpuid, err);
@@ -94,8 +95,10 @@ static int scan_pci(struct ocv_probe_host *host, struct ocv_error *err)
 int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
                   struct ocv_error *err)
 {
+    /* a text of PCI devices is another machine's: nothing of this one belongs to it */
+    bool devices_only = options->pci_dump && !options->sysroot;
     struct ocv_probe_host host = {.root = -1,
-                                  .live = options->sysroot == NULL,
+                                  .live = !options->sysroot && !options->pci_dump,
                                   .deep = options->deep,
                                   .no_environment = options->no_environment,
                                   .libexecdir = options->libexecdir,
@@ -103,7 +106,7 @@ int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host
                                   .timeout_ms = options->timeout_ms ? options->timeout_ms
                                                                     : OCV_CHILD_TIMEOUT_MS,
                                   .pci_dump = options->pci_dump};
-    int status = ocv_sysroot_open(options->sysroot, &host.root, err);
+    int status = devices_only ? OCV_OK : ocv_sysroot_open(options->sysroot, &host.root, err);
     if (status == OCV_OK)
         status = open_sources(options, &host, err);
     if (status == OCV_OK)
@@ -156,7 +159,7 @@ void ocv_host_identity(const struct ocv_probe_host *host, char *hostname, char *
                        size_t size)
 {
     hostname[0] = boot_id[0] = '\0';
-    if (host->live && (host->has_cpuid || host->pci_dump))
+    if (host->live && host->has_cpuid)
         return; /* the devices of one machine with the name of another would mislead */
     ocv_sysroot_line(host->root, "proc/sys/kernel/random/boot_id", boot_id, size);
     if (host->live) {

@@ -22,7 +22,8 @@ struct ocv_probe_options {
                                  /etc/ocivariant/providers.d */
     const char *check;      /**< ask this provider file alone, or NULL */
     const char *pci_dump;   /**< text of `lspci -kx` (or -xxx, -xxxx, -v) that stands for the
-                                 machine's PCI devices, or NULL */
+                                 machine's PCI devices, or NULL; without a sysroot the machine is
+                                 another one, of which nothing else is known but a given CPUID */
     bool describe;          /**< add what only people read: names of PCI devices by the list of
                                  names of this machine, their drivers, devices without a provider */
     const char *libexecdir; /**< folder with providers/ and this project's own helper programs, or

@@ -176,7 +176,14 @@ as_nobody()
     OCV_DATADIR=$OCV_TOP/plugins run -0 --separate-stderr "$VARIANTCTL" probe \
         --pci-dump "$OCV_TOP/test/data/pci/gpu-server.lspci" --format json
     [ "$(jq -c '[.namespaces[].devices[]?.id]' <<<"$output")" = '["0000:18:00.0","10001:3b:00.0"]' ]
-    [ "$(jq 'has("hostname") or has("boot_id")' <<<"$output")" = false ]
+    [ "$(jq 'has("hostname") or has("boot_id") or has("platform")' <<<"$output")" = false ]
+    [ "$(jq '[.namespaces[].namespace] | any(. == "x86_64" or . == "aarch64")' <<<"$output")" = false ]
+    printf '%s\n' '0 0 d 0 0 0' '1 0 0 0 2000000 178bfbff' '80000000 0 80000001 0 0 0' \
+        '80000001 0 0 0 1 20100800' >"$BATS_TEST_TMPDIR/cpuid"
+    OCV_DATADIR=$OCV_TOP/plugins run -0 --separate-stderr "$VARIANTCTL" probe \
+        --pci-dump "$OCV_TOP/test/data/pci/gpu-server.lspci" --cpuid "$BATS_TEST_TMPDIR/cpuid" --format json
+    [ "$(jq -r .platform.architecture <<<"$output")" = amd64 ]
+    [ "$(jq -r '.namespaces[] | select(.namespace == "x86_64").provider.source' <<<"$output")" = cpuid ]
     run -1 --separate-stderr "$VARIANTCTL" probe --pci-dump "$BATS_TEST_TMPDIR/none"
     [[ $stderr == "variantctl: $BATS_TEST_TMPDIR/none: No such file or directory"* ]]
     echo "no dump" >"$BATS_TEST_TMPDIR/bad"

@@ -529,6 +529,13 @@ START_TEST(cpuinfo_tells_the_architecture)
     } cases[] = {
         {"flags : fpu mmx\n", "386", NULL},
         {"flags : fpu lm\n", "amd64", NULL},
+        {"fdiv_bug : no\nf00f_bug : no\nfpu : yes\nflags : fpu lm\n", "386", NULL},
+        {"model name : ARMv6-compatible processor rev 7 (v6l)\nFeatures : half thumb\n"
+         "CPU architecture: 7\n",
+         "arm", "v6"},
+        {"Processor : ARMv6-compatible processor rev 7 (v6l)\nCPU architecture: 7\n", "arm", "v6"},
+        {"Processor : ARMv7 Processor rev 4 (v7l)\nCPU architecture: 7\n", "arm", "v7"},
+        {"Hardware : ARMv6-compatible\nCPU architecture: 7\n", "arm", "v7"},
         {"Features\t: fp asimd\nCPU architecture: 8\n", "arm64", NULL},
         {"Features\t: half thumb\nCPU architecture: 8\n", "arm", "v8"},
         {"Features\t: half thumb\nCPU architecture: 7\n", "arm", "v7"},

@@ -62,9 +62,26 @@ static void check_device(const struct machine *m, size_t line, const char *verb,
     }
 }
 
+static void check_platform(const struct machine *m, size_t line, const char *wanted,
+                           const json_t *profile)
+{
+    char text[128] = "none";
+    const json_t *platform = json_object_get(profile, "platform");
+    const char *variant = string_at(platform, "variant");
+    if (platform)
+        snprintf(text, sizeof(text), "%s/%s%s%s", string_at(platform, "os"),
+                 string_at(platform, "architecture"), *variant ? "/" : "", variant);
+    ck_assert_msg(strcmp(text, wanted) == 0, "%s:%zu: %s: the platform is %s, not %s", m->file,
+                  line, m->name, text, wanted);
+}
+
 static void check_line(const struct machine *m, size_t line, const char *verb, char *rest,
                        void *data)
 {
+    if (strcmp(verb, "platform") == 0) {
+        check_platform(m, line, rest, data);
+        return;
+    }
     if (strcmp(verb, "choice") == 0 || strcmp(verb, "hint") == 0) {
         (*verb == 'c' ? check_choice : check_hint)(m, line, rest, data);
         return;

@@ -210,11 +210,10 @@ static int fill(struct run *run)
     return status;
 }
 
-static int probe(const struct ocv_probe_host *machine, struct ocv_result *result,
+static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
                  struct ocv_error *err)
 {
     struct ocv_amd_machine m;
-    const struct ocv_probe_host seen = ocv_gpu_host(machine), *host = &seen;
     struct run run = {.host = host, .m = &m, .result = result, .err = err};
     int status = ocv_amd_look(host, &m, err);
     if (status < 0)

@@ -297,10 +297,9 @@ static int read_force(const struct ocv_probe_host *host, const char **out, struc
     return OCV_OK;
 }
 
-static int probe(const struct ocv_probe_host *machine, struct ocv_result *result,
+static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
                  struct ocv_error *err)
 {
-    const struct ocv_probe_host seen = ocv_gpu_host(machine), *host = &seen;
     struct machine m;
     const char *force;
     int status = read_force(host, &force, err);
