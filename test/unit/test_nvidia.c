@@ -244,6 +244,12 @@ START_TEST(overrides)
     ck_assert(!ocv_nvidia_force_cuda("invalid", &cuda));
     ck_assert(!ocv_nvidia_force_cuda("100.0", &cuda));
     ck_assert(ocv_nvidia_force_cuda("12.7rc1", &cuda) && cuda.major == 12 && cuda.minor == 7);
+    /* as PEP 440 has it: a "v", zeroes; an epoch counts otherwise */
+    ck_assert(ocv_nvidia_force_cuda("v12.07", &cuda) && cuda.major == 12 && cuda.minor == 7);
+    ck_assert(ocv_nvidia_force_cuda("012.007", &cuda) && cuda.major == 12 && cuda.minor == 7);
+    ck_assert(!ocv_nvidia_force_cuda("1!12.7", &cuda));
+    ck_assert(!ocv_nvidia_force_cuda("v", &cuda));
+    ck_assert(!ocv_nvidia_force_cuda("vv12.7", &cuda));
 }
 END_TEST
 

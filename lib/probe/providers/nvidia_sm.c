@@ -97,9 +97,11 @@ int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, st
     return status;
 }
 
-/* At most two digits. */
+/* At most two digits, zeroes before them aside. */
 static bool number(const char **text, unsigned *out)
 {
+    while (**text == '0' && isdigit((unsigned char)(*text)[1]))
+        (*text)++;
     size_t digits = strspn(*text, "0123456789");
     if (digits == 0 || digits > 2)
         return false;
@@ -111,6 +113,8 @@ static bool number(const char **text, unsigned *out)
 bool ocv_nvidia_force_cuda(const char *text, struct ocv_cuda_version *out)
 {
     struct ocv_cuda_version cuda = {0, 0};
+    if (*text == 'v' || *text == 'V')
+        text++;
     if (!number(&text, &cuda.major) || cuda.major == 0)
         return false;
     if (*text == '.' && isdigit((unsigned char)text[1])) {
@@ -118,7 +122,9 @@ bool ocv_nvidia_force_cuda(const char *text, struct ocv_cuda_version *out)
         if (!number(&text, &cuda.minor))
             return false;
     }
-    *out = cuda; /* what follows is a patch level, "rc1" or "+local": no part of the lists */
+    if (*text == '!')
+        return false; /* an epoch: versions of another count */
+    *out = cuda;      /* what follows is a patch level, "rc1" or "+local": no part of the lists */
     return true;
 }
 
