@@ -290,6 +290,29 @@ static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *
     return error ? ocv_buffer_printf(out, err, "%.200s", error) : OCV_OK;
 }
 
+/* No device is left to count. Where none of them can serve anything, the first, which is the most
+ * capable, says why. */
+static int hint_devices(const struct ocv_decision *d, const char *ns, struct ocv_buffer *out,
+                        struct ocv_error *err)
+{
+    size_t i;
+    json_t *device, *devices = json_object_get(recorded_object(d->profile, ns), "devices");
+    const char *first = NULL, *id = NULL;
+    json_array_foreach(devices, i, device)
+    {
+        const char *why =
+            json_string_value(json_object_get(json_object_get(device, "attributes"), "reason"));
+        if (!why)
+            return ocv_buffer_printf(out, err,
+                                     "see --devices, 'devices' and what the probe marks secondary");
+        if (!first) {
+            first = why;
+            id = json_string_value(json_object_get(device, "id"));
+        }
+    }
+    return ocv_buffer_printf(out, err, "device %.100s: %.300s", id ? id : "0", first ? first : "");
+}
+
 static int hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
                 struct ocv_error *err)
 {
@@ -298,8 +321,7 @@ static int hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer
     case OCV_REJECT_DISABLED:
         return ocv_buffer_printf(out, err, "take it out of 'disable' in the configuration");
     case OCV_REJECT_NO_DEVICE:
-        return ocv_buffer_printf(out, err,
-                                 "see --devices, 'devices' and what the probe marks secondary");
+        return hint_devices(decision, r->ns, out, err);
     case OCV_REJECT_NAMESPACE_UNDECLARED:
         return ocv_buffer_printf(out, err, "the publisher must add it to %s",
                                  OCV_ANNOTATION_NAMESPACES);

@@ -116,7 +116,8 @@ static void put_attributes(struct table *table, bool *first, const json_t *devic
         const char *text = json_string_value(value);
         bool told = *table_text(device, "pci_id") && /* with the PCI id, from the kernel */
                     (strcmp(key, "driver") == 0 || strcmp(key, "kernel_driver") == 0);
-        if (!text || told || (strcmp(key, "driver_version") == 0 && !strcmp(text, version)))
+        if (!text || told || strcmp(key, "reason") == 0 ||
+            (strcmp(key, "driver_version") == 0 && !strcmp(text, version)))
             continue;
         if (strcmp(key, "memory") == 0)
             text = memory_text(text, size, sizeof(size));
@@ -135,6 +136,7 @@ static void put_details(struct table *table, const json_t *device, const char *v
     bool first = true;
     size_t before = table->out->len;
     const char *driver = table_text(device, "kernel_driver");
+    const char *reason = table_text(json_object_get(device, "attributes"), "reason");
     table_heading(table, "", TABLE_INDENT + 2);
     detail(table, &first, "PCI id", table_text(device, "pci_id"));
     if (*driver)
@@ -146,7 +148,9 @@ static void put_details(struct table *table, const json_t *device, const char *v
         detail(table, &first, "uuid", table_text(device, "uuid"));
     if (json_is_true(json_object_get(device, "guess")))
         detail(table, &first, "", "its kind is guessed from its id");
-    if (json_is_true(json_object_get(device, "secondary")))
+    if (*reason)
+        detail(table, &first, "does not count:", reason);
+    else if (json_is_true(json_object_get(device, "secondary")))
         detail(table, &first, "", "secondary: does not count for the choice");
     if (!first)
         table_end(table);

@@ -145,8 +145,10 @@ unwrapped()
     touch "$tree/usr/lib/x86_64-linux-gnu/libcuda.so.570.124.06"
     ln -s libcuda.so.570.124.06 "$tree/usr/lib/x86_64-linux-gnu/libcuda.so.1"
     run -0 table
-    [[ $(unwrapped) == *"needs attention: the driver was upgraded to 570.124.06 without a reboot"* ]]
-    [[ $(unwrapped) == *"driver/library version mismatch until the machine reboots"* ]]
+    [[ $(unwrapped) == *"needs attention: the driver's libraries are of version 570.124.06 and its loaded module of 535.161.08"* ]]
+    [[ $(unwrapped) == *"driver/library version mismatch: reboot or reload the module"* ]]
+    [[ $(unwrapped) == *"does not count: the driver's libraries are of version 570.124.06"* ]]
+    [[ $output == *"no build can use it"* ]]
 }
 
 as_nobody()

@@ -88,10 +88,10 @@ UNUSED static void check_hint(const struct machine *m, size_t line, char *rest,
     bool rejected = false;
     choose(profile, nothing, &choice);
     for (size_t i = 0; i < ocv_decision_rejected_count(choice.decision); i++) {
-        ocv_auto_buffer text;
         if (strcmp(ocv_decision_rejected(choice.decision, i).entry->label, label) != 0)
             continue;
         rejected = true;
+        ocv_auto_buffer text;
         ocv_buffer_init(&text, 4096);
         ck_assert_int_eq(ocv_decision_hint(choice.decision, i, &text, NULL), OCV_OK);
         const char *said = text.data ? text.data : "";

@@ -105,10 +105,10 @@ static void check_line(const struct machine *m, size_t line, const char *verb, c
         SAYS(json_is_true(json_object_get(ns, "guess")) ? "yes" : "no");
     } else if (strcmp(verb, "devices") == 0) {
         SAYS(words_of_devices(ns));
-    } else if (strcmp(verb, "has") == 0) {
+    } else if (strcmp(verb, "has") == 0 || strcmp(verb, "lacks") == 0) {
         const char *feature = next_word(&rest);
-        ck_assert_msg(has_value(ns, feature, rest), "%s:%zu: %s: no %s %s", m->file, line, m->name,
-                      feature, rest);
+        ck_assert_msg(has_value(ns, feature, rest) == (*verb == 'h'), "%s:%zu: %s: %s %s %s",
+                      m->file, line, m->name, *verb == 'h' ? "no" : "there is", feature, rest);
     } else {
         const json_t *device = device_of(ns, next_word(&rest));
         ck_assert_msg(device != NULL, "%s:%zu: no such device", m->file, line);

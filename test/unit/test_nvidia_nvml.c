@@ -201,7 +201,7 @@ START_TEST(forward_compatibility_is_not_the_driver)
 }
 END_TEST
 
-START_TEST(mismatch_keeps_what_files_say)
+START_TEST(mismatch_leaves_nothing)
 {
     use_driver("550.144.03", 12, 4);
     on_bus("0000:3b:00.0", 90);
@@ -209,10 +209,60 @@ START_TEST(mismatch_keeps_what_files_say)
           " \"code\": 18, \"name\": \"LIB_RM_VERSION_MISMATCH\"}]}");
     struct ocv_result result = judge();
     ck_assert_int_eq(result.status, OCV_RESULT_PARTIAL);
-    ck_assert_str_eq(result.note, "the driver was upgraded and the old one, 550.144.03, is still "
-                                  "loaded: reboot (NVML: driver/library version mismatch)");
+    ck_assert_str_eq(result.note, "the driver's libraries are of another version than its loaded "
+                                  "module, 550.144.03 (NVML: driver/library version mismatch): "
+                                  "reboot or reload the module");
     ck_assert_uint_eq(machine.cuda.minor, 4);
-    ck_assert(ocv_nvidia_gpu_usable(&machine, &machine.gpus[0]));
+    ck_assert(ocv_nvidia_barred(&machine.gpus[0]) && machine.gpus[0].secondary);
+}
+END_TEST
+
+/* Files of another version lie about, but the libraries that programs find work. */
+START_TEST(library_that_answers_is_no_mismatch)
+{
+    use_driver("550.144.03", 12, 4);
+    snprintf(machine.library, sizeof(machine.library), "570.133.20");
+    on_bus("0000:3b:00.0", 90);
+    ck_assert_int_eq(judge().status, OCV_RESULT_PARTIAL);
+    ck_assert_int_eq(machine.gpus[0].state, OCV_NVIDIA_MISMATCH);
+    merge("{" SCHEMA ", \"library\": \"nvml\", \"cuda\": 12040, \"count\": 1, \"devices\":"
+          " [{\"bus_id\": \"00000000:3B:00.0\", \"capability\": [9, 0]}]}");
+    ck_assert_int_eq(judge().status, OCV_RESULT_OK);
+    ck_assert_int_eq(machine.gpus[0].state, OCV_NVIDIA_USABLE);
+}
+END_TEST
+
+/* What the library shows runs, whatever tables say; what it does not show does not. */
+START_TEST(library_knows_better_than_tables)
+{
+    use_driver("560.35.05", 12, 6);
+    on_bus("0000:3b:00.0", 120)->driven = false;
+    on_bus("0000:86:00.0", 120);
+    judge();
+    ck_assert_int_eq(by_id("0000:3b:00.0")->state, OCV_NVIDIA_GPU_TOO_NEW);
+    merge("{" SCHEMA ", \"library\": \"nvml\", \"cuda\": 12080, \"count\": 1, \"devices\":"
+          " [{\"bus_id\": \"00000000:3B:00.0\", \"capability\": [12, 0]}]}");
+    judge();
+    ck_assert_int_eq(by_id("0000:3b:00.0")->state, OCV_NVIDIA_USABLE);
+    ck_assert(ocv_nvidia_barred(by_id("0000:86:00.0")));
+}
+END_TEST
+
+/* The first and the last driver branch of each capability, and those on the other side. */
+START_TEST(branches_by_capability)
+{
+    static const struct {
+        unsigned sm, first, last;
+    } known[] = {{21, 0, 390},  {30, 0, 470},  {37, 0, 470},  {50, 0, 580},  {61, 0, 580},
+                 {70, 0, 580},  {75, 0, 0},    {80, 450, 0},  {86, 455, 0},  {89, 520, 0},
+                 {90, 520, 0},  {100, 570, 0}, {103, 580, 0}, {107, 615, 0}, {110, 580, 0},
+                 {120, 570, 0}, {121, 580, 0}, {130, 0, 0}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        unsigned first, last;
+        ocv_nvidia_branches(known[i].sm, &first, &last);
+        ck_assert_msg(first == known[i].first && last == known[i].last, "%u: %u to %u", known[i].sm,
+                      first, last);
+    }
 }
 END_TEST
 
@@ -361,7 +411,10 @@ int main(void)
     tcase_add_test(c, texts_and_numbers_out_of_range);
     tcase_add_test(c, library_corrects_the_files);
     tcase_add_test(c, forward_compatibility_is_not_the_driver);
-    tcase_add_test(c, mismatch_keeps_what_files_say);
+    tcase_add_test(c, mismatch_leaves_nothing);
+    tcase_add_test(c, library_that_answers_is_no_mismatch);
+    tcase_add_test(c, library_knows_better_than_tables);
+    tcase_add_test(c, branches_by_capability);
     tcase_add_test(c, what_the_library_hides_does_not_count);
     tcase_add_test(c, lost_gpu_hides_nothing);
     tcase_add_test(c, hang_hides_nothing);

@@ -38,6 +38,15 @@ int ocv_gpu_add_none(json_t *device, const char *feature, struct ocv_error *err)
     return !none || json_array_append_new(features, none) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
+int ocv_gpu_bar(json_t *device, const char *const *features, size_t n, const char *why,
+                struct ocv_error *err)
+{
+    int status = ocv_device_attribute(device, "reason", why, err);
+    for (size_t i = 0; status == OCV_OK && i < n; i++)
+        status = ocv_gpu_add_none(device, features[i], err);
+    return status;
+}
+
 int ocv_gpu_add_once(struct ocv_result *result, const char *feature, const char *value,
                      struct ocv_error *err)
 {

@@ -15,6 +15,10 @@ struct ocv_probe_host ocv_gpu_host(const struct ocv_probe_host *host);
 bool ocv_gpu_is_class(uint32_t class_code);
 /** Give a device an empty list of a feature, so that it does not inherit the namespace's. */
 int ocv_gpu_add_none(json_t *device, const char *feature, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Keep a device from serving any build, under every device policy: empty lists of all features of
+ *  its namespace, and `why` as the attribute `reason`. The caller marks it secondary. */
+int ocv_gpu_bar(json_t *device, const char *const *features, size_t n, const char *why,
+                struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append a value unless the namespace has it. */
 int ocv_gpu_add_once(struct ocv_result *result, const char *feature, const char *value,
                      struct ocv_error *err) OCV_WARN_UNUSED;

@@ -85,52 +85,46 @@ static int add_attributes(const struct ocv_nvidia_gpu *gpu, json_t *device, stru
     return status;
 }
 
-/* What a GPU runs: its own list, none, or (forced) what the namespace has. */
-enum code { CODE_OWN, CODE_NONE, CODE_NAMESPACE };
-
-static int add_gpu(const struct ocv_nvidia_gpu *gpu, enum code code, struct ocv_result *result,
-                   struct ocv_error *err)
+static int add_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
+                   struct ocv_result *result, struct ocv_error *err)
 {
+    static const char *const features[] = {"cuda_version_lower_bound", "cuda_version_upper_bound",
+                                           "sm_arch"};
+    char why[sizeof(m->trouble)];
     json_t *device = ocv_result_device(result, gpu->id, gpu->name[0] ? gpu->name : NULL);
     if (!device || (gpu->uuid[0] && !set(device, "uuid", json_string(gpu->uuid))))
         return ocv_error_nomem(err);
     int status = ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, err);
     if (status == OCV_OK)
         status = add_attributes(gpu, device, err);
-    if (status == OCV_OK && code == CODE_OWN)
-        status = ocv_nvidia_add_sm(result, device, gpu->sm, err);
-    if (status == OCV_OK && code == CODE_NONE)
-        status = ocv_gpu_add_none(device, "sm_arch", err);
-    return status;
-}
-
-/* Outside of the published provider's range there is nothing that it would list. */
-static bool in_range(struct ocv_cuda_version cuda)
-{
-    return cuda.major >= OCV_NVIDIA_CUDA_MIN &&
-           (cuda.major < OCV_NVIDIA_CUDA_MAX ||
-            (cuda.major == OCV_NVIDIA_CUDA_MAX && cuda.minor <= OCV_NVIDIA_MINOR_MAX));
+    if (status < 0)
+        return status;
+    ocv_nvidia_why(m, gpu, why, sizeof(why));
+    if (ocv_nvidia_barred(gpu))
+        return ocv_gpu_bar(device, features, sizeof(features) / sizeof(*features), why, err);
+    if (m->force_code)
+        return OCV_OK; /* what the namespace has */
+    return gpu->state == OCV_NVIDIA_USABLE
+               ? ocv_nvidia_add_sm(result, device, gpu->sm, gpu->guess, err)
+               : ocv_gpu_add_none(device, "sm_arch", err);
 }
 
 static int add_features(const struct ocv_nvidia_machine *m, const struct forced *forced,
                         struct ocv_result *result, struct ocv_error *err)
 {
-    /* what no driver runs must not be chosen: without one there are devices and no features */
-    bool lists = m->loaded && m->n > 0 && (m->cuda.major == 0 || in_range(m->cuda));
-    bool cuda = forced->cuda || (lists && m->cuda.major);
-    bool sm = forced->sm || lists || (forced->cuda && m->n > 0);
+    /* what no driver runs must not be chosen: without a GPU that counts there are no features */
+    const struct ocv_nvidia_gpu *best = m->n && !ocv_nvidia_barred(&m->gpus[0]) ? m->gpus : NULL;
     int status = OCV_OK;
-    if (cuda)
-        status = ocv_nvidia_add_cuda(result, forced->cuda ? forced->version : m->cuda, err);
-    unsigned best = forced->sm                                      ? forced->capability
-                    : m->n && ocv_nvidia_gpu_usable(m, &m->gpus[0]) ? m->gpus[0].sm
-                                                                    : 0;
-    if (status == OCV_OK && sm)
-        status = ocv_nvidia_add_sm(result, NULL, best, err);
-    for (size_t i = 0; status == OCV_OK && i < m->n; i++) {
-        enum code code = ocv_nvidia_gpu_usable(m, &m->gpus[i]) ? CODE_OWN : CODE_NONE;
-        status = add_gpu(&m->gpus[i], !sm || forced->sm ? CODE_NAMESPACE : code, result, err);
-    }
+    if (forced->cuda)
+        status = ocv_nvidia_add_cuda(result, forced->version, err);
+    else if (best && m->cuda.major && ocv_nvidia_driver_state(m) == OCV_NVIDIA_USABLE)
+        status = ocv_nvidia_add_cuda(result, m->cuda, err);
+    if (status == OCV_OK && forced->sm)
+        status = ocv_nvidia_add_sm(result, NULL, forced->capability, false, err);
+    else if (status == OCV_OK && best && best->state == OCV_NVIDIA_USABLE)
+        status = ocv_nvidia_add_sm(result, NULL, best->sm, best->guess, err);
+    for (size_t i = 0; status == OCV_OK && i < m->n; i++)
+        status = add_gpu(m, &m->gpus[i], result, err);
     return status;
 }
 
@@ -143,9 +137,11 @@ static int describe(const struct ocv_probe_host *host, struct ocv_nvidia_machine
         status = ask_libraries(host, m, err);
     if (status < 0)
         return status;
-    if (m->n == 0 && !m->loaded && !m->taken && !m->wsl && !m->virtual_functions &&
-        !m->trouble[0] && !forced.cuda && !forced.sm)
+    if (m->n == 0 && !m->loaded && !m->wsl && !m->virtual_functions && !m->trouble[0] &&
+        !forced.cuda && !forced.sm)
         return OCV_OK;
+    m->force_driver = forced.cuda;
+    m->force_code = forced.sm;
     ocv_nvidia_rank(m);
     ocv_nvidia_judge(m, result);
     result->source = forced.cuda || forced.sm ? "environment" : m->source;
@@ -174,6 +170,6 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
 const struct provider ocv_provider_nvidia = {.name = "nvidia",
                                              .ns = "nvidia",
                                              .kind = "builtin",
-                                             .version = "2",
+                                             .version = "3",
                                              .probe = probe,
                                              .quiet = true};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Namespace nvidia, what its files and tests share. The machine is looked at (nvidia_look.c,
  * nvidia_tegra.c), NVIDIA's libraries correct what was seen if they are asked (nvidia_nvml.c,
- * nvidia_merge.c), it is judged (nvidia_judge.c), and the namespace is written (nvidia.c,
- * nvidia_sm.c). */
+ * nvidia_merge.c), it is decided what counts (nvidia_state.c), it is judged (nvidia_judge.c), and
+ * the namespace is written (nvidia.c, nvidia_sm.c). */
 #ifndef OCV_NVIDIA_H
 #define OCV_NVIDIA_H
 
@@ -30,8 +30,29 @@ bool ocv_nvidia_integrated(unsigned sm);
 /** The CUDA version that a driver for desktops and servers supports. `*newer`: the driver is newer
  *  than the table, whose newest entry is given. */
 struct ocv_cuda_version ocv_nvidia_cuda(unsigned driver_major, bool *newer);
+/** The driver branches that run GPUs of a compute capability: the first and the last one, 0 where
+ *  no driver that the lists are made for is too old or too new. */
+void ocv_nvidia_branches(unsigned sm, unsigned *first, unsigned *last);
 
 /* ---- The machine ----------------------------------------------------------------------------- */
+
+/** What programs can do with a GPU. */
+enum ocv_nvidia_state {
+    OCV_NVIDIA_USABLE,
+    OCV_NVIDIA_NO_CODE, /**< driven, but nothing is listed for its kind: unknown, or too old */
+    /* no CUDA program of this machine runs on what follows */
+    OCV_NVIDIA_OTHER_DRIVER,   /**< bound to a driver that is not known to compute */
+    OCV_NVIDIA_EXCLUDED,       /**< NVIDIA's driver was told to leave it out */
+    OCV_NVIDIA_NOT_LOADED,     /**< no NVIDIA driver is loaded */
+    OCV_NVIDIA_VGPU_HOST,      /**< the driver is the vGPU manager's */
+    OCV_NVIDIA_MISMATCH,       /**< its libraries are of another version */
+    OCV_NVIDIA_DRIVER_TOO_OLD, /**< for any CUDA version that is listed */
+    OCV_NVIDIA_DRIVER_TOO_NEW,
+    OCV_NVIDIA_GPU_TOO_NEW, /**< for the driver */
+    OCV_NVIDIA_GPU_TOO_OLD,
+    OCV_NVIDIA_UNBOUND,
+    OCV_NVIDIA_HIDDEN, /**< NVIDIA's library does not show it */
+};
 
 struct ocv_nvidia_gpu {
     const struct ocv_pci_device *pci; /**< NULL where the bus does not show it */
@@ -47,8 +68,12 @@ struct ocv_nvidia_gpu {
     char mig_uuids[512]; /**< of the instances, ", " between them */
     bool guess;          /**< sm comes from a range of ids */
     bool integrated;
+    bool driven;   /**< a driver for CUDA has it, as far as files show */
+    bool excluded; /**< the driver leaves it out */
+    bool shown;    /**< NVIDIA's library shows it */
+    bool hidden;   /**< it shows others and not this one */
+    enum ocv_nvidia_state state;
     bool secondary;
-    bool hidden; /**< NVIDIA's library does not show it */
 };
 
 struct ocv_nvidia_machine {
@@ -62,12 +87,13 @@ struct ocv_nvidia_machine {
     bool wsl;         /**< Windows Subsystem for Linux 2 */
     char library[64]; /**< version of the driver's libraries that are installed, or empty */
     bool denied;      /**< this user may not open the driver's device */
-    unsigned virtual_functions; /**< of SR-IOV, which belong to virtual machines */
-    unsigned taken;             /**< GPUs that another driver has, or that the driver leaves out */
-    char taken_by[32];
-    char taken_id[24];
-    const char *source; /**< "sysfs", "device-tree", "nvml", "libcuda" */
-    char trouble[240];  /**< what NVIDIA's libraries could not tell, in an operator's words */
+    bool vgpu_host;   /**< the driver lends GPUs to virtual machines */
+    bool answered;    /**< NVIDIA's library showed a GPU */
+    bool mismatch;    /**< it says that the module is of another version */
+    bool force_driver, force_code; /**< the environment says what the driver, what GPUs can do */
+    unsigned virtual_functions;    /**< of SR-IOV, which belong to virtual machines */
+    const char *source;            /**< "sysfs", "device-tree", "nvml", "libcuda" */
+    char trouble[240]; /**< what NVIDIA's libraries could not tell, in an operator's words */
 };
 
 /** Look at files. OCV_ERR_NOMEM only. */
@@ -82,8 +108,13 @@ void ocv_nvidia_look_mig(const struct ocv_probe_host *host, unsigned minor,
 struct ocv_nvidia_gpu *ocv_nvidia_add_gpu(struct ocv_nvidia_machine *m, const char *id);
 /** Decide which GPUs count and put them in order: what counts first, most capable first. */
 void ocv_nvidia_rank(struct ocv_nvidia_machine *m);
-/** True if programs can run on it as far as the lists go. */
-bool ocv_nvidia_gpu_usable(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu);
+/** Why no GPU of the machine runs CUDA programs, OCV_NVIDIA_USABLE if the driver is no reason. */
+enum ocv_nvidia_state ocv_nvidia_driver_state(const struct ocv_nvidia_machine *m);
+/** True where no CUDA program of this machine runs on the GPU: it must never count. */
+bool ocv_nvidia_barred(const struct ocv_nvidia_gpu *gpu);
+/** Why that is, and what to do about it: a sentence without the GPU's name; empty otherwise. */
+void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu, char *out,
+                    size_t size);
 /** Set the status and the note for operators. */
 void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *result);
 
@@ -136,8 +167,9 @@ void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer
 /** Add both lists of CUDA versions. */
 int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
                         struct ocv_error *err) OCV_WARN_UNUSED;
-/** Add sm_arch to the namespace, or to `device` if it is not NULL. Below the minimum: nothing. */
-int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm,
+/** Add sm_arch to the namespace, or to `device` if it is not NULL. Below the minimum: nothing. A
+ *  `guess` says nothing of code for one chip or family only. */
+int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, bool guess,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 /** Values of the overriding environment variables; false if malformed. */
 bool ocv_nvidia_force_cuda(const char *text, struct ocv_cuda_version *out);

@@ -1,49 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which GPUs count, and what an operator should know about the machine. */
+/* What an operator should know about the machine. */
 #include "nvidia.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* Drivers from here on run no chip before Turing. Source: NVIDIA's notice for branch 580, the last
- * one for Maxwell, Pascal and Volta. */
-#define DRIVER_WITHOUT_VOLTA 590u
-#define SM_TURING 75u
-
-bool ocv_nvidia_gpu_usable(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu)
-{
-    unsigned long driver = strtoul(m->driver, NULL, 10);
-    return gpu->sm >= OCV_NVIDIA_SM_MIN && !gpu->hidden &&
-           (gpu->sm >= SM_TURING || driver < DRIVER_WITHOUT_VOLTA || m->tegra);
-}
-
-static int by_capability(const void *a, const void *b)
-{
-    const struct ocv_nvidia_gpu *left = a, *right = b;
-    if (left->secondary != right->secondary)
-        return left->secondary ? 1 : -1;
-    if (left->sm != right->sm)
-        return left->sm > right->sm ? -1 : 1;
-    return left->index < right->index ? -1 : 1;
-}
-
-void ocv_nvidia_rank(struct ocv_nvidia_machine *m)
-{
-    bool usable = false, discrete = false;
-    for (size_t i = 0; i < m->n; i++) {
-        bool fit = ocv_nvidia_gpu_usable(m, &m->gpus[i]);
-        usable = usable || fit;
-        discrete = discrete || (fit && !m->gpus[i].integrated);
-    }
-    for (size_t i = 0; i < m->n; i++) {
-        struct ocv_nvidia_gpu *gpu = &m->gpus[i];
-        gpu->secondary =
-            usable && (!ocv_nvidia_gpu_usable(m, gpu) || (gpu->integrated && discrete));
-    }
-    qsort(m->gpus, m->n, sizeof(*m->gpus), by_capability);
-}
 
 static void OCV_PRINTF(2, 3) partial(struct ocv_result *result, const char *format, ...)
 {
@@ -59,16 +20,7 @@ static void OCV_PRINTF(2, 3) partial(struct ocv_result *result, const char *form
 /* There is no GPU to speak of. */
 static void judge_none(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
-    if (m->taken && m->taken_by[0])
-        partial(result,
-                "%u GPU%s bound to the driver %s (%s): no CUDA program of this machine can "
-                "use %s",
-                m->taken, m->taken > 1 ? "s are" : " is", m->taken_by, m->taken_id,
-                m->taken > 1 ? "them" : "it");
-    else if (m->taken)
-        partial(result, "the driver leaves GPU %s out (module parameter NVreg_ExcludedGpus)",
-                m->taken_id);
-    else if (m->trouble[0])
+    if (m->trouble[0])
         partial(result, "%s", m->trouble);
     else if (m->wsl)
         partial(result, "WSL2: Windows' driver shows its GPUs to NVIDIA's libraries only; probe "
@@ -80,31 +32,27 @@ static void judge_none(const struct ocv_nvidia_machine *m, struct ocv_result *re
                 m->driver);
 }
 
+/* What is wrong with the driver, told where it is what keeps a GPU from counting. */
 static void judge_driver(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
-    if (!m->loaded)
-        partial(result, "the NVIDIA driver is not loaded: no CUDA program can run%s%s%s",
-                m->library[0] ? " (its libraries, version " : "", m->library,
-                m->library[0] ? ", are installed)" : "");
-    else if (m->trouble[0])
+    char why[sizeof(result->note)];
+    enum ocv_nvidia_state state = ocv_nvidia_driver_state(m);
+    size_t i = 0;
+    while (i < m->n && m->gpus[i].state != state)
+        i++;
+    if (i < m->n && ocv_nvidia_barred(&m->gpus[i])) {
+        ocv_nvidia_why(m, &m->gpus[i], why, sizeof(why));
+        bool installed = state == OCV_NVIDIA_NOT_LOADED && m->library[0];
+        partial(result, "%s%s%s%s", why, installed ? " (its libraries, version " : "",
+                installed ? m->library : "", installed ? ", are installed)" : "");
+    } else if (m->loaded && m->trouble[0]) {
         partial(result, "%s", m->trouble);
-    else if (m->driver[0] && m->library[0] && strcmp(m->driver, m->library) != 0 && !m->tegra)
-        partial(result,
-                "the driver was upgraded to %s without a reboot, and %s is still loaded: programs "
-                "fail with a driver/library version mismatch until the machine reboots",
-                m->library, m->driver);
-    else if (m->cuda.major == 0 && m->tegra)
-        partial(result,
-                "/etc/nv_tegra_release names no known release: the CUDA version is unknown");
-    else if (m->cuda.major == 0)
-        partial(result, "the driver's version is not shown: the CUDA version is unknown");
-    else if (m->cuda.major < OCV_NVIDIA_CUDA_MIN)
-        partial(result, "the driver%s%s supports CUDA %u.%u; programs need %u.0 or newer",
-                m->driver[0] ? " " : "", m->driver, m->cuda.major, m->cuda.minor,
-                OCV_NVIDIA_CUDA_MIN);
-    else if (m->cuda.major > OCV_NVIDIA_CUDA_MAX)
-        partial(result, "CUDA %u.%u is newer than this program knows (up to %u.%u)", m->cuda.major,
-                m->cuda.minor, OCV_NVIDIA_CUDA_MAX, OCV_NVIDIA_MINOR_MAX);
+    } else if (m->loaded && m->cuda.major == 0) {
+        partial(result, m->tegra
+                            ? "/etc/nv_tegra_release names no known release: the CUDA version "
+                              "is unknown"
+                            : "the driver's version is not shown: the CUDA version is unknown");
+    }
 }
 
 /* A GPU without an address is called gpu0; "GPU 0" reads better. */
@@ -113,10 +61,26 @@ static const char *short_id(const struct ocv_nvidia_gpu *gpu)
     return strncmp(gpu->id, "gpu", 3) == 0 ? gpu->id + 3 : gpu->id;
 }
 
+/* "GPU 0000:3b:00.0 (and 1 more): ..." of those that are kept from counting for the same reason. */
+static void judge_barred(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
+                         struct ocv_result *result)
+{
+    char why[sizeof(result->note)], more[32] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < m->n; i++)
+        n += m->gpus[i].state == gpu->state;
+    if (n > 1)
+        snprintf(more, sizeof(more), " (and %zu more)", n - 1);
+    ocv_nvidia_why(m, gpu, why, sizeof(why));
+    partial(result, "GPU %s%s: %s", short_id(gpu), more, why);
+}
+
 static void judge_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
                       struct ocv_result *result)
 {
-    if (gpu->sm == 0 && gpu->pci)
+    if (ocv_nvidia_barred(gpu))
+        judge_barred(m, gpu, result);
+    else if (gpu->sm == 0 && gpu->pci)
         partial(result, "GPU %s is of an unknown kind (PCI id 10de:%04x)", short_id(gpu),
                 gpu->pci->device);
     else if (gpu->sm == 0)
@@ -125,20 +89,25 @@ static void judge_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidi
         partial(result, "GPU %s has compute capability %u.%u; programs need %u.%u or newer",
                 short_id(gpu), gpu->sm / 10, gpu->sm % 10, OCV_NVIDIA_SM_MIN / 10,
                 OCV_NVIDIA_SM_MIN % 10);
-    else if (!ocv_nvidia_gpu_usable(m, gpu))
-        partial(result, "driver %s runs no GPU as old as %s (compute capability %u.%u)", m->driver,
-                short_id(gpu), gpu->sm / 10, gpu->sm % 10);
     else if (gpu->mig == 1 && gpu->mig_instances == 0)
         partial(result, "GPU %s is in MIG mode without an instance: programs see no GPU there",
                 short_id(gpu));
 }
 
+/* A display card below what programs need, or a GPU that was left out on purpose, is no news beside
+ * one that counts; one that is worth something and has not what it needs is. */
+static bool is_news(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu)
+{
+    return !gpu->secondary || m->gpus[0].secondary || gpu->state == OCV_NVIDIA_OTHER_DRIVER ||
+           gpu->state == OCV_NVIDIA_UNBOUND || gpu->state == OCV_NVIDIA_GPU_TOO_NEW;
+}
+
 void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
     result->status = OCV_RESULT_OK;
-    result->guess = m->newer;
+    result->guess = false;
     for (size_t i = 0; i < m->n; i++)
-        result->guess = result->guess || (m->gpus[i].guess && !m->gpus[i].secondary);
+        result->guess = result->guess || ((m->newer || m->gpus[i].guess) && !m->gpus[i].secondary);
     if (m->n == 0) {
         judge_none(m, result);
         if (m->trouble[0])
@@ -148,11 +117,13 @@ void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *res
     judge_driver(m, result);
     if (m->denied)
         partial(result, "no permission to open /dev/nvidiactl: programs of this user see no GPU");
-    for (size_t i = 0; i < m->n && !m->gpus[i].secondary; i++)
-        judge_gpu(m, &m->gpus[i], result);
-    if (m->newer)
+    for (size_t i = 0; i < m->n; i++)
+        if (is_news(m, &m->gpus[i]))
+            judge_gpu(m, &m->gpus[i], result);
+    if (m->newer && m->tegra)
+        partial(result, "Jetson Linux is newer than this program knows: CUDA %u.%u at least",
+                m->cuda.major, m->cuda.minor);
+    else if (m->newer)
         partial(result, "driver %s is newer than this program knows: CUDA %u.%u at least",
                 m->driver, m->cuda.major, m->cuda.minor);
-    if (m->taken && m->taken_by[0])
-        partial(result, "GPU %s is bound to the driver %s and left out", m->taken_id, m->taken_by);
 }

@@ -14,14 +14,14 @@
 
 #define CLASS_VGA 0x030000u /* Linux nv-pci-table.c: exactly these two are GPUs */
 #define CLASS_3D 0x030200u
-#define TEXT_MAX 4096u /* bytes of a procfs file */
+#define CLASS_BRIDGE 0x06u /* base class */
+#define TEXT_MAX 4096u     /* bytes of a procfs file */
 #define PROC_GPUS "proc/driver/nvidia/gpus"
 #define PROC_ENTRIES_MAX 1024u /* entries of that folder that are looked at */
 
-/* Kernel drivers under which a GPU runs no CUDA program of this machine. */
-static const char *const others[] = {"nouveau",          "nova_core",           "nvidiafb",
-                                     "vfio-pci",         "xen-pciback",         "pci-stub",
-                                     "nvidia-vgpu-vfio", "nvgrace_gpu_vfio_pci"};
+/* Kernel drivers under which a GPU runs CUDA programs, by their names in sysfs. Source: NVIDIA's
+ * kernel modules for desktops and servers, and those of Jetson Linux. */
+static const char *const computing[] = {"nvidia", "nvgpu"};
 
 /* Where the driver's libraries are installed. */
 static const char *const library_folders[] = {"usr/lib/x86_64-linux-gnu",
@@ -36,7 +36,7 @@ struct ocv_nvidia_gpu *ocv_nvidia_add_gpu(struct ocv_nvidia_machine *m, const ch
     if (m->n == OCV_NVIDIA_GPUS_MAX)
         return NULL;
     struct ocv_nvidia_gpu *gpu = &m->gpus[m->n];
-    *gpu = (struct ocv_nvidia_gpu){.index = (unsigned)m->n++, .mig = -1};
+    *gpu = (struct ocv_nvidia_gpu){.index = (unsigned)m->n++, .mig = -1, .driven = true};
     snprintf(gpu->id, sizeof(gpu->id), "%s", id);
     return gpu;
 }
@@ -96,8 +96,8 @@ static bool value_of(const char *text, const char *key, char *out, size_t size)
     return true;
 }
 
-/* What the driver says about one GPU. False if it leaves the GPU out. */
-static bool read_details(const struct ocv_probe_host *host, struct ocv_nvidia_gpu *gpu)
+/* What the driver says about one GPU. */
+static void read_details(const struct ocv_probe_host *host, struct ocv_nvidia_gpu *gpu)
 {
     char path[96], value[OCV_NVIDIA_TEXT_MAX];
     ocv_auto_buffer text, numa;
@@ -111,8 +111,8 @@ static bool read_details(const struct ocv_probe_host *host, struct ocv_nvidia_gp
         if (value_of(text.data, "Device Minor:", value, sizeof(value)) && strlen(value) <= 4 &&
             strspn(value, "0123456789") == strlen(value))
             ocv_nvidia_look_mig(host, (unsigned)strtoul(value, NULL, 10), gpu);
-        if (value_of(text.data, "GPU Excluded:", value, sizeof(value)) && strcmp(value, "Yes") == 0)
-            return false;
+        gpu->excluded =
+            value_of(text.data, "GPU Excluded:", value, sizeof(value)) && strcmp(value, "Yes") == 0;
     }
     /* memory that the kernel has as a node of its own: POWER9 with NVLink, GH200 */
     snprintf(path, sizeof(path), PROC_GPUS "/%s/numa_status", gpu->id);
@@ -120,46 +120,71 @@ static bool read_details(const struct ocv_probe_host *host, struct ocv_nvidia_gp
         value_of(numa.data, "Size:", value, sizeof(value)) && strlen(value) <= 15 &&
         strspn(value, "0123456789abcdef") == strlen(value))
         gpu->memory = strtoull(value, NULL, 16);
-    return true;
 }
 
-static void take(struct ocv_nvidia_machine *m, const char *id, const char *by)
+static bool there(const struct ocv_probe_host *host, const char *path)
 {
-    if (m->taken++ == 0) {
-        snprintf(m->taken_id, sizeof(m->taken_id), "%s", id);
-        snprintf(m->taken_by, sizeof(m->taken_by), "%s", by);
-    }
+    int fd = ocv_sysroot_openat(host->root, path, O_PATH);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* A bridge's driver is not read with the others'. */
+static bool bridge_bound(const struct ocv_probe_host *host, const struct ocv_pci_device *bridge)
+{
+    char path[96], target[8];
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", bridge->address);
+    int dir = ocv_sysroot_openat(host->root, path, O_PATH | O_DIRECTORY);
+    bool bound = dir >= 0 && readlinkat(dir, "driver", target, sizeof(target)) > 0;
+    if (dir >= 0)
+        close(dir);
+    return bound;
+}
+
+/* Some recordings hold no driver of any device, and then nothing says that a GPU has none. */
+static bool drivers_recorded(const struct ocv_probe_host *host)
+{
+    for (size_t i = 0; i < host->pci.n; i++)
+        if (host->pci.devices[i].driver[0])
+            return true;
+    for (size_t i = 0; i < host->pci.n; i++)
+        if (host->pci.devices[i].class_code >> 16 == CLASS_BRIDGE &&
+            bridge_bound(host, &host->pci.devices[i]))
+            return true;
+    return false;
+}
+
+static bool computes(const struct ocv_probe_host *host, const struct ocv_pci_device *pci)
+{
+    char path[96];
+    for (size_t i = 0; i < sizeof(computing) / sizeof(*computing); i++)
+        if (strcmp(pci->driver, computing[i]) == 0)
+            return true;
+    snprintf(path, sizeof(path), PROC_GPUS "/%s", pci->address);
+    return !pci->driver[0] && (!drivers_recorded(host) || there(host, path));
 }
 
 static void look_at_bus(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
     for (size_t i = 0; i < host->pci.n; i++) {
         const struct ocv_pci_device *pci = &host->pci.devices[i];
-        const char *other = NULL;
         if (pci->vendor != OCV_PCI_NVIDIA ||
             (pci->class_code != CLASS_VGA && pci->class_code != CLASS_3D))
             continue;
-        for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++)
-            if (strcmp(pci->driver, others[k]) == 0)
-                other = others[k];
         if (pci->virtual_function) {
             m->virtual_functions++;
             continue;
         }
-        if (strcmp(pci->driver, "nvidia") == 0)
-            m->loaded = true;
-        struct ocv_nvidia_gpu *gpu = other ? NULL : ocv_nvidia_add_gpu(m, pci->address);
-        if (other)
-            take(m, pci->address, other);
+        struct ocv_nvidia_gpu *gpu = ocv_nvidia_add_gpu(m, pci->address);
         if (!gpu)
             continue;
         gpu->pci = pci;
+        gpu->driven = computes(host, pci);
         gpu->sm = ocv_nvidia_sm(pci->device, &gpu->guess);
         gpu->integrated = ocv_nvidia_integrated(gpu->sm);
-        if (!read_details(host, gpu)) {
-            m->n--;
-            take(m, pci->address, "");
-        }
+        m->loaded = m->loaded || (gpu->driven && pci->driver[0]);
+        read_details(host, gpu);
     }
 }
 
@@ -196,25 +221,23 @@ static void look_at_proc(const struct ocv_probe_host *host, struct ocv_nvidia_ma
     }
     size_t before = m->n;
     for (unsigned i = 0; i < PROC_ENTRIES_MAX && (entry = readdir(dir)); i++) {
-        if (!is_address(entry->d_name) || known(m, entry->d_name) ||
-            (m->taken && strcmp(m->taken_id, entry->d_name) == 0))
+        if (!is_address(entry->d_name) || known(m, entry->d_name))
             continue;
         m->loaded = true;
         struct ocv_nvidia_gpu *gpu = ocv_nvidia_add_gpu(m, entry->d_name);
-        if (gpu && !read_details(host, gpu)) {
-            m->n--;
-            take(m, entry->d_name, "");
-        }
+        if (gpu)
+            read_details(host, gpu);
     }
     closedir(dir);
     if (m->n > before)
         qsort(m->gpus, m->n, sizeof(*m->gpus), by_id);
 }
 
-/* Version in the name that libcuda.so.1 leads to: libcuda.so.570.124.06. */
+/* Version in the name that libcuda.so.1 leads to: libcuda.so.570.124.06. Of several the one that
+ * goes with the driver: what is left of an older installation harms nothing. */
 static void look_for_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
-    char target[256];
+    char target[256], found[sizeof(m->library)];
     for (size_t i = 0; i < sizeof(library_folders) / sizeof(*library_folders); i++) {
         int dir = ocv_sysroot_openat(host->root, library_folders[i], O_PATH | O_DIRECTORY);
         if (dir < 0)
@@ -225,17 +248,11 @@ static void look_for_libraries(const struct ocv_probe_host *host, struct ocv_nvi
             continue;
         target[n] = '\0';
         const char *version = strstr(target, ".so.");
-        if (version && version_in(version + 4, m->library, sizeof(m->library)))
-            return;
+        if (!version || !version_in(version + 4, found, sizeof(found)))
+            continue;
+        if (!m->library[0] || strcmp(found, m->driver) == 0)
+            memcpy(m->library, found, sizeof(m->library));
     }
-}
-
-static bool there(const struct ocv_probe_host *host, const char *path)
-{
-    int fd = ocv_sysroot_openat(host->root, path, O_PATH);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
 }
 
 int ocv_nvidia_look(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
@@ -248,6 +265,7 @@ int ocv_nvidia_look(const struct ocv_probe_host *host, struct ocv_nvidia_machine
     look_for_driver(host, m);
     look_at_bus(host, m);
     look_at_proc(host, m);
+    m->vgpu_host = there(host, "sys/module/nvidia_vgpu_vfio");
     m->wsl = there(host, "dev/dxg") && (there(host, "usr/lib/wsl/lib/libcuda.so.1") ||
                                         there(host, "usr/lib/wsl/lib/libnvidia-ml.so.1"));
     if (m->driver[0])

@@ -24,6 +24,7 @@ static struct ocv_nvidia_gpu *find(struct ocv_nvidia_machine *m, const struct oc
 
 static void correct(struct ocv_nvidia_gpu *gpu, const struct ocv_nvidia_gpu *told)
 {
+    gpu->shown = true;
     if (told->sm) {
         gpu->sm = told->sm;
         gpu->guess = false;
@@ -65,13 +66,11 @@ static void correct_versions(struct ocv_nvidia_machine *m, const struct ocv_nvml
 
 static void tell_mismatch(struct ocv_nvidia_machine *m)
 {
-    char version[sizeof(m->driver) + 4] = "";
-    if (m->driver[0])
-        snprintf(version, sizeof(version), ", %s,", m->driver);
+    m->mismatch = m->loaded = true;
     snprintf(m->trouble, sizeof(m->trouble),
-             "the driver was upgraded and the old one%s is still loaded: reboot (NVML: "
-             "driver/library version mismatch)",
-             version);
+             "the driver's libraries are of another version than its loaded module%s%s (NVML: "
+             "driver/library version mismatch): reboot or reload the module",
+             m->driver[0] ? ", " : "", m->driver);
 }
 
 static void tell_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_failure *failure)
@@ -137,7 +136,7 @@ void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer
         if (!gpu)
             continue;
         used[gpu - m->gpus] = true;
-        m->loaded = true;
+        m->loaded = m->answered = true;
         correct(gpu, &device->gpu);
     }
     if (answer->hung[0])

@@ -70,6 +70,13 @@ static bool runs_family(unsigned sm, unsigned family)
     }
 }
 
+/* Code of an earlier chip of the same major runs on later ones, but not on Tegras. Source: CUDA
+ * programming guide, "Binary Compatibility": supported for the desktop, not for Tegra. */
+static bool runs_own_only(unsigned sm)
+{
+    return sm == 53 || sm == 62 || sm == 72 || sm == 87;
+}
+
 static int add_form(struct ocv_result *result, json_t *device, unsigned sm, const char *form,
                     struct ocv_error *err)
 {
@@ -79,15 +86,17 @@ static int add_form(struct ocv_result *result, json_t *device, unsigned sm, cons
                   : ocv_result_add(result, "sm_arch", value, err);
 }
 
-int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, struct ocv_error *err)
+int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, bool guess,
+                      struct ocv_error *err)
 {
+    unsigned lowest = runs_own_only(sm) ? sm : sm / 10 * 10;
     int status = OCV_OK;
     if (sm < OCV_NVIDIA_SM_MIN)
         return OCV_OK;
-    for (unsigned code = sm; status == OCV_OK && code >= sm / 10 * 10; code--) {
-        if (code == sm && has_specific(sm))
+    for (unsigned code = sm; status == OCV_OK && code >= lowest; code--) {
+        if (code == sm && !guess && has_specific(sm))
             status = add_form(result, device, code, "a_real", err);
-        if (status == OCV_OK && runs_family(sm, code))
+        if (status == OCV_OK && !guess && runs_family(sm, code))
             status = add_form(result, device, code, "f_real", err);
         if (status == OCV_OK)
             status = add_form(result, device, code, "_real", err);
@@ -124,7 +133,8 @@ bool ocv_nvidia_force_cuda(const char *text, struct ocv_cuda_version *out)
     }
     if (*text == '!')
         return false; /* an epoch: versions of another count */
-    *out = cuda;      /* what follows is a patch level, "rc1" or "+local": no part of the lists */
+    /* what else follows is a patch level, "rc1" or "+local": no part of the lists */
+    *out = cuda;
     return true;
 }
 

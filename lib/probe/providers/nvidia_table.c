@@ -34,9 +34,24 @@ static const struct {
     {575, {12, 9}}, {570, {12, 8}}, {565, {12, 7}}, {560, {12, 6}}, {555, {12, 5}}, {550, {12, 4}},
     {545, {12, 3}}, {535, {12, 2}}, {530, {12, 1}}, {525, {12, 0}}, {520, {11, 8}}, {515, {11, 7}},
     {510, {11, 6}}, {495, {11, 5}}, {470, {11, 4}}, {465, {11, 3}}, {460, {11, 2}}, {455, {11, 1}},
-    {450, {11, 0}}, {440, {10, 2}}, {418, {10, 1}}, {410, {10, 0}}, {396, {9, 2}},
+    {450, {11, 0}}, {440, {10, 2}}, {418, {10, 1}}, {410, {10, 0}}, {396, {9, 2}},  {387, {9, 1}},
+    {384, {9, 0}},  {367, {8, 0}},  {352, {7, 5}},  {346, {7, 0}},
 };
 #define BRANCH_UNKNOWN 625u /* the first branch after the table's newest */
+
+/* Capabilities up to `sm`, from the row before -> the branches that run them. Last ones: NVIDIA's
+ * lists of legacy GPUs and its notice for branch 580. First ones: the changelog of NVIDIA's open
+ * kernel modules for 89 (RTX 4090) and 90 (H100), their lists of GPUs for 100, 103, 120 and 121;
+ * for 80, 86, 107 and 110 the toolkit that first compiles for them, which comes with the driver
+ * that first runs them. Tegras go by their release. */
+static const struct {
+    uint8_t sm;
+    uint16_t first, last;
+} spans[] = {
+    {29, 0, 390},  {49, 0, 470},  {74, 0, 580},  {79, 0, 0},    {80, 450, 0},
+    {86, 455, 0},  {90, 520, 0},  {100, 570, 0}, {103, 580, 0}, {107, 615, 0},
+    {110, 580, 0}, {120, 570, 0}, {121, 580, 0},
+};
 
 static int compare_ids(const void *key, const void *entry)
 {
@@ -67,6 +82,17 @@ bool ocv_nvidia_integrated(unsigned sm)
         if (sm == chips[i])
             return true;
     return false;
+}
+
+void ocv_nvidia_branches(unsigned sm, unsigned *first, unsigned *last)
+{
+    *first = *last = 0;
+    for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++)
+        if (sm <= spans[i].sm) {
+            *first = spans[i].first;
+            *last = spans[i].last;
+            return;
+        }
 }
 
 struct ocv_cuda_version ocv_nvidia_cuda(unsigned driver_major, bool *newer)

@@ -25,7 +25,7 @@ static const struct {
 static const struct {
     unsigned release, revision;
     struct ocv_cuda_version cuda;
-} l4ts[] = {{38, 0, {13, 0}}, {36, 4, {12, 6}}, {36, 0, {12, 2}},
+} l4ts[] = {{38, 0, {13, 0}}, {36, 4, {12, 6}}, {36, 0, {12, 2}}, {35, 0, {11, 4}},
             {34, 0, {11, 4}}, {32, 4, {10, 2}}, {32, 0, {10, 0}}};
 
 /* "# R36 (release), REVISION: 4.3, ..." */
@@ -42,7 +42,7 @@ static bool read_release(const struct ocv_probe_host *host, struct ocv_nvidia_ma
         if (release > l4ts[i].release ||
             (release == l4ts[i].release && revision >= l4ts[i].revision)) {
             m->cuda = l4ts[i].cuda;
-            m->newer = false;
+            m->newer = release != l4ts[i].release; /* what came before is the least it has */
             return true;
         }
     return false;
@@ -78,7 +78,7 @@ void ocv_nvidia_look_tegra(const struct ocv_probe_host *host, struct ocv_nvidia_
     bool on_bus = false, discrete = false;
     for (size_t i = 0; i < m->n; i++) {
         on_bus = on_bus || m->gpus[i].integrated; /* Thor's own GPU stands on the bus */
-        discrete = discrete || !m->gpus[i].integrated;
+        discrete = discrete || (m->gpus[i].driven && !m->gpus[i].integrated);
     }
     struct ocv_nvidia_gpu *gpu = on_bus ? NULL : ocv_nvidia_add_gpu(m, "tegra");
     if (gpu) {
