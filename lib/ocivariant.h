@@ -713,8 +713,15 @@ OCV_API const char *ocv_tag_reference(const struct ocv_tag *tag); /**< "HOST/REP
 /** Why such a tag is no variant of anything ("a driver image"), or NULL. */
 OCV_API const char *ocv_tag_refused(const struct ocv_tag *tag);
 OCV_API const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm64", or NULL */
-/** What it says of the image, an empty set for nothing. Never NULL. */
+/** What it says of the image, an empty set for nothing. Never NULL. Of a CUDA version: with the
+ *  devices for which such a build holds code, and, where its family's builds run by CUDA's
+ *  minor-version compatibility, with the first version of that major, too. */
 OCV_API const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag);
+/** Where only some devices are served by minor-version compatibility: what the image needs on
+ *  these. It then stands in an index twice. Else NULL. */
+OCV_API const struct ocv_properties *ocv_tag_base_properties(const struct ocv_tag *tag);
+/** What the words of the tag, its repository and the defaults say alone. Never NULL. */
+OCV_API const struct ocv_properties *ocv_tag_said(const struct ocv_tag *tag);
 /** Parts of the tag: without meaning for a choice, not known to the rules, open to two readings. */
 enum ocv_tag_list { OCV_TAG_IGNORED, OCV_TAG_UNKNOWN, OCV_TAG_AMBIGUOUS };
 /** One of its lists of texts. Returns how many; `out` may be NULL. */
@@ -724,7 +731,7 @@ OCV_API size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which,
 OCV_API bool ocv_tag_group(const struct ocv_tag *tag, size_t i, const char **key,
                            const char **value);
 /** Append {"reference","family","properties","group","ignored","unknown","ambiguous"}, and
- * "platform" and "refused" where there is one. */
+ * "base", "platform" and "refused" where there is one. */
 OCV_API int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -2,8 +2,11 @@
 /* A set of tags as an image index, so that everything after it is the same as for an index that a
  * publisher wrote. The bytes are ours and go nowhere: only their entries' digests are real. */
 #include "json.h"
+#include "property.h"
 #include "tags.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int put(json_t *object, const char *key, json_t *value, struct ocv_error *err)
@@ -48,82 +51,225 @@ static bool is_there(const json_t *manifests, const char *label,
     return false;
 }
 
-static int add_entry(json_t *manifests, const struct ocv_tag_candidate *c, const char *media_type,
-                     const char *digest, int64_t size, const struct ocv_platform *platform,
-                     struct ocv_error *err)
+/* What is made, and in which order builds stand that need nothing else of a host. */
+struct making {
+    json_t *manifests;
+    const char **toolkits; /* the CUDA versions of the tags, oldest first; fewer than two: none */
+    size_t n_toolkits;
+    struct ocv_arena arena;
+    struct ocv_error *err;
+};
+
+static int put_entry(struct making *m, const struct ocv_tag_candidate *c, const char *label,
+                     const struct ocv_properties *set, const struct ocv_descriptor *d,
+                     const struct ocv_platform *platform)
 {
     struct ocv_buffer properties;
-    if (is_there(manifests, c->label, platform))
+    if (is_there(m->manifests, label, platform))
         return OCV_OK;
     ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = ocv_properties_format(ocv_tag_properties(c->tag), &properties, err);
+    int status = ocv_properties_format(set, &properties, m->err);
     json_t *entry = NULL;
     if (status == OCV_OK) {
         entry =
-            json_pack("{s:s, s:s, s:I, s:{s:s, s:s, s:s}}", "mediaType", media_type, "digest",
-                      digest, "size", (json_int_t)size, "annotations", OCV_ANNOTATION_LABEL,
-                      c->label, OCV_ANNOTATION_PROPERTIES, properties.len ? properties.data : "",
+            json_pack("{s:s, s:s, s:I, s:{s:s, s:s, s:s}}", "mediaType", d->media_type, "digest",
+                      d->digest, "size", (json_int_t)d->size, "annotations", OCV_ANNOTATION_LABEL,
+                      label, OCV_ANNOTATION_PROPERTIES, properties.len ? properties.data : "",
                       OCV_ANNOTATION_REF_NAME, ocv_tag_text(c->tag));
-        if (!entry || json_array_append_new(manifests, entry) < 0)
-            status = ocv_error_nomem(err);
+        if (!entry || json_array_append_new(m->manifests, entry) < 0)
+            status = ocv_error_nomem(m->err);
     }
     if (status == OCV_OK && platform)
-        status = put(entry, "platform", platform_json(platform), err);
+        status = put(entry, "platform", platform_json(platform), m->err);
     ocv_buffer_free(&properties);
     return status;
 }
 
+/* "priority :: order :: 12.6"; NULL where there is nothing to order. */
+static const char *order_of(const struct making *m, const struct ocv_tag *tag,
+                            char out[OCV_TAG_TEXT_MAX])
+{
+    char toolkit[OCV_TAG_TEXT_MAX];
+    if (m->n_toolkits < 2 || !ocv_tag_toolkit(tag, toolkit))
+        return NULL;
+    snprintf(out, OCV_TAG_TEXT_MAX, OCV_TAG_ORDER " :: %.64s", toolkit);
+    return out;
+}
+
+/* The image, and once more where it needs less on some devices. */
+static int add_entry(struct making *m, const struct ocv_tag_candidate *c,
+                     const struct ocv_descriptor *d, const struct ocv_platform *platform)
+{
+    char order[OCV_TAG_TEXT_MAX], name[OCV_TAG_TEXT_MAX], label[OCV_TAG_BASE_LABEL_SIZE];
+    struct ocv_properties *all = NULL, *base = NULL;
+    if (platform)
+        snprintf(name, sizeof(name), "%.200s/%.200s", platform->os, platform->architecture);
+    int status = ocv_tag_claims(c->tag, platform ? name : NULL, order_of(m, c->tag, order), &all,
+                                &base, m->err);
+    if (status == OCV_OK)
+        status = put_entry(m, c, c->label, all, d, platform);
+    if (status == OCV_OK && base)
+        status = put_entry(m, c, ocv_tag_base_label(c->label, label), base, d, platform);
+    ocv_properties_free(all);
+    ocv_properties_free(base);
+    return status;
+}
+
 /* A tag that is an index of its own gives its images for every platform. */
-static int add_index(json_t *manifests, const struct ocv_tag_candidate *c, struct ocv_error *err)
+static int add_index(struct making *m, const struct ocv_tag_candidate *c)
 {
     ocv_auto(ocv_index) index = NULL;
-    int status = ocv_index_parse(c->body, c->body_len, c->descriptor.media_type, &index, err);
+    int status = ocv_index_parse(c->body, c->body_len, c->descriptor.media_type, &index, m->err);
     if (status < 0)
-        return ocv_error_prefix(err, "%s", ocv_tag_text(c->tag));
+        return ocv_error_prefix(m->err, "%s", ocv_tag_text(c->tag));
     for (size_t i = 0; status == OCV_OK && i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
-        if (e->code == OCV_REJECT_NONE && e->has_platform)
-            status = add_entry(manifests, c, e->media_type, e->digest, e->size, &e->platform, err);
+        struct ocv_descriptor d = {.size = e->size};
+        if (e->code != OCV_REJECT_NONE || !e->has_platform)
+            continue;
+        snprintf(d.media_type, sizeof(d.media_type), "%s", e->media_type);
+        snprintf(d.digest, sizeof(d.digest), "%s", e->digest);
+        status = add_entry(m, c, &d, &e->platform);
     }
     return status;
 }
 
-static int add_candidate(json_t *manifests, const struct ocv_tag_candidate *c,
-                         struct ocv_error *err)
+static int add_candidate(struct making *m, const struct ocv_tag_candidate *c)
 {
     ocv_auto(ocv_platform) platform = NULL;
     const char *text = c->platform ? c->platform : ocv_tag_platform(c->tag);
     if (c->body)
-        return add_index(manifests, c, err);
-    if (text && ocv_platform_parse(text, &platform, err) < 0)
-        return ocv_error_prefix(err, "%s", ocv_tag_text(c->tag));
-    return add_entry(manifests, c, c->descriptor.media_type, c->descriptor.digest,
-                     c->descriptor.size, platform, err);
+        return add_index(m, c);
+    if (text && ocv_platform_parse(text, &platform, m->err) < 0)
+        return ocv_error_prefix(m->err, "%s", ocv_tag_text(c->tag));
+    return add_entry(m, c, &c->descriptor, platform);
+}
+
+/* ---- the order ---------------------------------------------------------------------------------
+ */
+
+static int by_version(const void *a, const void *b)
+{
+    return ocv_tag_version_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Of builds that a host can only tell apart by their toolkit, the oldest asks least of its driver.
+ */
+static int collect_toolkits(struct making *m, const struct ocv_tag_candidate *candidates, size_t n)
+{
+    char toolkit[OCV_TAG_TEXT_MAX];
+    m->toolkits = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->toolkits));
+    if (!m->toolkits)
+        return ocv_error_nomem(m->err);
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        if (!ocv_tag_toolkit(candidates[i].tag, toolkit))
+            continue;
+        while (k < m->n_toolkits && strcmp(m->toolkits[k], toolkit) != 0)
+            k++;
+        if (k < m->n_toolkits)
+            continue;
+        const char *copy = ocv_arena_copy(&m->arena, toolkit, strlen(toolkit));
+        if (!copy)
+            return ocv_error_nomem(m->err);
+        m->toolkits[m->n_toolkits++] = copy;
+    }
+    qsort(m->toolkits, m->n_toolkits, sizeof(*m->toolkits), by_version);
+    return OCV_OK;
+}
+
+/* The order as the index's own namespace. */
+static int put_order(const struct making *m, json_t *annotations)
+{
+    struct ocv_buffer list;
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = OCV_OK;
+    for (size_t i = 0; i < m->n_toolkits && status == OCV_OK; i++)
+        status = ocv_buffer_printf(&list, m->err, "%sorder :: %s", i ? ", " : "", m->toolkits[i]);
+    if (status == OCV_OK)
+        status = put(annotations, OCV_ANNOTATION_STATIC OCV_TAG_ORDER_NAMESPACE,
+                     json_string(list.data), m->err);
+    ocv_buffer_free(&list);
+    return status;
+}
+
+static bool named(const char *const *list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int append_name(struct ocv_buffer *list, const char *name, struct ocv_error *err)
+{
+    return ocv_buffer_printf(list, err, "%s%s", list->len ? ", " : "", name);
+}
+
+/* What an index without the annotation would have: accelerators by name, then processors. */
+static int append_used(const struct ocv_tag_candidate *candidates, size_t n,
+                       struct ocv_buffer *list, struct ocv_error *err)
+{
+    ocv_auto_buffer all;
+    ocv_auto(ocv_properties) set = NULL;
+    ocv_buffer_init(&all, OCV_MANIFEST_MAX);
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        for (size_t k = 0; k < ocv_properties_count(candidates[i].tag->said); k++) {
+            struct ocv_property p = ocv_properties_get(candidates[i].tag->said, k);
+            if (status == OCV_OK)
+                status = ocv_buffer_printf(&all, err, "%s%s :: n :: n", all.len ? ", " : "", p.ns);
+        }
+    if (status == OCV_OK)
+        status = ocv_properties_parse(all.data ? all.data : "", all.len, &set, err);
+    for (int cpu = 0; cpu < 2; cpu++)
+        for (size_t i = 0; status == OCV_OK && i < ocv_properties_count(set); i++) {
+            const char *ns = ocv_properties_get(set, i).ns;
+            if (ocv_namespace_is_cpu(ns) == (cpu == 1))
+                status = append_name(list, ns, err);
+        }
+    return status;
+}
+
+/* The family's list, or where the order needs one the usual list; the order comes last. */
+static int put_namespaces(const struct making *m, const struct ocv_tag_candidate *candidates,
+                          size_t n, json_t *annotations)
+{
+    const struct ocv_tag_family *family = n ? candidates[0].tag->family : NULL;
+    struct ocv_buffer list;
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = OCV_OK;
+    bool ordered = m->n_toolkits > 1, own = family && family->n_namespaces;
+    for (size_t i = 0; own && status == OCV_OK && i < family->n_namespaces; i++)
+        status = append_name(&list, family->namespaces[i], m->err);
+    if (!own && ordered)
+        status = append_used(candidates, n, &list, m->err);
+    if (status == OCV_OK && ordered &&
+        !(own && named(family->namespaces, family->n_namespaces, OCV_TAG_ORDER_NAMESPACE)))
+        status = append_name(&list, OCV_TAG_ORDER_NAMESPACE, m->err);
+    if (status == OCV_OK && list.len)
+        status = put(annotations, OCV_ANNOTATION_NAMESPACES, json_string(list.data), m->err);
+    if (status == OCV_OK && ordered)
+        status = put_order(m, annotations);
+    ocv_buffer_free(&list);
+    return status;
 }
 
 int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, struct ocv_buffer *out,
                   struct ocv_error *err)
 {
-    json_t *manifests = json_array();
+    struct making m = {.manifests = json_array(), .err = err};
     json_t *root =
         json_pack("{s:i, s:s, s:{s:s}, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
-                  "annotations", OCV_ANNOTATION_SCHEMA, "1", "manifests", manifests);
-    int status = root ? OCV_OK : ocv_error_nomem(err);
+                  "annotations", OCV_ANNOTATION_SCHEMA, "1", "manifests", m.manifests);
+    int status = root ? collect_toolkits(&m, candidates, n) : ocv_error_nomem(err);
     for (size_t i = 0; status == OCV_OK && i < n; i++)
-        status = add_candidate(manifests, &candidates[i], err);
-    const struct ocv_tag_family *family = n ? candidates[0].tag->family : NULL;
-    if (status == OCV_OK && family && family->n_namespaces) {
-        struct ocv_buffer list;
-        ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-        for (size_t i = 0; status == OCV_OK && i < family->n_namespaces; i++)
-            status = ocv_buffer_printf(&list, err, "%s%s", i ? ", " : "", family->namespaces[i]);
-        if (status == OCV_OK)
-            status = put(json_object_get(root, "annotations"), OCV_ANNOTATION_NAMESPACES,
-                         json_string(list.data), err);
-        ocv_buffer_free(&list);
-    }
+        status = add_candidate(&m, &candidates[i]);
+    if (status == OCV_OK)
+        status = put_namespaces(&m, candidates, n, json_object_get(root, "annotations"));
     if (status == OCV_OK)
         status = ocv_json_append(root, JSON_COMPACT, out, err);
     json_decref(root);
+    ocv_arena_free(&m.arena);
     return status;
 }

@@ -208,20 +208,25 @@ static int parse_tag(struct parser *p, const char *text)
     return status;
 }
 
-static bool applies(struct parser *p, const struct ocv_tag_default *d)
+bool ocv_tag_where_holds(const struct ocv_tag *tag, const struct ocv_tag_where *where, bool *nomem)
 {
     regmatch_t captures[OCV_TAG_CAPTURES];
+    for (size_t i = 0; i < where->n; i++) {
+        const char *value = ocv_tag_group_value(tag, where->list[i].key);
+        if (!value || !ocv_tag_match(&where->regexes[i], value, captures, nomem))
+            return false;
+    }
+    return true;
+}
+
+static bool applies(struct parser *p, const struct ocv_tag_default *d)
+{
     for (size_t i = 0; i < d->n_missing; i++)
         if (kind_said(p, d->missing[i]))
             return false;
     if (d->said && !kind_said(p, d->said))
         return false;
-    for (size_t i = 0; i < d->n_where; i++) {
-        const char *value = ocv_tag_group_value(p->tag, d->where[i].key);
-        if (!value || !ocv_tag_match(&d->regexes[i], value, captures, &p->nomem))
-            return false;
-    }
-    return true;
+    return ocv_tag_where_holds(p->tag, &d->where, &p->nomem);
 }
 
 static bool same_question(const struct ocv_tag_default *a, const struct ocv_tag_default *b)
@@ -287,8 +292,10 @@ static int parse(const struct ocv_tag_rules *rules, const struct ocv_reference *
     bool doubt = tag->n_ambiguous > 0; /* of two things said, neither is taken */
     if (status == OCV_OK)
         status = ocv_properties_parse(doubt || !p.properties.len ? "" : p.properties.data,
-                                      doubt ? 0 : p.properties.len, &tag->properties, err);
+                                      doubt ? 0 : p.properties.len, &tag->said, err);
     ocv_buffer_free(&p.properties);
+    if (status == OCV_OK)
+        status = ocv_tag_claims(tag, NULL, NULL, &tag->properties, &tag->base, err);
     return status;
 }
 
@@ -313,7 +320,9 @@ void ocv_tag_free(struct ocv_tag *tag)
 {
     if (!tag)
         return;
+    ocv_properties_free(tag->said);
     ocv_properties_free(tag->properties);
+    ocv_properties_free(tag->base);
     ocv_arena_free(&tag->arena);
     free(tag);
 }

@@ -56,7 +56,8 @@ static int make_label(const struct ocv_tag *tag, bool plain, char out[OCV_TAG_LA
                       struct ocv_error *err)
 {
     char digest[OCV_DIGEST_MAX] = "";
-    size_t n = 0, most = plain ? OCV_TAG_LABEL_MAX : OCV_TAG_LABEL_MAX - 9;
+    size_t room = OCV_TAG_LABEL_MAX - (tag->base ? strlen(OCV_TAG_BASE_SUFFIX) : 0);
+    size_t n = 0, most = plain ? room : room - 9;
     bool whole = true;
     for (const char *p = tag->tag; *p; p++) {
         char c = (char)tolower((unsigned char)*p);

@@ -36,6 +36,12 @@ int ocv_tag_read_gives(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
 int ocv_tag_read_pairs(const struct ocv_tag_reader *r, const struct ocv_yaml *map, const char *key,
                        const char *shorthand, const struct ocv_tag_pair **out,
                        size_t *n) OCV_WARN_UNUSED;
+/** `where`: groups and the patterns of their whole values. */
+int ocv_tag_read_where(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
+                       struct ocv_tag_where *out) OCV_WARN_UNUSED;
+/** `KEY: PATTERN`, over a value that is no group. */
+int ocv_tag_read_pattern(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
+                         const char *key, struct ocv_tag_where *out) OCV_WARN_UNUSED;
 /** Is the mapping's `platform`, if any, one? */
 int ocv_tag_read_platform(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                           const char *name) OCV_WARN_UNUSED;
@@ -46,6 +52,8 @@ int ocv_tag_read_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map
                       struct ocv_tag_item *out) OCV_WARN_UNUSED;
 /** All `parts` of the family, notations included. */
 int ocv_tag_read_parts(const struct ocv_tag_reader *r, const struct ocv_yaml *tree) OCV_WARN_UNUSED;
+/** `cuda` of the family: minor, strict, or a list of tables. */
+int ocv_tag_read_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *tree) OCV_WARN_UNUSED;
 /** Does the part's template ask for what its pattern captures? `frame`: parentheses of the frame
  *  that the pattern was put into. */
 int ocv_tag_read_check_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map,

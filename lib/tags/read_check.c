@@ -104,6 +104,14 @@ static int check_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml 
     return status;
 }
 
+static int check_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *list)
+{
+    int status = OCV_OK;
+    for (const struct ocv_yaml *m = list ? list->first : NULL; m && status == OCV_OK; m = m->next)
+        status = check_keys(r, ocv_yaml_get(m, "where"), NULL);
+    return status;
+}
+
 int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
     const struct ocv_yaml *list = ocv_yaml_get(tree, "namespaces");
@@ -112,6 +120,8 @@ int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tr
         status = check_keys(r, ocv_yaml_get(tree, "prefer"), "tag");
     if (status == OCV_OK)
         status = check_defaults(r, ocv_yaml_get(tree, "defaults"));
+    if (status == OCV_OK)
+        status = check_cuda(r, ocv_yaml_get(tree, "cuda"));
     for (const struct ocv_yaml *m = list ? list->first : NULL; m && status == OCV_OK; m = m->next)
         if (!ocv_property_name_valid(m->text, strlen(m->text)))
             status = complain_of(r, m, m->text, strlen(m->text), "is no namespace (a-z 0-9 _)");

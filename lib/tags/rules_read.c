@@ -56,23 +56,12 @@ static int one_default(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
     if (status == OCV_OK)
         status = ocv_tag_read_platform(r, map, out->platform);
     if (status == OCV_OK)
-        status = ocv_tag_read_pairs(r, map, "where", NULL, &out->where, &out->n_where);
+        status = ocv_tag_read_where(r, map, &out->where);
     if (status == OCV_OK)
         status = ocv_tag_read_gives(r, map, &out->gives, &out->n_gives);
     if (status == OCV_OK)
         status = ocv_tag_read_pairs(r, map, "group", NULL, &out->groups, &out->n_groups);
-    if (status == OCV_OK)
-        status = ocv_tag_read_text(r, map, "refuse", &out->refuse);
-    if (status < 0)
-        return status;
-    out->regexes = ocv_arena_alloc(&r->family->arena, out->n_where + 1, sizeof(*out->regexes));
-    if (!out->regexes)
-        return ocv_error_nomem(r->err);
-    for (; out->n_compiled < out->n_where; out->n_compiled++)
-        if (ocv_tag_pattern_compile(out->where[out->n_compiled].text, NULL,
-                                    &out->regexes[out->n_compiled], r->err) < 0)
-            return ocv_error_prefix(r->err, "%s:%zu", r->source, map->line);
-    return OCV_OK;
+    return status < 0 ? status : ocv_tag_read_text(r, map, "refuse", &out->refuse);
 }
 
 static int defaults(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
@@ -208,9 +197,9 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
                         const struct ocv_yaml *tree, struct ocv_tag_family *out,
                         struct ocv_error *err)
 {
-    static const char *const known[] = {"schema",     "family",     "description", "repositories",
-                                        "separators", "parts",      "defaults",    "group_tags",
-                                        "prefer",     "namespaces", "notations",   NULL};
+    static const char *const known[] = {
+        "schema", "family",     "description", "repositories", "separators", "parts", "defaults",
+        "cuda",   "group_tags", "prefer",      "namespaces",   "notations",  NULL};
     struct ocv_tag_reader r = {rules, source, out, err};
     int status = ocv_tag_read_keys(&r, tree, known);
     if (status == OCV_OK)
@@ -228,6 +217,8 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
     if (status == OCV_OK)
         status = defaults(&r, tree);
     if (status == OCV_OK)
+        status = ocv_tag_read_cuda(&r, tree);
+    if (status == OCV_OK)
         status = kinds(&r, tree);
     if (status == OCV_OK)
         status = ocv_tag_read_texts(&r, tree, "group_tags", &out->group_tags, &out->n_group_tags);
@@ -242,6 +233,12 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
     return status;
 }
 
+static void where_clear(struct ocv_tag_where *where)
+{
+    for (size_t i = 0; i < where->n_compiled; i++)
+        regfree(&where->regexes[i]);
+}
+
 void ocv_tag_family_free(struct ocv_tag_family *f)
 {
     if (!f)
@@ -253,8 +250,11 @@ void ocv_tag_family_free(struct ocv_tag_family *f)
         if (f->items[i].compiled)
             regfree(&f->items[i].regex);
     for (size_t i = 0; i < f->n_defaults; i++)
-        for (size_t k = 0; k < f->defaults[i].n_compiled; k++)
-            regfree(&f->defaults[i].regexes[k]);
+        where_clear(&f->defaults[i].where);
+    for (size_t i = 0; i < f->n_cudas; i++) {
+        where_clear(&f->cudas[i].toolkit);
+        where_clear(&f->cudas[i].where);
+    }
     ocv_arena_free(&f->arena);
     free(f);
 }

@@ -45,6 +45,16 @@ const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag)
     return tag->properties;
 }
 
+const struct ocv_properties *ocv_tag_base_properties(const struct ocv_tag *tag)
+{
+    return tag->base;
+}
+
+const struct ocv_properties *ocv_tag_said(const struct ocv_tag *tag)
+{
+    return tag->said;
+}
+
 size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *const **out)
 {
     const char **const lists[] = {tag->ignored, tag->unknown, tag->ambiguous};
@@ -177,6 +187,10 @@ int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out, struc
                              strings(tag->ignored, tag->n_ignored), "unknown",
                              strings(tag->unknown, tag->n_unknown), "ambiguous",
                              strings(tag->ambiguous, tag->n_ambiguous));
+    if (root && tag->base && json_object_set_new(root, "base", property_array(tag->base)) < 0) {
+        json_decref(root);
+        root = NULL;
+    }
     set_text(&root, "platform", tag->platform);
     set_text(&root, "refused", tag->refused);
     int status = root ? ocv_json_append(root, JSON_COMPACT, out, err) : ocv_error_nomem(err);

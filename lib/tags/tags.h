@@ -18,6 +18,8 @@
 #define OCV_TAG_ITEMS_MAX 256u                /**< parts of a family, notations included */
 #define OCV_TAG_LABEL_MAX 48                  /**< characters, as writers make labels */
 #define OCV_TAG_CAPTURES 12                   /**< \0 to \9, and the two of the frame */
+#define OCV_TAG_CUDA_MAX 64u                  /**< tables of a family */
+#define OCV_TAG_SM_MAX 32u                    /**< compute capabilities in a table */
 #define OCV_TAG_TEXT_MAX 512u                 /**< of a repository, and of what a template gives */
 
 /** A text with \0 to \9 in it. */
@@ -40,17 +42,33 @@ struct ocv_tag_item {
     size_t line;
 };
 
+/** Groups that must have a value, and its pattern. */
+struct ocv_tag_where {
+    const struct ocv_tag_pair *list;
+    regex_t *regexes;
+    size_t n, n_compiled;
+};
+
 /** What holds where no part said it. */
 struct ocv_tag_default {
     const char *const *missing; /**< kinds that nothing spoke of; none: always */
     size_t n_missing;
-    const char *said;                 /**< kind that something spoke of, or NULL */
-    const struct ocv_tag_pair *where; /**< group key and the pattern of its value */
-    regex_t *regexes;
-    size_t n_where, n_compiled;
+    const char *said; /**< kind that something spoke of, or NULL */
+    struct ocv_tag_where where;
     const struct ocv_tag_pair *gives, *groups;
     size_t n_gives, n_groups;
     const char *platform, *refuse;
+};
+
+/** What a family's builds hold for CUDA. */
+struct ocv_tag_cuda {
+    struct ocv_tag_where toolkit; /**< the version, if one is asked for */
+    struct ocv_tag_where where;
+    const char *platform;       /**< "linux/arm64", or NULL: every one */
+    const char *const *sm_arch; /**< "90_real"; none: what the toolkit can make */
+    size_t n_sm_arch;
+    bool any_sm; /**< nothing bounds the devices */
+    bool minor;  /**< machine code runs on every driver of the toolkit's major version */
 };
 
 /** Which of several tags that say the same is taken. */
@@ -69,6 +87,8 @@ struct ocv_tag_family {
     size_t n_repositories, n_items;
     struct ocv_tag_default *defaults;
     size_t n_defaults;
+    struct ocv_tag_cuda *cudas; /**< the first that applies speaks; none: `strict` */
+    size_t n_cudas;
     const char **kinds; /**< what parts and repositories speak of, each once */
     size_t n_kinds;
     const char *const *group_tags; /**< "{version}-{python}" */
@@ -151,8 +171,10 @@ struct ocv_tag {
     struct ocv_arena arena;
     const struct ocv_tag_family *family; /**< NULL: no rule knows the repository */
     const char *reference, *tag;
-    struct ocv_properties *properties;
-    struct ocv_tag_group *groups; /**< sorted by key */
+    struct ocv_properties *said;       /**< by tag, repository and defaults */
+    struct ocv_properties *properties; /**< with what the family says of its CUDA builds */
+    struct ocv_properties *base;       /**< as ocv_tag_base_properties */
+    struct ocv_tag_group *groups;      /**< sorted by key */
     size_t n_groups;
     bool plain; /**< every part of it is a group's value: nothing speaks of hardware */
     const char **ignored, **unknown, **ambiguous;
@@ -165,6 +187,31 @@ struct ocv_tag {
     const struct ocv_tag *better; /**< says the same, and was taken instead; or NULL */
     const char *platform;         /**< or NULL */
 };
+
+/* ---- CUDA (cuda.c) -----------------------------------------------------------------------------
+ */
+
+/** The CUDA version that the tag names, normalised ("12.0" for "12"), in `out`; NULL: none, or
+ *  several. */
+const char *ocv_tag_toolkit(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX]);
+/** What an image of the tag needs on `platform` ("linux/arm64", NULL: what the tag says, or
+ *  linux/amd64), and in `*base` what it needs on drivers of its major version that are too old for
+ *  the rest of it, or NULL. `order` (may be NULL) is one property more, in both. */
+int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *order,
+                   struct ocv_properties **all, struct ocv_properties **base,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** A set's own namespace, in which the builds of an older toolkit stand first. */
+#define OCV_TAG_ORDER_NAMESPACE "priority"
+#define OCV_TAG_ORDER OCV_TAG_ORDER_NAMESPACE " :: order"
+
+#define OCV_TAG_BASE_SUFFIX "_minor"
+#define OCV_TAG_BASE_LABEL_SIZE 64 /* as readers take labels */
+/** The label of what `*base` above says, beside the tag's own. */
+const char *ocv_tag_base_label(const char *label, char out[OCV_TAG_BASE_LABEL_SIZE]);
+
+/** Do the groups that are asked for have such values? `*nomem` as above. */
+bool ocv_tag_where_holds(const struct ocv_tag *tag, const struct ocv_tag_where *where, bool *nomem);
 
 /** Value of a group key, or NULL. */
 const char *ocv_tag_group_value(const struct ocv_tag *tag, const char *key);

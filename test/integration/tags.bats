@@ -51,9 +51,10 @@ setup_file()
     put "$VLLM:v0.16.0-cu130"
     profile t4 '"75_real","75_virtual"' 13 0
     profile a10 '"86_real","80_real","86_virtual"' 13 0
-    profile h100 '"90a_real","90_real"' 13 0
+    profile h100 '"90a_real","90_real","90_virtual"' 13 0
     profile old '"90_real"' 12 4
     profile mid '"90_real"' 12 9
+    profile eleven '"90_real"' 11 8
     echo '{"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "amd64"},
         "namespaces": []}' >"$STATE/cpu.json"
     jq '.platform.architecture = "arm64"' "$STATE/cpu.json" >"$STATE/arm.json"
@@ -144,7 +145,9 @@ chooses()
 @test "vLLM: the CUDA build that the driver runs" {
     chooses h100 "docker.io/$VLLM:v0.14.1" v0.14.1-cu130
     chooses mid "docker.io/$VLLM:v0.14.1" v0.14.1
-    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/old.json" "$VLLM:v0.14.1"
+    chooses old "docker.io/$VLLM:v0.14.1" v0.14.1
+    # across major versions nothing is promised
+    run -3 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/eleven.json" "$VLLM:v0.14.1"
     run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$STATE/cpu.json" "$VLLM:v0.14.1"
     [[ $stderr == *"v0.14.1_cu130: "*"cuda_version_lower_bound"* ]]
 }
@@ -362,6 +365,11 @@ YAML
         'family: x, repositories: [a/b], parts: [{match: a}], prefer: {os: best}' \
         'family: x, repositories: [a/b], parts: [{match: a}], prefer: {tag: newest}' \
         'family: x, repositories: [a/b], parts: [{match: a, first: 1}]' \
+        'family: x, repositories: [a/b], parts: [{match: a}], cuda: major' \
+        'family: x, repositories: [a/b], parts: [{match: a}], cuda: [{sm_arch: all}]' \
+        'family: x, repositories: [a/b], parts: [{match: a}], cuda: [{sm_arch: [sm_90]}]' \
+        'family: x, repositories: [a/b], parts: [{match: a}], cuda: [{minor: 1}]' \
+        'family: x, repositories: [a/b], parts: [{match: a}], cuda: [{platform: amd64}]' \
         'family: x, repositories: [a/b], parts: [{match: a}], separators: "_-"'; do
         echo "{schema: dev.ocivariant.tags/v1, $wrong}" >"$BATS_TEST_TMPDIR/$n.yaml"
         echo "$wrong"

@@ -157,7 +157,8 @@ static struct ocv_profile *host(const char *arch, const char *cuda)
 {
     char *text = quoted("{'schema':'dev.ocivariant.profile/v1','platform':{'os':'linux',"
                         "'architecture':'%s'},'namespaces':[{'namespace':'nvidia','features':[{"
-                        "'name':'cuda_version_lower_bound','values':[%s]}]}]}",
+                        "'name':'cuda_version_lower_bound','values':[%s]},{'name':'sm_arch',"
+                        "'values':['90_real','90_virtual']}]}]}",
                         arch, cuda);
     struct ocv_profile *profile = parse_profile(text);
     free(text);

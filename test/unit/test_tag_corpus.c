@@ -14,6 +14,7 @@
 
 static struct ocv_tag_rules *rules;
 static struct ocv_yaml *vocabulary;
+static json_t *toolkits; /* by version, from test/data/tags/toolkits.json */
 
 static void setup(void)
 {
@@ -30,12 +31,15 @@ static void setup(void)
     ck_assert_int_eq(ocv_tag_rules_new(&rules, &err), OCV_OK);
     ck_assert_msg(ocv_tag_rules_load(rules, "plugins/tags.d", NULL, &err) == OCV_OK, "%s",
                   err.message);
+    toolkits = json_load_file("test/data/tags/toolkits.json", 0, NULL);
+    ck_assert_ptr_nonnull(toolkits);
 }
 
 static void teardown(void)
 {
     ocv_tag_rules_free(rules);
     ocv_yaml_free(vocabulary);
+    json_decref(toolkits);
 }
 
 /* ---- the vocabulary ----------------------------------------------------------------------------
@@ -94,6 +98,9 @@ START_TEST(test_constants)
             n += check_gives(f->name, f->repositories[k].gives, f->repositories[k].n_gives);
         for (size_t k = 0; k < f->n_defaults; k++)
             n += check_gives(f->name, f->defaults[k].gives, f->defaults[k].n_gives);
+        for (size_t k = 0; k < f->n_cudas; k++)
+            for (size_t m = 0; m < f->cudas[k].n_sm_arch; m++)
+                check_listed(f->name, "nvidia", "sm_arch", f->cudas[k].sm_arch[m]);
     }
     ck_assert_uint_gt(n, 200);
 }
@@ -143,6 +150,55 @@ static void check_properties(const struct ocv_tag *tag)
     }
 }
 
+static bool says_devices(const struct ocv_tag *tag)
+{
+    for (size_t i = 0; i < ocv_properties_count(ocv_tag_said(tag)); i++)
+        if (strcmp(ocv_properties_get(ocv_tag_said(tag), i).feature, "sm_arch") == 0)
+            return true;
+    return false;
+}
+
+static bool is_device(const struct ocv_tag *tag, struct ocv_property p)
+{
+    return strcmp(p.feature, "sm_arch") == 0 && !says_devices(tag);
+}
+
+/* What the tag is found to need, without the devices that its family or toolkit adds. */
+static void format_without_devices(const struct ocv_tag *tag, struct ocv_buffer *out)
+{
+    for (size_t i = 0; i < ocv_properties_count(ocv_tag_properties(tag)); i++) {
+        struct ocv_property p = ocv_properties_get(ocv_tag_properties(tag), i);
+        if (!is_device(tag, p))
+            ck_assert_int_eq(ocv_buffer_printf(out, NULL, "%s%s :: %s :: %s", out->len ? ", " : "",
+                                               p.ns, p.feature, p.value),
+                             OCV_OK);
+    }
+}
+
+/* The devices that were added: those of the list, or all of the toolkit `wanted` names. */
+static void check_devices(const struct ocv_tag *tag, const json_t *wanted)
+{
+    const char *toolkit = json_string_value(wanted);
+    const json_t *list = toolkit ? json_object_get(toolkits, toolkit) : wanted;
+    size_t n = 0;
+    ck_assert_msg(!toolkit || list, "no toolkit %s", toolkit);
+    for (size_t i = 0; i < ocv_properties_count(ocv_tag_properties(tag)); i++) {
+        struct ocv_property p = ocv_properties_get(ocv_tag_properties(tag), i);
+        bool found = false;
+        if (!is_device(tag, p))
+            continue;
+        for (size_t k = 0; k < json_array_size(list); k++) {
+            const json_t *one = json_array_get(list, k);
+            char value[32];
+            snprintf(value, sizeof(value), "%d_real", (int)json_integer_value(one));
+            found = found || strcmp(toolkit ? value : json_string_value(one), p.value) == 0;
+        }
+        ck_assert_msg(found, "%s: sm_arch %s", ocv_tag_reference(tag), p.value);
+        n++;
+    }
+    ck_assert_msg(n == json_array_size(list), "%s: %zu devices", ocv_tag_reference(tag), n);
+}
+
 static void check_spot(const json_t *line)
 {
     const char *reference = json_string_value(json_object_get(line, "reference"));
@@ -152,17 +208,21 @@ static void check_spot(const json_t *line)
     const struct ocv_properties *got = ocv_tag_properties(tag);
     check_properties(tag);
     ck_assert_msg(ocv_tag_family(tag) != NULL, "%s", reference);
-    ck_assert_msg(ocv_properties_count(got) == json_array_size(wanted), "%s: %zu properties",
-                  reference, ocv_properties_count(got));
+    size_t n = 0;
     for (size_t i = 0; i < ocv_properties_count(got); i++) {
         struct ocv_property p = ocv_properties_get(got, i);
         char text[256];
         bool found = false;
+        if (is_device(tag, p))
+            continue;
         snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
         for (size_t k = 0; k < json_array_size(wanted); k++)
             found = found || strcmp(json_string_value(json_array_get(wanted, k)), text) == 0;
         ck_assert_msg(found, "%s: %s", reference, text);
+        n++;
     }
+    ck_assert_msg(n == json_array_size(wanted), "%s: %zu properties", reference, n);
+    check_devices(tag, json_object_get(line, "sm_arch"));
     const char *has = ocv_tag_platform(tag);
     ck_assert_msg(strcmp(has ? has : "", platform ? platform : "") == 0, "%s: platform %s",
                   reference, has ? has : "none");
@@ -186,6 +246,32 @@ START_TEST(test_spot)
     }
     fclose(file);
     ck_assert_uint_ge(n, SPOT_LINES);
+}
+END_TEST
+
+/* Every toolkit, in tags of a family that says nothing of its own. */
+START_TEST(test_toolkits)
+{
+    const char *version;
+    json_t *list;
+    size_t n = 0;
+    json_object_foreach(toolkits, version, list)
+    {
+        char text[128];
+        if (!json_is_array(list))
+            continue;
+        snprintf(text, sizeof(text), "rayproject/ray:2.49.2-cuda%s", version);
+        ocv_auto(ocv_tag) tag = parse(text);
+        json_t *name = json_string(version);
+        check_devices(tag, name);
+        json_decref(name);
+        n++;
+    }
+    ck_assert_uint_ge(n, 26);
+    ocv_auto(ocv_tag) old = parse("rayproject/ray:2.49.2-cuda10.2");
+    check_devices(old, NULL);
+    ocv_auto(ocv_tag) later = parse("rayproject/ray:2.49.2-cuda15.1");
+    check_devices(later, NULL);
 }
 END_TEST
 
@@ -254,7 +340,7 @@ START_TEST(test_notations)
     ocv_auto(ocv_tag) tag = parse(written[_i].reference);
     ocv_auto_buffer got;
     ocv_buffer_init(&got, 4096);
-    ck_assert_int_eq(ocv_properties_format(ocv_tag_properties(tag), &got, NULL), OCV_OK);
+    format_without_devices(tag, &got);
     ck_assert_msg(strcmp(got.data ? got.data : "", written[_i].properties) == 0, "%s: %s",
                   written[_i].reference, got.data);
     ck_assert_msg(strcmp(group_of(tag, written[_i].key), written[_i].value) == 0, "%s: %s",
@@ -334,7 +420,7 @@ static void check_runner(const json_t *image)
         snprintf(wanted, sizeof(wanted), "ascend :: npu_type :: %s", variant);
     ocv_auto_buffer got;
     ocv_buffer_init(&got, 4096);
-    ck_assert_int_eq(ocv_properties_format(ocv_tag_properties(tag), &got, NULL), OCV_OK);
+    format_without_devices(tag, &got);
     ck_assert_msg(strcmp(got.data ? got.data : "", wanted) == 0, "%s: %s", name, got.data);
     ck_assert_msg((ocv_tag_refused(tag) == NULL) == (*wanted != '\0'), "%s", name);
 }
@@ -364,6 +450,7 @@ int main(void)
     tcase_add_test(tcase, test_constants);
     tcase_add_test(tcase, test_files);
     tcase_add_test(tcase, test_spot);
+    tcase_add_test(tcase, test_toolkits);
     tcase_add_loop_test(tcase, test_notations, 0, sizeof(written) / sizeof(*written));
     tcase_add_test(tcase, test_corpus);
     tcase_add_test(tcase, test_runner);

@@ -51,20 +51,70 @@ static struct ocv_tag_rules *rules_of(const char *text)
     return rules;
 }
 
+/* What the toolkits make. */
+#define MADE_12_8                        \
+    ",\"nvidia :: sm_arch :: 100_real\"" \
+    ",\"nvidia :: sm_arch :: 120_real\"" \
+    ",\"nvidia :: sm_arch :: 50_real\""  \
+    ",\"nvidia :: sm_arch :: 52_real\""  \
+    ",\"nvidia :: sm_arch :: 53_real\""  \
+    ",\"nvidia :: sm_arch :: 60_real\""  \
+    ",\"nvidia :: sm_arch :: 61_real\""  \
+    ",\"nvidia :: sm_arch :: 62_real\""  \
+    ",\"nvidia :: sm_arch :: 70_real\""  \
+    ",\"nvidia :: sm_arch :: 72_real\""  \
+    ",\"nvidia :: sm_arch :: 75_real\""  \
+    ",\"nvidia :: sm_arch :: 80_real\""  \
+    ",\"nvidia :: sm_arch :: 86_real\""  \
+    ",\"nvidia :: sm_arch :: 87_real\""  \
+    ",\"nvidia :: sm_arch :: 89_real\""  \
+    ",\"nvidia :: sm_arch :: 90_real\""
+#define MADE_13_0                        \
+    ",\"nvidia :: sm_arch :: 100_real\"" \
+    ",\"nvidia :: sm_arch :: 103_real\"" \
+    ",\"nvidia :: sm_arch :: 110_real\"" \
+    ",\"nvidia :: sm_arch :: 120_real\"" \
+    ",\"nvidia :: sm_arch :: 121_real\"" \
+    ",\"nvidia :: sm_arch :: 75_real\""  \
+    ",\"nvidia :: sm_arch :: 80_real\""  \
+    ",\"nvidia :: sm_arch :: 86_real\""  \
+    ",\"nvidia :: sm_arch :: 87_real\""  \
+    ",\"nvidia :: sm_arch :: 88_real\""  \
+    ",\"nvidia :: sm_arch :: 89_real\""  \
+    ",\"nvidia :: sm_arch :: 90_real\""
+#define MADE_12_0                       \
+    ",\"nvidia :: sm_arch :: 50_real\"" \
+    ",\"nvidia :: sm_arch :: 52_real\"" \
+    ",\"nvidia :: sm_arch :: 53_real\"" \
+    ",\"nvidia :: sm_arch :: 60_real\"" \
+    ",\"nvidia :: sm_arch :: 61_real\"" \
+    ",\"nvidia :: sm_arch :: 62_real\"" \
+    ",\"nvidia :: sm_arch :: 70_real\"" \
+    ",\"nvidia :: sm_arch :: 72_real\"" \
+    ",\"nvidia :: sm_arch :: 75_real\"" \
+    ",\"nvidia :: sm_arch :: 80_real\"" \
+    ",\"nvidia :: sm_arch :: 86_real\"" \
+    ",\"nvidia :: sm_arch :: 87_real\"" \
+    ",\"nvidia :: sm_arch :: 89_real\"" \
+    ",\"nvidia :: sm_arch :: 90_real\""
+
 static const struct {
     const char *reference, *json;
 } parsed[] = {
     {"demo/app:1.2-cuda12.8-py312",
      "{\"reference\":\"docker.io/demo/app:1.2-cuda12.8-py312\",\"family\":\"demo\",\"properties\":["
-     "\"nvidia :: cuda_version_lower_bound :: 12.8\"],\"group\":{\"python\":\"3.12\",\"version\":"
+     "\"nvidia :: cuda_version_lower_bound :: 12.8\"" MADE_12_8
+     "],\"group\":{\"python\":\"3.12\",\"version\":"
      "\"1.2\"},\"ignored\":[],\"unknown\":[],\"ambiguous\":[]}"},
     {"demo/app:1.2-cu130-cudnn9",
      "{\"reference\":\"docker.io/demo/app:1.2-cu130-cudnn9\",\"family\":\"demo\",\"properties\":["
-     "\"nvidia :: cuda_version_lower_bound :: 13.0\"],\"group\":{\"version\":\"1.2\"},\"ignored\":["
+     "\"nvidia :: cuda_version_lower_bound :: 13.0\"" MADE_13_0
+     "],\"group\":{\"version\":\"1.2\"},\"ignored\":["
      "\"cudnn9\"],\"unknown\":[],\"ambiguous\":[]}"},
     {"demo/app:1.2-cuda-12-x86_64",
      "{\"reference\":\"docker.io/demo/app:1.2-cuda-12-x86_64\",\"family\":\"demo\",\"properties\":["
-     "\"nvidia :: cuda_version_lower_bound :: 12.0\"],\"group\":{\"version\":\"1.2\"},\"ignored\":["
+     "\"nvidia :: cuda_version_lower_bound :: 12.0\"" MADE_12_0
+     "],\"group\":{\"version\":\"1.2\"},\"ignored\":["
      "],\"unknown\":[],\"ambiguous\":[],\"platform\":\"linux/amd64\"}"},
     {"demo/app:1.9",
      "{\"reference\":\"docker.io/demo/app:1.9\",\"family\":\"demo\",\"properties\":[\"nvidia :: "
@@ -134,10 +184,26 @@ START_TEST(test_parse)
 }
 END_TEST
 
+#define FAMILY \
+    "schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts: [{match: a}]\n"
+
 /* What is wrong, in a minimal family, and the line it is told for. */
 static const struct {
     const char *text, *message;
 } wrong[] = {
+    {FAMILY "cuda: major\n", "r.yaml:5: cuda: must be minor, strict or a list"},
+    {FAMILY "cuda: {minor: true}\n", "r.yaml:5: cuda: must be minor, strict or a list"},
+    {FAMILY "cuda:\n- {minor: yes}\n", "r.yaml:6: minor: must be true or false"},
+    {FAMILY "cuda:\n- {sm: [90_real]}\n", "r.yaml:6: sm: unknown key"},
+    {FAMILY "cuda:\n- {sm_arch: all}\n", "r.yaml:6: sm_arch: must be any, or a list of 1 to 32"},
+    {FAMILY "cuda:\n- {sm_arch: []}\n", "r.yaml:6: sm_arch: must be any, or a list of 1 to 32"},
+    {FAMILY "cuda:\n- {sm_arch: [sm_90]}\n", "r.yaml:6: is not NN_real"},
+    {FAMILY "cuda:\n- {sm_arch: [90]}\n", "r.yaml:6: is not NN_real"},
+    {FAMILY "cuda:\n- {sm_arch: [90a_virtual]}\n", "r.yaml:6: is not NN_real"},
+    {FAMILY "cuda:\n- {toolkit: '12('}\n", "r.yaml:6"},
+    {FAMILY "cuda:\n- {platform: amd64}\n", "r.yaml:6: platform: is not OS/ARCHITECTURE"},
+    {FAMILY "cuda:\n- {where: {version: '1.*'}}\n",
+     "r.yaml:6: version: a group that nothing gives"},
     {"family: x\n", "r.yaml:1: 'schema'"},
     {"- a\n", "not a mapping"},
     {"schema: dev.ocivariant.tags/v1\n", "neither a family nor notations"},

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a CUDA version in a tag means for a host. Since CUDA 11 machine code of a toolkit runs on
+ * every driver of the toolkit's major version; what the driver must compile (PTX) runs only where
+ * the driver knows that toolkit (NVIDIA, "CUDA Compatibility", Minor Version Compatibility). So a
+ * build whose family is known to hold machine code is best where the driver has its version, and
+ * runs from the major's first one on: two values of one feature. */
+#include "property.h"
+#include "tags.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOWER_BOUND "cuda_version_lower_bound"
+#define SM_ARCH "sm_arch"
+#define FIRST_COMPATIBLE_MAJOR 11 /* minor-version compatibility begins here */
+#define DEFAULT_PLATFORM "linux/amd64"
+
+/* The compute capabilities for which a toolkit makes machine code, from that version on and within
+ * its major version: `ptxas --help` of the packages nvidia-cuda-nvcc, -cu12 and -cu11 (11.7.99,
+ * 11.8.89, 12.0.140 to 12.9.86, 13.0.88 to 13.5.37); 11.0 to 11.4 the release notes. A compute
+ * capability of the same major and a lower minor will do (Ada's compatibility guide, 1.2). */
+static const struct {
+    unsigned major, minor;
+    const char *list;
+} toolkits[] = {
+    {13, 4, "75 80 86 87 88 89 90 100 103 107 110 120 121"},
+    {13, 0, "75 80 86 87 88 89 90 100 103 110 120 121"},
+    {12, 9, "50 52 53 60 61 62 70 72 75 80 86 87 89 90 100 103 120 121"},
+    {12, 8, "50 52 53 60 61 62 70 72 75 80 86 87 89 90 100 120"},
+    {12, 0, "50 52 53 60 61 62 70 72 75 80 86 87 89 90"},
+    {11, 8, "35 37 50 52 53 60 61 62 70 72 75 80 86 87 89 90"},
+    {11, 4, "35 37 50 52 53 60 61 62 70 72 75 80 86 87"},
+    {11, 1, "35 37 50 52 53 60 61 62 70 72 75 80 86"},
+    {11, 0, "35 37 50 52 53 60 61 62 70 72 75 80"},
+};
+
+static bool is_cuda(struct ocv_property p, const char *feature)
+{
+    return strcmp(p.ns, "nvidia") == 0 && strcmp(p.feature, feature) == 0;
+}
+
+static bool is_ptx(const char *sm_arch)
+{
+    return strstr(sm_arch, "_virtual") != NULL;
+}
+
+/* The one value of the feature, NULL: none, or several. */
+static const char *only_value(const struct ocv_properties *set, const char *feature)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < ocv_properties_count(set); i++) {
+        struct ocv_property p = ocv_properties_get(set, i);
+        if (!is_cuda(p, feature))
+            continue;
+        if (found)
+            return NULL;
+        found = p.value;
+    }
+    return found;
+}
+
+static bool names_devices(const struct ocv_tag *tag)
+{
+    for (size_t i = 0; i < ocv_properties_count(tag->said); i++)
+        if (is_cuda(ocv_properties_get(tag->said, i), SM_ARCH))
+            return true;
+    return false;
+}
+
+static int copy(const struct ocv_properties *from, struct ocv_properties **out,
+                struct ocv_error *err)
+{
+    struct ocv_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = ocv_properties_format(from, &text, err);
+    if (status == OCV_OK)
+        status = ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
+    ocv_buffer_free(&text);
+    return status;
+}
+
+/* "12.8" -> 12, 8; "12" -> 12 and a minor version that nobody knows. */
+static bool read_version(const char *text, unsigned *major, unsigned *minor, bool *open)
+{
+    char *end;
+    *major = (unsigned)strtoul(text, &end, 10);
+    *minor = *end == '.' ? (unsigned)strtoul(end + 1, &end, 10) : 0;
+    *open = !strchr(text, '.');
+    return *end == '\0';
+}
+
+const char *ocv_tag_toolkit(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX])
+{
+    const char *value = only_value(tag->said, LOWER_BOUND);
+    unsigned major, minor;
+    bool open;
+    if (!value || !read_version(value, &major, &minor, &open))
+        return NULL;
+    snprintf(out, OCV_TAG_TEXT_MAX, "%u.%u", major, minor);
+    return out;
+}
+
+/* NULL: of such a toolkit nothing is known. Of a major version alone the newest. */
+static const char *toolkit_list(unsigned major, unsigned minor, bool open)
+{
+    for (size_t i = 0; i < sizeof(toolkits) / sizeof(*toolkits); i++)
+        if (toolkits[i].major == major && (open || toolkits[i].minor <= minor))
+            return toolkits[i].list;
+    return NULL;
+}
+
+/* The family's table for such a tag and platform, or NULL. */
+static const struct ocv_tag_cuda *table_of(const struct ocv_tag *tag, const char *toolkit,
+                                           const char *platform, bool *nomem)
+{
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    for (size_t i = 0; i < tag->family->n_cudas; i++) {
+        const struct ocv_tag_cuda *t = &tag->family->cudas[i];
+        if (t->platform && strcmp(t->platform, platform) != 0)
+            continue;
+        if (t->toolkit.n && !ocv_tag_match(&t->toolkit.regexes[0], toolkit, captures, nomem))
+            continue;
+        if (ocv_tag_where_holds(tag, &t->where, nomem))
+            return t;
+    }
+    return NULL;
+}
+
+/* ---- the properties ----------------------------------------------------------------------------
+ */
+
+/* What is claimed of a tag's build. */
+struct claim {
+    const struct ocv_tag *tag;
+    const struct ocv_tag_cuda *table; /* NULL: none of the family's applies */
+    const char *order;                /* a property more, or NULL */
+    const char *made;                 /* what the toolkit makes; NULL: that bounds nothing */
+};
+
+static int append(struct ocv_buffer *out, const char *feature, const char *value,
+                  struct ocv_error *err)
+{
+    return ocv_buffer_printf(out, err, "%snvidia :: %s :: %s", out->len ? ", " : "", feature,
+                             value);
+}
+
+/* What the tag says of anything but its CUDA version. */
+static int append_rest(const struct claim *c, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < ocv_properties_count(c->tag->said) && status == OCV_OK; i++) {
+        struct ocv_property p = ocv_properties_get(c->tag->said, i);
+        if (!is_cuda(p, LOWER_BOUND))
+            status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
+                                       p.feature, p.value);
+    }
+    if (status == OCV_OK && c->order)
+        status = ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", c->order);
+    return status;
+}
+
+/* `real`: only those for which there is machine code. */
+static int append_devices(const struct claim *c, bool real, struct ocv_buffer *out,
+                          struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; c->table && i < c->table->n_sm_arch && status == OCV_OK; i++)
+        if (!real || !is_ptx(c->table->sm_arch[i]))
+            status = append(out, SM_ARCH, c->table->sm_arch[i], err);
+    const char *at = c->made;
+    for (size_t n; at && *at && status == OCV_OK; at += n + (at[n] == ' ')) {
+        char value[16];
+        n = strcspn(at, " ");
+        snprintf(value, sizeof(value), "%.*s_real", (int)n, at);
+        status = append(out, SM_ARCH, value, err);
+    }
+    return status;
+}
+
+/* `first` NULL or `version` NULL: not that one. */
+static int write_claim(const struct claim *c, const char *version, const char *first, bool real,
+                       struct ocv_properties **out, struct ocv_error *err)
+{
+    struct ocv_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = append_rest(c, &text, err);
+    if (status == OCV_OK && version)
+        status = append(&text, LOWER_BOUND, version, err);
+    if (status == OCV_OK && first)
+        status = append(&text, LOWER_BOUND, first, err);
+    if (status == OCV_OK)
+        status = append_devices(c, real, &text, err);
+    if (status == OCV_OK)
+        status = ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
+    ocv_buffer_free(&text);
+    return status;
+}
+
+/* How much of a table is PTX. */
+static size_t count_ptx(const struct ocv_tag_cuda *table)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < table->n_sm_arch; i++)
+        n += is_ptx(table->sm_arch[i]);
+    return n;
+}
+
+/* A tag that names devices itself is believed; else the table bounds them, else the toolkit. */
+static void find_devices(struct claim *c, unsigned major, unsigned minor, bool open)
+{
+    static const struct ocv_tag_cuda strict = {.any_sm = true}, runs = {.minor = true};
+    if (names_devices(c->tag))
+        c->table = c->table && c->table->minor ? &runs : &strict;
+    else if (!c->table || (!c->table->any_sm && !c->table->n_sm_arch))
+        c->made = toolkit_list(major, minor, open);
+}
+
+int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *order,
+                   struct ocv_properties **all, struct ocv_properties **base, struct ocv_error *err)
+{
+    char toolkit[OCV_TAG_TEXT_MAX], first[16];
+    unsigned major, minor;
+    bool open, nomem = false;
+    struct claim c = {.tag = tag};
+    *base = NULL;
+    if (!ocv_tag_toolkit(tag, toolkit))
+        return copy(tag->said, all, err);
+    (void)read_version(only_value(tag->said, LOWER_BOUND), &major, &minor, &open);
+    platform = platform ? platform : tag->platform ? tag->platform : DEFAULT_PLATFORM;
+    c.table = table_of(tag, toolkit, platform, &nomem);
+    c.order = order;
+    find_devices(&c, major, minor, open);
+    if (nomem)
+        return ocv_error_nomem(err);
+    snprintf(first, sizeof(first), "%u.0", major);
+    bool runs = c.table && c.table->minor && minor > 0 && major >= FIRST_COMPATIBLE_MAJOR;
+    size_t ptx = runs ? count_ptx(c.table) : 0;
+    int status = write_claim(&c, toolkit, runs && !ptx ? first : NULL, false, all, err);
+    if (status == OCV_OK && ptx && ptx < c.table->n_sm_arch)
+        status = write_claim(&c, NULL, first, true, base, err);
+    if (status < 0) {
+        ocv_properties_free(*all);
+        *all = NULL;
+    }
+    return status;
+}
+
+const char *ocv_tag_base_label(const char *label, char out[OCV_TAG_BASE_LABEL_SIZE])
+{
+    snprintf(out, OCV_TAG_BASE_LABEL_SIZE, "%.*s" OCV_TAG_BASE_SUFFIX, OCV_TAG_LABEL_MAX, label);
+    return out;
+}
