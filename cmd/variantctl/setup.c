@@ -2,6 +2,7 @@
 /* variantctl setup: have the container engines of this machine ask variantd. */
 #include "paths.h"
 #include "setup/run.h"
+#include "setup/tree.h"
 #include "verbs.h"
 
 #include <ctype.h>
@@ -266,6 +267,8 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     char *own = NULL;
     if (!setup->root && !(setup->root = strdup("")))
         return ocv_error_nomem(err);
+    if (setup_open_root(setup) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "--root: %s: %s", setup->root, strerror(errno));
     if (*setup->root && !cli->config_file) {
         int found = setup_real_path(setup, OCV_PATH_CONFIG, &own, err);
         if (found < 0)
@@ -288,10 +291,10 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     }
     if (status == OCV_OK)
         status = set_state(setup, err);
-    if (status == OCV_OK && *setup->root) {
-        char *inside = setup->state_dir;
-        status = setup_real_path(setup, inside, &setup->state_dir, err);
-        free(inside);
+    if (status == OCV_OK) {
+        char *given = setup->state_dir;
+        status = setup_resolve(setup, given, &setup->state_dir, err);
+        free(given);
     }
     return status;
 }
@@ -327,7 +330,7 @@ static int dispatch(struct cli *cli, struct setup *setup, enum setup_action acti
 int cmd_setup(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct setup setup = {.cli = cli};
+    struct setup setup = {.cli = cli, .root_fd = -1};
     enum setup_action action = SETUP_ACTION_SETUP;
     bool dry_run = false;
     int value, index = 0, status = OCV_OK;

@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     copy_of(&after, data, size);
     if (setup_toml_add_item("f", &after, "a", "m", "v", &made, NULL) == 0) {
         compare(&before, &after, "a" TOML_DOT "m");
-        if (setup_toml_remove_item("f", &after, "a", "m", "v", made, NULL) == 0)
+        if (setup_toml_remove_item("f", &after, "a", "m", "v", made, made, NULL) == 0)
             compare(&before, &after, "a" TOML_DOT "m");
     }
     ocv_buffer_free(&after);

@@ -534,6 +534,19 @@ TOML
     run -2 in_tree buildkit --registry docker.io --fail-closed
 }
 
+@test "buildkit: a header without keys was somebody's, and stays when others have changed the file" {
+    printf '[registry."docker.io"]\n\n[registry."%s"]\n\n[registry."ghcr.io"]\n  http = false\n' "$MIRROR" \
+        >"$TREE/etc/buildkit/buildkitd.toml"
+    cp "$TREE/etc/buildkit/buildkitd.toml" "$STATE/buildkitd.before"
+    in_tree buildkit --registry docker.io --registry ghcr.io --registry quay.io >/dev/null
+    printf '[worker.oci]\n  enabled = true\n' >>"$TREE/etc/buildkit/buildkitd.toml"
+    run -0 in_tree buildkit --uninstall
+    [[ $output == *"was changed by others since"* ]]
+    # blank lines aside, theirs is what there was
+    diff <(grep . "$STATE/buildkitd.before" && printf '[worker.oci]\n  enabled = true\n') \
+        <(grep . "$TREE/etc/buildkit/buildkitd.toml")
+}
+
 # ---- undoing what others have changed -------------------------------------------------------------
 
 @test "uninstall takes only what is ours out of files that were changed since" {

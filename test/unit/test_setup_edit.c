@@ -5,10 +5,6 @@
 
 #include "core_util.h"
 
-#include <errno.h>
-#include <sys/xattr.h>
-#include <unistd.h>
-
 #define URL "http://127.0.0.1:5050"
 #define OURS SETUP_HOSTS_COMMENT "\n[host.\"" URL "\"]\n  capabilities = [\"pull\", \"resolve\"]\n"
 
@@ -206,7 +202,8 @@ START_TEST(a_string_goes_into_a_toml_list_and_out_again)
             setup_toml_add_item("f", &text, "t" TOML_DOT "a.b", "m", "v", &again, &err), OCV_OK);
         ck_assert_str_eq(text.data, cases[i].to);
         ck_assert_int_eq(
-            setup_toml_remove_item("f", &text, "t" TOML_DOT "a.b", "m", "v", made, &err), OCV_OK);
+            setup_toml_remove_item("f", &text, "t" TOML_DOT "a.b", "m", "v", made, true, &err),
+            OCV_OK);
         ck_assert_str_eq(text.data, cases[i].back ? cases[i].back : cases[i].from);
     }
 }
@@ -223,7 +220,7 @@ START_TEST(lists_of_other_things_are_refused)
         buffer_of(&text, bad[i]);
         ck_assert_int_eq(setup_toml_add_item("f", &text, "t", "m", "v", &made, &err),
                          OCV_ERR_UNSUPPORTED);
-        ck_assert_int_eq(setup_toml_remove_item("f", &text, "t", "m", "v", true, &err),
+        ck_assert_int_eq(setup_toml_remove_item("f", &text, "t", "m", "v", true, true, &err),
                          OCV_ERR_UNSUPPORTED);
         ck_assert_str_eq(text.data, bad[i]);
     }
@@ -350,43 +347,6 @@ START_TEST(diffs_that_patch_takes)
 }
 END_TEST
 
-/* ---- a file in place of another ----------------------------------------------------------------
- */
-
-/* user::rw-, user:1:rw-, group::---, mask::rw-, other::---: the group is let in by no mode */
-static const unsigned char access_list[] = {
-    2, 0, 0,    0,    1,    0,    6,    0, 0xff, 0xff, 0xff, 0xff, 2,    0,    6,
-    0, 1, 0,    0,    0,    4,    0,    0, 0,    0xff, 0xff, 0xff, 0xff, 0x10, 0,
-    6, 0, 0xff, 0xff, 0xff, 0xff, 0x20, 0, 0,    0,    0xff, 0xff, 0xff, 0xff};
-
-START_TEST(what_a_file_has_beside_its_bytes_stays)
-{
-    struct ocv_error err = {0};
-    char folder[] = "/tmp/ocv-setup-XXXXXX", path[64], value[64];
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/daemon.json", folder);
-    struct setup_content content;
-    content_of(&content, "{}\n");
-    content.meta = (struct setup_meta){.mode = 0600, .uid = geteuid(), .gid = getegid()};
-    ck_assert_int_eq(setup_write_file(path, &content, false, &err), OCV_OK);
-    if (setxattr(path, "user.note", "mine", 4, 0) < 0 ||
-        setxattr(path, "system.posix_acl_access", access_list, sizeof(access_list), 0) < 0) {
-        printf("skipped: no attributes of files in /tmp: %s\n", strerror(errno));
-    } else {
-        content.meta.mode = 0660; /* as stat tells it: the mask */
-        ck_assert_int_eq(setup_write_file(path, &content, false, &err), OCV_OK);
-        ck_assert_int_eq(getxattr(path, "user.note", value, sizeof(value)), 4);
-        ck_assert_mem_eq(value, "mine", 4);
-        ck_assert_int_eq(getxattr(path, "system.posix_acl_access", value, sizeof(value)),
-                         sizeof(access_list));
-        ck_assert_mem_eq(value, access_list, sizeof(access_list));
-    }
-    ocv_buffer_free(&content.text);
-    unlink(path);
-    rmdir(folder);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("setup_edit");
@@ -408,7 +368,6 @@ int main(void)
     tcase_add_test(tcase, a_key_that_others_changed_is_theirs);
     tcase_add_test(tcase, versions_as_programs_tell_them);
     tcase_add_test(tcase, diffs_that_patch_takes);
-    tcase_add_test(tcase, what_a_file_has_beside_its_bytes_stays);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -104,7 +104,8 @@ int setup_toml_add_item(const char *source, struct ocv_buffer *text, const char 
 }
 
 int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,
-                           const char *key, const char *value, bool key_too, struct ocv_error *err)
+                           const char *key, const char *value, bool key_too, bool table_too,
+                           struct ocv_error *err)
 {
     toml_auto toml = {0};
     ocv_auto_buffer copy;
@@ -117,7 +118,7 @@ int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const ch
         status = toml_array(source, &toml, path, value, &spans, &item, &found, err);
     if (status == OCV_OK && found != ARRAY_SPANS_MAX) {
         if (spans.n == 1 && key_too)
-            status = toml_unset(source, text, table, key, true, err);
+            status = toml_unset(source, text, table, key, table_too, err);
         else
             status = array_remove(text, item->start, &spans, found, err);
         if (status == OCV_OK)

@@ -10,19 +10,34 @@
 #define CONFIG_DEFAULT "/etc/buildkit/buildkitd.toml"
 #define REGISTRY_TABLE "registry" TOML_DOT
 
+/* A header that stands there already is its owner's, also with nothing under it. */
+static int has_header(const struct setup_file *file, const char *table, bool *out,
+                      struct ocv_error *err)
+{
+    toml_auto toml = {0};
+    const struct ocv_buffer *text = &file->base.text;
+    int status = toml_scan(file->path, text->data ? text->data : "", text->len, &toml, err);
+    *out = false;
+    for (size_t i = 0; i < toml.count && status == OCV_OK; i++)
+        *out = *out || (toml.items[i].kind == TOML_TABLE && strcmp(toml.items[i].path, table) == 0);
+    return status;
+}
+
 static int add_mirror(struct setup *setup, struct setup_file *file, struct ocv_buffer *text,
                       const char *host, struct ocv_error *err)
 {
     ocv_auto_buffer table;
     ocv_buffer_init(&table, TOML_KEY_MAX);
-    bool made = false;
+    bool made = false, header = false;
     int status = ocv_buffer_printf(&table, err, REGISTRY_TABLE "%s", host);
+    if (status == OCV_OK)
+        status = has_header(file, table.data, &header, err);
     if (status == OCV_OK)
         status =
             setup_toml_add_item(file->path, text, table.data, "mirrors", setup->listen, &made, err);
     return status < 0 ? status
-                      : setup_add_own(file, SETUP_OWN_TOML_ITEM, table.data, "mirrors",
-                                      setup->listen, made ? NULL : "", err);
+                      : setup_add_own(file, header ? SETUP_OWN_TOML_MEMBER : SETUP_OWN_TOML_ITEM,
+                                      table.data, "mirrors", setup->listen, made ? NULL : "", err);
 }
 
 /* The mirror itself is plain HTTP on loopback. */
@@ -32,7 +47,10 @@ static int allow_http(struct setup *setup, struct setup_file *file, struct ocv_b
     toml_auto toml = {0};
     ocv_auto_buffer table;
     ocv_buffer_init(&table, TOML_KEY_MAX);
+    bool header = false;
     int status = ocv_buffer_printf(&table, err, REGISTRY_TABLE "%s", setup->listen);
+    if (status == OCV_OK)
+        status = has_header(file, table.data, &header, err);
     if (status == OCV_OK)
         status = toml_scan(file->path, text->data, text->len, &toml, err);
     char *path = status == OCV_OK ? toml_join(table.data, "http", err) : NULL;
@@ -41,9 +59,10 @@ static int allow_http(struct setup *setup, struct setup_file *file, struct ocv_b
     const struct toml_item *item = toml_find(&toml, path);
     free(path);
     char *previous = item ? strndup(toml.text + item->start, item->end - item->start) : NULL;
-    status = item && !previous ? ocv_error_nomem(err)
-                               : setup_add_own(file, SETUP_OWN_TOML_TABLE, table.data, "http",
-                                               "true", previous, err);
+    status = item && !previous
+                 ? ocv_error_nomem(err)
+                 : setup_add_own(file, header ? SETUP_OWN_TOML_KEY : SETUP_OWN_TOML_TABLE,
+                                 table.data, "http", "true", previous, err);
     free(previous);
     return status < 0 ? status : toml_set(file->path, text, table.data, "http", "true", err);
 }

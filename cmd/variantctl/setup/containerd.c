@@ -7,6 +7,7 @@
  * is logged. So the list becomes one folder there. `registry.mirrors` and `config_path` together
  * keep the CRI plugin from starting: refused. */
 #include "containerd.h"
+#include "tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,13 +157,13 @@ static int look_at_running(struct setup *setup, const char *path, struct ocv_err
 {
     char **names = NULL;
     size_t n = 0;
-    int status = *setup->root ? OCV_OK : setup_list_processes("containerd", &names, &n, err);
+    int status = *setup->root ? OCV_OK : setup_list_processes(setup, "containerd", &names, &n, err);
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
         char file[64];
         ocv_auto_buffer cmdline;
         ocv_buffer_init(&cmdline, SETUP_FILE_MAX);
         snprintf(file, sizeof(file), "/proc/%.20s/cmdline", names[i]);
-        if (setup_read_file(file, &cmdline, NULL) == OCV_OK && cmdline.len)
+        if (setup_read_file(setup, file, &cmdline, NULL) == OCV_OK && cmdline.len)
             status = note_other_config(setup, path, cmdline.data, cmdline.len, names[i], err);
     }
     setup_names_free(names, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of the machine, or of another tree under --root, as the plan sees them. Below a root every
  * link is followed inside it. */
-#include "setup.h"
+#include "tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,21 +35,15 @@ char *setup_system_path(const struct setup *setup, const char *path, struct ocv_
 /* ---- links ------------------------------------------------------------------------------------
  */
 
-/* A path below the root, with `flags` beside O_PATH; -1 with errno. */
+/* A path below the root, with these flags; -1 with errno. */
 static int open_in_root(const struct setup *setup, const char *path, int flags)
 {
-    int root = open(setup->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
-        return -1;
-    struct open_how how = {.flags = (unsigned)(O_PATH | O_CLOEXEC | flags),
+    struct open_how how = {.flags = (unsigned)(O_CLOEXEC | flags),
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     long fd = -1;
     errno = EAGAIN; /* somebody renamed or mounted something meanwhile, and the path has ".." */
     for (unsigned n = 0; fd < 0 && errno == EAGAIN && n < OPEN_TRIES; n++)
-        fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-    int saved = errno;
-    close(root);
-    errno = saved;
+        fd = syscall(SYS_openat2, setup->root_fd, path, &how, sizeof(how));
     return (int)fd;
 }
 
@@ -59,18 +53,18 @@ static char *real_in_root(const struct setup *setup, const char *path)
     char proc[64], real[PATH_MAX];
     if (!*setup->root)
         return realpath(path, NULL);
-    int fd = open_in_root(setup, path, 0);
+    int fd = open_in_root(setup, path, O_PATH);
     if (fd < 0)
         return NULL;
     snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
     ssize_t n = readlink(proc, real, sizeof(real) - 1);
     close(fd);
     size_t skip = strlen(setup->root);
-    if (n < 0 || (size_t)n < skip || strncmp(real, setup->root, skip) != 0) {
+    real[n < 0 ? 0 : n] = '\0';
+    if (n < 0 || strncmp(real, setup->root, skip) != 0 || (real[skip] && real[skip] != '/')) {
         errno = n < 0 ? errno : EXDEV;
         return NULL;
     }
-    real[n] = '\0';
     return strdup(real[skip] ? real + skip : "/");
 }
 
@@ -85,7 +79,7 @@ static enum at_path at_path(const struct setup *setup, const char *path)
         if (lstat(path, &st) < 0)
             return AT_NOTHING;
     } else {
-        int fd = open_in_root(setup, path, O_NOFOLLOW);
+        int fd = open_in_root(setup, path, O_PATH | O_NOFOLLOW);
         if (fd < 0)
             return AT_NOTHING;
         int failed = fstat(fd, &st);
@@ -96,10 +90,10 @@ static enum at_path at_path(const struct setup *setup, const char *path)
     return S_ISLNK(st.st_mode) ? AT_LINK : AT_SOMETHING;
 }
 
-/* The same for a path whose last parts may be missing. */
-static int resolve(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
+int setup_resolve(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
 {
     char *head = strdup(path), *real = NULL;
+    *out = NULL;
     if (!head)
         return ocv_error_nomem(err);
     size_t len = strlen(head);
@@ -134,7 +128,7 @@ int setup_real_path(const struct setup *setup, const char *path, char **out, str
 {
     char *real = NULL;
     *out = NULL;
-    int status = resolve(setup, path, &real, err);
+    int status = setup_resolve(setup, path, &real, err);
     if (status == OCV_OK && !(*out = setup_system_path(setup, real, err)))
         status = OCV_ERR_NOMEM;
     free(real);
@@ -144,56 +138,50 @@ int setup_real_path(const struct setup *setup, const char *path, char **out, str
 bool setup_exists(const struct setup *setup, const char *path, bool folder)
 {
     struct stat st;
-    char *real = real_in_root(setup, path);
-    char *system = real ? setup_system_path(setup, real, NULL) : NULL;
-    bool there = system && stat(system, &st) == 0 && (!folder || S_ISDIR(st.st_mode));
-    free(real);
-    free(system);
+    int fd = *setup->root ? open_in_root(setup, path, O_PATH) : open(path, O_PATH | O_CLOEXEC);
+    bool there = fd >= 0 && fstat(fd, &st) == 0 && (!folder || S_ISDIR(st.st_mode));
+    if (fd >= 0)
+        close(fd);
     return there;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-static int read_content(const char *path, int fd, struct setup_content *out, struct ocv_error *err)
+static int read_content(const struct setup *setup, struct setup_file *file, int fd,
+                        struct ocv_error *err)
 {
     struct stat st;
-    char chunk[16384];
     if (fstat(fd, &st) < 0)
-        return fail_errno(err, path, "read");
+        return fail_errno(err, file->path, "read");
     if (!S_ISREG(st.st_mode))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: not a regular file", path);
-    out->there = true;
-    out->meta = (struct setup_meta){st.st_mode & 07777, st.st_uid, st.st_gid, st.st_mtim};
-    int status = ocv_buffer_append(&out->text, "", 0, err);
-    while (status == OCV_OK) {
-        ssize_t n = read(fd, chunk, sizeof(chunk));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail_errno(err, path, "read");
-        if (n == 0)
-            return OCV_OK;
-        status = ocv_buffer_append(&out->text, chunk, (size_t)n, err);
-    }
-    return status == OCV_ERR_NOMEM ? status : ocv_error_prefix(err, "%s", path);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s%s: not a regular file", setup->root,
+                             file->path);
+    file->disk.there = true;
+    file->disk.meta = (struct setup_meta){st.st_mode & 07777, st.st_uid, st.st_gid, st.st_mtim};
+    file->other_names = st.st_nlink > 1;
+    int status = setup_read_whole(setup, file->path, &file->disk.text, err);
+    file->torn = status == OCV_OK;
+    if (status == OCV_ERR_NOT_FOUND)
+        status = setup_read_fd(fd, file->path, &file->disk.text, err);
+    return status == OCV_OK || status == OCV_ERR_NOMEM
+               ? status
+               : ocv_error_prefix(err, "%s%s", setup->root, file->path);
 }
 
 static int load(const struct setup *setup, struct setup_file *file, struct ocv_error *err)
 {
-    char *path = setup_system_path(setup, file->path, err);
-    if (!path)
-        return OCV_ERR_NOMEM;
-    int status = OCV_OK, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = setup_open_file(setup, file->path), status = OCV_OK;
     if (fd >= 0)
-        status = read_content(path, fd, &file->disk, err);
+        status = read_content(setup, file, fd, err);
     else if (errno == ELOOP) /* links were followed: this one leads nowhere */
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: a link to what is not there", path);
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s%s: a link to what is not there", setup->root,
+                               file->path);
     else if (errno != ENOENT)
-        status = fail_errno(err, path, "read");
+        status = ocv_error_set(err, OCV_ERR_IO, "%s%s: cannot read: %s", setup->root, file->path,
+                               strerror(errno));
     if (fd >= 0)
         close(fd);
-    free(path);
     return status;
 }
 
@@ -227,7 +215,7 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
                struct ocv_error *err)
 {
     char *real = NULL;
-    int status = resolve(setup, path, &real, err);
+    int status = setup_resolve(setup, path, &real, err);
     if (status < 0)
         return status;
     for (size_t i = 0; i < setup->n_files; i++)
@@ -359,17 +347,16 @@ int setup_list(const struct setup *setup, const char *path, char ***names, size_
 {
     *names = NULL;
     *n = 0;
-    char *real = real_in_root(setup, path);
-    if (!real)
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    int fd = *setup->root ? open_in_root(setup, path, flags) : open(path, flags);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        int saved = errno;
+        if (fd >= 0)
+            close(fd);
+        errno = saved;
         return errno == ENOENT || errno == ENOTDIR ? OCV_OK : fail_errno(err, path, "list");
-    char *system = setup_system_path(setup, real, err);
-    free(real);
-    if (!system)
-        return OCV_ERR_NOMEM;
-    DIR *dir = opendir(system);
-    free(system);
-    if (!dir)
-        return errno == ENOTDIR ? OCV_OK : fail_errno(err, path, "list");
+    }
     int bad = read_names(dir, names, n);
     closedir(dir);
     if (bad) {
@@ -399,6 +386,8 @@ void setup_free(struct setup *setup)
         free(setup->folders[i]);
     for (size_t i = 0; i < setup->n_registries; i++)
         free(setup->registries[i]);
+    if (setup->root && setup->root_fd >= 0)
+        close(setup->root_fd);
     free(setup->root);
     free(setup->state_dir);
     free(setup->home);

@@ -142,8 +142,9 @@ int setup_own_remove(const struct setup_own *own, const char *source, struct ocv
     case SETUP_OWN_TOML_REGISTRY:
         return setup_registry_remove(source, text, own->key, own->value, own->previous, err);
     case SETUP_OWN_TOML_ITEM:
+    case SETUP_OWN_TOML_MEMBER:
         return setup_toml_remove_item(source, text, own->table, own->key, own->value,
-                                      !own->previous, err);
+                                      !own->previous, own->kind == SETUP_OWN_TOML_ITEM, err);
     case SETUP_OWN_JSON_ITEM:
         return setup_json_remove(source, text, own->key, own->value, !own->previous, err);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Doing it: plan, print or write, and tell. */
 #include "run.h"
+#include "tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,36 +53,24 @@ static size_t count_changes(const struct setup *setup)
     return n;
 }
 
-/* Make the folder and open it; OCV_ERR_IO with errno. */
-static int open_state(const struct setup *setup, int *fd, struct ocv_error *err)
-{
-    int status = setup_make_folders(setup->state_dir, 0700, err);
-    if (status < 0)
-        return status;
-    *fd = open(setup->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return *fd >= 0 ? OCV_OK
-                    : ocv_error_set(err, OCV_ERR_IO, "%s: cannot lock: %s", setup->state_dir,
-                                    strerror(errno));
-}
-
 /* One at a time: whoever comes second sees the first one's state. Who has the lock removes the
  * folder if it is empty then, perhaps while another one is about to open it. */
 static int lock_state(struct setup *setup, int *fd, struct ocv_error *err)
 {
     struct stat st = {0};
     for (unsigned gone = 0;; gone++) {
-        int status = setup_note_folders(setup, setup->state_dir + strlen(setup->root), err);
+        int status = setup_note_folders(setup, setup->state_dir, err);
         if (status < 0)
             return status;
         errno = 0;
-        status = open_state(setup, fd, err);
+        status = setup_make_folders(setup, setup->state_dir, 0700, fd, err);
         if (status == OCV_ERR_IO && errno == ENOENT && gone < GONE_MAX)
             continue;
         if (status < 0)
             return status;
         if (flock(*fd, LOCK_EX) < 0 || fstat(*fd, &st) < 0)
-            return ocv_error_set(err, OCV_ERR_IO, "%s: cannot lock: %s", setup->state_dir,
-                                 strerror(errno));
+            return ocv_error_set(err, OCV_ERR_IO, "%s%s: cannot lock: %s", setup->root,
+                                 setup->state_dir, strerror(errno));
         if (st.st_nlink > 0)
             break;
         close(*fd);
@@ -181,7 +170,7 @@ int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup
     if (status == OCV_OK)
         status = work(setup, engine, action, dry_run, err);
     if (fd >= 0) {
-        rmdir(setup->state_dir); /* stays while there is a state */
+        setup_remove_folder(setup, setup->state_dir); /* stays while there is a state */
         setup_remove_folders(setup);
         close(fd);
     }

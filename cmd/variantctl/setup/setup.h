@@ -38,6 +38,7 @@ enum setup_own_kind {
     SETUP_OWN_TOML_ITEM = 4,     /**< VALUE in the array at table, key; previous NULL: ours alone */
     SETUP_OWN_JSON_ITEM = 5,     /**< VALUE in the array KEY; previous NULL: the member is ours */
     SETUP_OWN_TOML_TABLE = 6,    /**< as SETUP_OWN_TOML_KEY, and the header is ours, too */
+    SETUP_OWN_TOML_MEMBER = 7,   /**< as SETUP_OWN_TOML_ITEM, but the header is its owner's */
 };
 
 /** Strings are owned; NULL where they say nothing. */
@@ -74,14 +75,17 @@ struct setup_file {
     size_t n_own;
     char written[SETUP_WRITTEN_MAX][OCV_DIGEST_MAX]; /**< digests of what we wrote, latest first */
     size_t n_written;
-    bool reduced; /**< others changed it, and our part was taken out */
+    bool reduced;     /**< others changed it, and our part was taken out */
+    bool other_names; /**< hard links */
+    bool torn;        /**< a run was cut off while it wrote over it; `disk` is what it meant */
 };
 
 struct setup {
     struct cli *cli;
     const char *engine;
     char *root;      /**< "" for the machine's own tree, else without a final slash */
-    char *state_dir; /**< as the system sees it */
+    int root_fd;     /**< the same, or the machine's; while `root` is set */
+    char *state_dir; /**< below the root, links followed */
     char *home;      /**< an ordinary user's ~/.config/containers, else NULL */
     /* options */
     char *registries[SETUP_REGISTRIES_MAX];
@@ -108,7 +112,10 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 /** As the system sees it: root and path. Owned. */
 char *setup_system_path(const struct setup *setup, const char *path, struct ocv_error *err);
-/** The same with every link followed inside the root; the last parts may be missing. */
+/** A path below the root with every link followed inside it; the last parts may be missing. */
+int setup_resolve(const struct setup *setup, const char *path, char **out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same as the system sees it. */
 int setup_real_path(const struct setup *setup, const char *path, char **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Sorted names in a folder below the root, without "." and ".."; none where it is missing. Freed
@@ -173,7 +180,7 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err) OCV_WARN_
 /** Keep a content under its digest. */
 int setup_save_backup(const struct setup *setup, const struct setup_content *content,
                       struct ocv_error *err) OCV_WARN_UNUSED;
-/** Where that is: owned, NULL where memory is short. */
+/** Where that is, below the root: owned, NULL where memory is short. */
 char *setup_backup_path(const struct setup *setup, const char *digest, struct ocv_error *err);
 int setup_read_backup(const struct setup *setup, const char *digest, struct ocv_buffer *out,
                       struct ocv_error *err) OCV_WARN_UNUSED;
@@ -181,17 +188,6 @@ int setup_read_backup(const struct setup *setup, const char *digest, struct ocv_
 void setup_sweep_backups(const struct setup *setup);
 /** No set-up any more: state, backups and empty folders go. */
 int setup_drop_state(const struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
-
-/** Write by a temporary file, fsync and rename. `restore`: give it its time of change, too. */
-int setup_write_file(const char *path, const struct setup_content *content, bool restore,
-                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** Remove what a killed setup_write_file of that path has left. */
-void setup_unlink_temporary(const char *path);
-/** Read a file into a buffer; missing: OCV_ERR_NOT_FOUND. */
-int setup_read_file(const char *path, struct ocv_buffer *out,
-                    struct ocv_error *err) OCV_WARN_UNUSED;
-/** Make a folder with `mode`, and those above it as folders usually are. */
-int setup_make_folders(const char *path, mode_t mode, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Read what an earlier set-up did and undo it in memory: `base` and `want` of its files. */
 int setup_undo(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -222,8 +218,8 @@ struct setup_version {
 void setup_find_version(const struct setup *setup, const char *program, struct setup_version *out);
 /** Run a program found by PATH and keep what it writes to standard output; false: nothing. */
 bool setup_ask(const char *const *argv, char *out, size_t size);
-/** Ids of the processes of that name; freed with setup_names_free. */
-int setup_list_processes(const char *name, char ***pids, size_t *n,
+/** Ids of this machine's processes of that name; freed with setup_names_free. */
+int setup_list_processes(const struct setup *setup, const char *name, char ***pids, size_t *n,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** The first "MAJOR.MINOR" that stands as a word or behind a "v". */
 bool setup_parse_version(const char *text, struct setup_version *out);
@@ -253,7 +249,7 @@ int setup_toml_add_item(const char *source, struct ocv_buffer *text, const char 
                         const char *key, const char *value, bool *made,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,
-                           const char *key, const char *value, bool key_too,
+                           const char *key, const char *value, bool key_too, bool table_too,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 /** Take our [[registry]] out of a registries.conf; where others have added a mirror to it, one that
  *  is not among the `copied` ones (text, or NULL), only our mirror. */

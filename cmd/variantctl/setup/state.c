@@ -2,10 +2,9 @@
 /* What a set-up did: STATE/ENGINE.json, and each content that it replaced in STATE/ENGINE.d under
  * its digest. The folder is root's alone: configuration files may hold passwords. */
 #include "document.h"
+#include "tree.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +94,7 @@ static bool read_own(const json_t *array, struct setup_record *record)
             return false;
         bool needs_value = own->kind != SETUP_OWN_TOML_HOST;
         bool needs_table = own->kind == SETUP_OWN_TOML_KEY || own->kind == SETUP_OWN_TOML_TABLE ||
-                           own->kind == SETUP_OWN_TOML_ITEM;
+                           own->kind == SETUP_OWN_TOML_ITEM || own->kind == SETUP_OWN_TOML_MEMBER;
         if ((needs_value && !own->value) || (needs_table && !own->table))
             return false;
     }
@@ -152,7 +151,7 @@ int setup_load_state(const struct setup *setup, struct setup_state *out, struct 
     char *path = state_path(setup, ".json", err);
     if (!path)
         return OCV_ERR_NOMEM;
-    int status = setup_read_file(path, &text, err);
+    int status = setup_read_file(setup, path, &text, err);
     out->there = status == OCV_OK;
     if (status == OCV_OK)
         status = setup_json_load(path, text.data, text.len, &root, err);
@@ -259,14 +258,15 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err)
     if (status == OCV_OK)
         status = path ? setup_json_dump(root, JSON_INDENT(2), &content.text, err) : OCV_ERR_NOMEM;
     if (status == OCV_OK)
-        status = setup_make_folders(setup->state_dir, FOLDER_MODE, err);
+        status = setup_make_folders(setup, setup->state_dir, FOLDER_MODE, NULL, err);
     if (status == OCV_OK) {
-        bool same = setup_read_file(path, &old, NULL) == OCV_OK && old.len == content.text.len &&
+        bool same = setup_read_file(setup, path, &old, NULL) == OCV_OK &&
+                    old.len == content.text.len &&
                     memcmp(old.data, content.text.data, old.len) == 0;
         content.meta.uid = geteuid();
         content.meta.gid = getegid();
         if (!same)
-            status = setup_write_file(path, &content, false, err);
+            status = setup_write_file(setup, path, &content, false, err);
     }
     ocv_buffer_free(&content.text);
     free(path);
@@ -291,11 +291,11 @@ int setup_read_backup(const struct setup *setup, const char *digest, struct ocv_
     char *path = setup_backup_path(setup, digest, err);
     if (!path)
         return OCV_ERR_NOMEM;
-    int status = setup_read_file(path, out, err);
+    int status = setup_read_file(setup, path, out, err);
     if (status == OCV_OK)
         status = ocv_digest_check(digest, out->data, out->len, err);
     if (status < 0)
-        ocv_error_prefix(err, "backup %s", path);
+        ocv_error_prefix(err, "backup %s%s", setup->root, path);
     free(path);
     return status;
 }
@@ -312,9 +312,10 @@ int setup_save_backup(const struct setup *setup, const struct setup_content *con
     if (status < 0 || setup_read_backup(setup, digest, &old, NULL) == OCV_OK)
         return status;
     char *path = setup_backup_path(setup, digest, err), *folder = state_path(setup, ".d", err);
-    status = path && folder ? setup_make_folders(folder, FOLDER_MODE, err) : OCV_ERR_NOMEM;
+    status =
+        path && folder ? setup_make_folders(setup, folder, FOLDER_MODE, NULL, err) : OCV_ERR_NOMEM;
     if (status == OCV_OK)
-        status = setup_write_file(path, &copy, false, err);
+        status = setup_write_file(setup, path, &copy, false, err);
     free(path);
     free(folder);
     return status;
@@ -337,7 +338,8 @@ static bool needed(const struct setup *setup, const char *hex)
 void setup_sweep_backups(const struct setup *setup)
 {
     char *path = state_path(setup, ".d", NULL);
-    DIR *dir = path ? opendir(path) : NULL;
+    int fd = path ? setup_enter(setup, path, 0) : -1;
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
     while (dir && (entry = readdir(dir)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
@@ -345,8 +347,10 @@ void setup_sweep_backups(const struct setup *setup)
             unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         closedir(dir);
+    else if (fd >= 0)
+        close(fd);
     if (path)
-        rmdir(path); /* stays while it holds something */
+        setup_remove_folder(setup, path);
     free(path);
 }
 
@@ -355,10 +359,8 @@ int setup_drop_state(const struct setup *setup, struct ocv_error *err)
     char *path = state_path(setup, ".json", err);
     if (!path)
         return OCV_ERR_NOMEM;
-    int status = OCV_OK;
-    if (unlink(path) < 0 && errno != ENOENT)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
-    setup_unlink_temporary(path);
+    int status = setup_remove_file(setup, path, err);
+    setup_unlink_temporary(setup, path, true);
     free(path);
     if (status < 0)
         return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which version of an engine is installed: what the program itself says. */
 #include "program.h"
-#include "setup.h"
+#include "tree.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -99,7 +99,8 @@ void setup_find_version(const struct setup *setup, const char *program, struct s
         setup_parse_version(answer, out);
 }
 
-int setup_list_processes(const char *name, char ***pids, size_t *n, struct ocv_error *err)
+int setup_list_processes(const struct setup *setup, const char *name, char ***pids, size_t *n,
+                         struct ocv_error *err)
 {
     const struct dirent *entry;
     DIR *dir = opendir("/proc");
@@ -113,7 +114,7 @@ int setup_list_processes(const char *name, char ***pids, size_t *n, struct ocv_e
         if (!isdigit((unsigned char)entry->d_name[0]) || *n == PROCESSES_MAX)
             continue;
         snprintf(path, sizeof(path), "/proc/%.20s/comm", entry->d_name);
-        if (setup_read_file(path, &comm, NULL) < 0 || comm.len != strlen(name) + 1 ||
+        if (setup_read_file(setup, path, &comm, NULL) < 0 || comm.len != strlen(name) + 1 ||
             strncmp(comm.data, name, strlen(name)) != 0)
             continue;
         char **grown = realloc(*pids, (*n + 1) * sizeof(*grown));

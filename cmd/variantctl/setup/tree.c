@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files and folders below the root, by descriptors alone.
+ *
+ * A path comes here with its links followed (setup_resolve). Each part is then looked up in the
+ * folder before it and may be no link any more, so that who owns the tree below --root cannot lead
+ * a reading or writing out of it by an exchange in between. */
+#include "tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static int fail_errno(const struct setup *setup, const char *path, const char *what,
+                      struct ocv_error *err)
+{
+    int saved = errno;
+    ocv_error_set(err, OCV_ERR_IO, "%s%s: cannot %s: %s", setup->root, path, what, strerror(saved));
+    errno = saved;
+    return OCV_ERR_IO;
+}
+
+static void close_quietly(int fd)
+{
+    int saved = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+}
+
+/* ---- folders ----------------------------------------------------------------------------------
+ */
+
+int setup_open_root(struct setup *setup)
+{
+    setup->root_fd = open(*setup->root ? setup->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return setup->root_fd;
+}
+
+static bool sync_folder(int folder)
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    close_quietly(fd);
+    return synced;
+}
+
+/* The folder `name` in another one; made where it is missing and `make` is a mode. */
+static int enter_one(int from, const char *name, int flags, mode_t make)
+{
+    flags |= O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(from, name, flags);
+    if (fd >= 0 || errno != ENOENT || !make)
+        return fd;
+    bool made = mkdirat(from, name, make) == 0;
+    if (!made && errno != EEXIST)
+        return -1;
+    fd = openat(from, name, O_RDONLY | (flags & ~O_PATH));
+    if (fd < 0 || !made || (fchmod(fd, make) == 0 && sync_folder(from))) /* despite the umask */
+        return fd;
+    close_quietly(fd);
+    return -1;
+}
+
+int setup_enter(const struct setup *setup, const char *path, mode_t make)
+{
+    int fd = openat(setup->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const char *rest = path + strspn(path, "/");
+    while (fd >= 0) {
+        char name[NAME_MAX + 1];
+        size_t n = strcspn(rest, "/");
+        const char *next = rest + n + strspn(rest + n, "/");
+        bool last = !*next, up = n == 2 && memcmp(rest, "..", 2) == 0;
+        if (n > NAME_MAX || up) { /* what leads up is not there, or it would have been resolved */
+            close(fd);
+            errno = up ? ENOENT : ENAMETOOLONG;
+            return -1;
+        }
+        snprintf(name, sizeof(name), "%.*s", n ? (int)n : 1, n ? rest : ".");
+        int inner = enter_one(fd, name, last ? O_RDONLY : O_PATH, make && !last ? 0755 : make);
+        close_quietly(fd);
+        fd = inner;
+        rest = next;
+        if (last)
+            break;
+    }
+    return fd;
+}
+
+/* The folder of a file, and the file's name in it. */
+static int folder_of(const struct setup *setup, const char *path, mode_t make, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = strndup(path, (size_t)(slash - path));
+    int fd = folder ? setup_enter(setup, folder, make) : -1;
+    int saved = errno;
+    free(folder);
+    errno = saved;
+    *name = slash + 1;
+    return fd;
+}
+
+int setup_make_folders(const struct setup *setup, const char *path, mode_t mode, int *out,
+                       struct ocv_error *err)
+{
+    int fd = setup_enter(setup, path, mode);
+    if (fd < 0)
+        return fail_errno(setup, path, "make folder", err);
+    if (out)
+        *out = fd;
+    else
+        close(fd);
+    return OCV_OK;
+}
+
+bool setup_remove_folder(const struct setup *setup, const char *path)
+{
+    const char *name;
+    int folder = folder_of(setup, path, 0, &name);
+    bool gone = folder >= 0 ? unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT
+                            : errno == ENOENT;
+    close_quietly(folder);
+    return gone;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+int setup_open_file(const struct setup *setup, const char *path)
+{
+    const char *name;
+    int folder = folder_of(setup, path, 0, &name);
+    int fd = folder < 0
+                 ? -1
+                 : openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    close_quietly(folder);
+    return fd;
+}
+
+int setup_read_fd(int fd, const char *path, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char chunk[16384];
+    int status = ocv_buffer_append(out, "", 0, err);
+    while (status == OCV_OK) {
+        ssize_t n = read(fd, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return ocv_error_set(err, OCV_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+        if (n == 0)
+            break;
+        status = ocv_buffer_append(out, chunk, (size_t)n, err);
+    }
+    return status;
+}
+
+int setup_read_file(const struct setup *setup, const char *path, struct ocv_buffer *out,
+                    struct ocv_error *err)
+{
+    int fd = setup_open_file(setup, path);
+    if (fd < 0)
+        return ocv_error_set(err,
+                             errno == ENOENT || errno == ENOTDIR ? OCV_ERR_NOT_FOUND : OCV_ERR_IO,
+                             "%s%s: %s", setup->root, path, strerror(errno));
+    int status = setup_read_fd(fd, path, out, err);
+    close(fd);
+    return status;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+#define ATTRIBUTES_MAX 65536u /* bytes of their names, and of one's value: the kernel's limits */
+
+/* What the file has beside its bytes: an access list, without which its mode would let in others, a
+ * security module's label, its owner's attributes. Those that the file system or the caller's
+ * rights do not allow are left, but never an access list. */
+static bool keep_attributes(int from, int to)
+{
+    static const char acl[] = "system.posix_acl_access";
+    ssize_t len = from >= 0 ? flistxattr(from, NULL, 0) : 0;
+    if (len <= 0)
+        return true; /* none, or no such file */
+    char *names = calloc(2, ATTRIBUTES_MAX), *value = names ? names + ATTRIBUTES_MAX : NULL;
+    bool kept = names && (len = flistxattr(from, names, ATTRIBUTES_MAX - 1)) >= 0;
+    for (const char *name = names; kept && name < names + len; name += strlen(name) + 1) {
+        ssize_t n = fgetxattr(from, name, value, ATTRIBUTES_MAX);
+        bool set = n >= 0 && fsetxattr(to, name, value, (size_t)n, 0) == 0;
+        kept = set || strcmp(name, acl) != 0;
+    }
+    free(names);
+    return kept;
+}
+
+static bool write_all(int fd, const struct ocv_buffer *text)
+{
+    const char *at = text->data;
+    size_t left = text->len;
+    while (left) {
+        ssize_t n = write(fd, at, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        at += n;
+        left -= (size_t)n;
+    }
+    return true;
+}
+
+/* Owner, attributes of `old` (a descriptor, or -1), mode and time; then to the disk. */
+static bool finish(int fd, int old, const struct setup_meta *meta, bool restore)
+{
+    struct stat st;
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, meta->mtime};
+    return fstat(fd, &st) == 0 &&
+           ((st.st_uid == meta->uid && st.st_gid == meta->gid) ||
+            fchown(fd, meta->uid, meta->gid) == 0) &&
+           keep_attributes(old, fd) && fchmod(fd, meta->mode) == 0 &&
+           (!restore || futimens(fd, times) == 0) && fsync(fd) == 0;
+}
+
+/* .NAME.ocivariant: one name for each file, so that what a killed run left is found again. */
+static bool temporary_of(const char *name, char out[NAME_MAX + 1])
+{
+    return snprintf(out, NAME_MAX + 1, ".%s.ocivariant", name) <= NAME_MAX;
+}
+
+/* .NAME.ocivariant-whole: what is being written over a file that has other names. */
+static bool whole_of(const char *name, char out[NAME_MAX + 1])
+{
+    return snprintf(out, NAME_MAX + 1, ".%s.ocivariant-whole", name) <= NAME_MAX;
+}
+
+static bool replace(int folder, const char *name, const struct setup_content *content, bool restore)
+{
+    char temporary[NAME_MAX + 1];
+    if (!temporary_of(name, temporary)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    unlinkat(folder, temporary, 0);
+    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return false;
+    int old = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool done = write_all(fd, &content->text) && finish(fd, old, &content->meta, restore) &&
+                renameat(folder, temporary, folder, name) == 0;
+    close_quietly(old);
+    close_quietly(fd);
+    int saved = errno;
+    if (!done)
+        unlinkat(folder, temporary, 0);
+    errno = saved;
+    return done && sync_folder(folder);
+}
+
+/* A file with other names (hard links) keeps them: its bytes are written over. What they are to be
+ * is kept beside it meanwhile, so that a run that is cut off does not leave half of each. */
+static bool write_over(int folder, const char *name, const struct setup_content *content,
+                       bool restore)
+{
+    char temporary[NAME_MAX + 1], whole[NAME_MAX + 1];
+    if (!temporary_of(name, temporary) || !whole_of(name, whole)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    unlinkat(folder, temporary, 0);
+    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool done = fd >= 0 && write_all(fd, &content->text) && fsync(fd) == 0 &&
+                renameat(folder, temporary, folder, whole) == 0 && sync_folder(folder);
+    close_quietly(fd);
+    fd =
+        done ? openat(folder, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY) : -1;
+    done = fd >= 0 && write_all(fd, &content->text) &&
+           ftruncate(fd, (off_t)content->text.len) == 0 &&
+           finish(fd, -1, &content->meta, restore) && unlinkat(folder, whole, 0) == 0;
+    close_quietly(fd);
+    return done && sync_folder(folder);
+}
+
+/* Below --root the other names may be anywhere, also where the tree's owner cannot write. */
+static bool has_other_names(const struct setup *setup, int folder, const char *name)
+{
+    struct stat st;
+    return !*setup->root && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode) && st.st_nlink > 1;
+}
+
+int setup_write_file(const struct setup *setup, const char *path,
+                     const struct setup_content *content, bool restore, struct ocv_error *err)
+{
+    const char *name;
+    int folder = folder_of(setup, path, 0755, &name);
+    bool done = folder >= 0 &&
+                (has_other_names(setup, folder, name) ? write_over(folder, name, content, restore)
+                                                      : replace(folder, name, content, restore));
+    int status = done ? OCV_OK : fail_errno(setup, path, "write", err);
+    close_quietly(folder);
+    return status;
+}
+
+int setup_remove_file(const struct setup *setup, const char *path, struct ocv_error *err)
+{
+    const char *name;
+    int folder = folder_of(setup, path, 0, &name), status = OCV_OK;
+    if (folder < 0)
+        return errno == ENOENT ? OCV_OK : fail_errno(setup, path, "remove", err);
+    if ((unlinkat(folder, name, 0) < 0 && errno != ENOENT) || !sync_folder(folder))
+        status = fail_errno(setup, path, "remove", err);
+    close_quietly(folder);
+    return status;
+}
+
+int setup_read_whole(const struct setup *setup, const char *path, struct ocv_buffer *out,
+                     struct ocv_error *err)
+{
+    char whole[NAME_MAX + 1];
+    const char *name;
+    int folder = folder_of(setup, path, 0, &name), status = OCV_ERR_NOT_FOUND, fd = -1;
+    if (folder >= 0 && has_other_names(setup, folder, name) && whole_of(name, whole))
+        fd = openat(folder, whole, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0)
+        status = setup_read_fd(fd, path, out, err);
+    close_quietly(fd);
+    close_quietly(folder);
+    return status;
+}
+
+void setup_unlink_temporary(const struct setup *setup, const char *path, bool whole_too)
+{
+    char temporary[NAME_MAX + 1];
+    const char *name;
+    int folder = folder_of(setup, path, 0, &name);
+    if (folder >= 0 && temporary_of(name, temporary))
+        unlinkat(folder, temporary, 0);
+    if (folder >= 0 && whole_too && whole_of(name, temporary))
+        unlinkat(folder, temporary, 0);
+    close_quietly(folder);
+}
