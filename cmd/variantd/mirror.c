@@ -111,7 +111,8 @@ bool mirror_idle(const struct mirror *m)
  */
 
 static struct request *request_new(struct mirror *m, struct MHD_Connection *connection,
-                                   const char *url, const char *method, int64_t started_us)
+                                   const char *url, const char *method, const char *version,
+                                   int64_t started_us)
 {
     struct request *r = calloc(1, sizeof(*r));
     if (!r)
@@ -122,6 +123,7 @@ static struct request *request_new(struct mirror *m, struct MHD_Connection *conn
     r->url = url;
     r->method = method;
     r->head = !strcmp(method, "HEAD");
+    r->chunks = !strcmp(version, MHD_HTTP_VERSION_1_1);
     r->started_us = started_us;
     r->outcome = OUTCOME_CLIENT_GONE;
     r->passed_as = OUTCOME_PASSED;
@@ -228,7 +230,6 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
 {
     struct mirror *m = cls;
     enum MHD_Result result;
-    (void)version;
     (void)upload;
     bool reading = !strcmp(method, "GET") || !strcmp(method, "HEAD");
     if (!*request && reading) {
@@ -243,7 +244,7 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
     if (reading && m->settings->tag_ttl_ms > 0 &&
         ready_answer(m, connection, url, method, now, &result))
         return result;
-    struct request *r = request_new(m, connection, url, method, now);
+    struct request *r = request_new(m, connection, url, method, version, now);
     if (!r)
         return MHD_NO;
     *request = r;

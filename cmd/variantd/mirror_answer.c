@@ -39,8 +39,16 @@ static ssize_t no_body(void *cls, uint64_t position, char *out, size_t max)
 
 struct MHD_Response *answer_head(int64_t size)
 {
-    return MHD_create_response_from_callback(size < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)size, 1024,
-                                             no_body, NULL, NULL);
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        size < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)size, 1024, no_body, NULL, NULL);
+    /* or it would be chunked, and libmicrohttpd sends the end of the chunks of a HEAD, too */
+    if (response && size < 0 &&
+        MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) !=
+            MHD_YES) {
+        MHD_destroy_response(response);
+        return NULL;
+    }
+    return response;
 }
 
 struct wanted {

@@ -179,6 +179,7 @@ struct request {
     char *ns;
     const char *url, *method; /* libmicrohttpd's, until the request has ended */
     bool head;
+    bool chunks; /* HTTP/1.1: its client knows where a body without length ends */
     int64_t started_us;
     /* under mirror->lock */
     bool waiting; /* suspended */
@@ -249,7 +250,8 @@ enum MHD_Result answer_child(struct request *request, const struct verdict *verd
 enum MHD_Result answer_top(struct request *request, const struct verdict *verdict);
 /** A resolver's 404 for a tag that has no variant for this node. */
 enum MHD_Result answer_nothing(struct request *request, const struct verdict *verdict);
-/** The answer to a HEAD: a Content-Length without a body. -1: not known. NULL: no memory. */
+/** The answer to a HEAD: a Content-Length without a body. -1: not known, and the connection ends.
+ *  NULL: no memory. */
 struct MHD_Response *answer_head(int64_t size);
 /** Headers that every answer has. False: no memory. */
 bool answer_common(struct MHD_Response *response, const struct request *request);

@@ -113,6 +113,7 @@ static struct pass *make(struct request *r)
     p->reference = r->route.reference; /* the request needs it no more */
     r->route.reference = NULL;
     p->head_only = r->head;
+    p->chunks = r->chunks;
     p->until_ms = r->started_us / 1000 + (p->kind == ROUTE_TAG    ? TAG_ANSWER_MS
                                           : p->kind == ROUTE_BLOB ? BLOB_ANSWER_MS
                                                                   : DOCUMENT_ANSWER_MS);

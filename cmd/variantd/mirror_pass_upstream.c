@@ -52,14 +52,32 @@ static bool hold(struct pass *p, size_t bytes)
     return p->held == bytes;
 }
 
+/* It is checked as a whole before its head is given: of nothing no part can be held back. */
+static bool small(const struct ocv_stream_head *head)
+{
+    return head->status != 206 && head->size >= 0 && head->size <= (int64_t)STREAM_HELD;
+}
+
+/* To a client that takes the end of the connection for the end of the body nothing can be cut. */
+static bool endless(struct pass *p, const struct ocv_stream_head *head)
+{
+    if (head->size >= 0 || p->chunks)
+        return false;
+    p->no = verdict_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
+                        "upstream tells no length, and HTTP/1.0 cannot do without");
+    return true;
+}
+
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct pass *p = data;
     p->head = *head;
     p->head.link = NULL;
     p->list_link = head->link ? strdup(head->link) : NULL;
-    if (!pass_streams(p))
+    if (!pass_streams(p) || small(head))
         return 0;
+    if (endless(p, head))
+        return -1;
     size_t ring = ring_size(p->mirror);
     if (!hold(p, ring) ||
         stream_new(head->status != 206, ring, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
@@ -179,6 +197,10 @@ static int stream_file(struct pass *p, struct ocv_error *err)
     else
         status = push_file(p, hasher, bytes, err);
     free(bytes);
+    if (!p->stream) { /* the bytes are in memory */
+        close(p->fd);
+        p->fd = -1;
+    }
     return status;
 }
 
@@ -248,7 +270,7 @@ void pass_run(struct job *job)
             status = OCV_ERR_NOMEM;
             ocv_buffer_free(&p->body);
         }
-        if (status == OCV_OK && p->body.len)
+        if (status == OCV_OK && p->body.len && p->kind != ROUTE_BLOB)
             sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
         if (status < 0 && err.http_status == 416)
             p->no = verdict_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");

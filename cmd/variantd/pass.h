@@ -22,6 +22,7 @@ struct pass {
     const struct upstream *upstream;
     struct ocv_reference *reference;
     bool head_only;
+    bool chunks; /* as the request's */
     int64_t until_ms;
     char accept[ACCEPT_MAX], range[RANGE_MAX], query[QUERY_MAX];
     /* the answer: the worker's until `arrived`, the request's afterwards */

@@ -123,6 +123,18 @@ teardown_file()
     [ "$(header content-length)" = "$(stat -c %s "$path")" ]
     [ "$(stat -c %s "$body")" -lt "$(header content-length)" ]
     grep -q "the bytes have digest" "$STATE/log/damaged"
+    : >"$path" # as after a power cut: of nothing no part can be held back
+    ask GET "/v2/x/blobs/$blob"
+    [ "$code" = 502 ]
+    # a small one is right where it is right, and the blob of no bytes is one, too
+    printf '{}' >"$STATE/damaged/blobs/sha256/44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    ask GET /v2/x/blobs/sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
+    [ "$code" = 200 ]
+    [ "$(cat "$body")" = '{}' ]
+    : >"$STATE/damaged/blobs/sha256/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    ask GET /v2/x/blobs/sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+    [ "$code" = 200 ]
+    [ "$(header content-length)" = 0 ]
     stop_daemon damaged
 }
 

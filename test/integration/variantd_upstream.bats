@@ -26,7 +26,8 @@ setup_file()
     OTHER=127.0.0.1:$(awk 'NR == 1 { print $2 }' "$STATE/log/bad")
     BLOB=$(awk 'NR == 3 { print $1 }' "$STATE/log/bad")
     SIZE=$(awk 'NR == 3 { print $2 }' "$STATE/log/bad")
-    export BAD OTHER BLOB SIZE
+    INDEX=$(awk 'NR == 2 { print $1 }' "$STATE/log/bad")
+    export BAD OTHER BLOB SIZE INDEX
     start_variantd --registry "$BAD=http://$BAD" --registry "$OTHER=http://$OTHER" --profile "$PROFILES/h100.json"
 }
 
@@ -50,6 +51,13 @@ right_blob()
 {
     [ "$code" = 200 ]
     [ "sha256:$(sha256sum <"$body" | cut -d' ' -f1)" = "$BLOB" ]
+}
+
+# one request as it is written, and all that comes back
+raw()
+{
+    # shellcheck disable=SC2059 # the requests are formats: they hold escapes
+    printf "$@" | timeout 20 "$OCV_BUILD/test/tools/crowd" raw "${VARIANTD##*:}"
 }
 
 @test "a resolver's answer is one of 200, 404, 502, 504, whatever happens" {
@@ -166,6 +174,43 @@ right_blob()
     # they are held back from the first moment, not only lost at the end
     [ "$(stat -c %s "$body")" -le $((SIZE - 1024)) ]
     [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"mismatch\"}")" -ge 1 ]
+}
+
+@test "a wrong blob of few bytes or none is no answer at all" {
+    local mode
+    for mode in empty tiny; do
+        blob "$mode"
+        [ "$code" = 502 ]
+        [ "$(jq -r '.errors | length' "$body")" = 1 ]
+    done
+    [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"mismatch\"}")" -ge 2 ]
+    # of one without length the end never comes: a cut, not a whole that is empty
+    run -18 --separate-stderr curl --silent --max-time 20 "http://$VARIANTD/proxy/v2/emptylength/x/blobs/$BLOB?ns=$BAD"
+    [ -z "$output" ]
+}
+
+@test "HTTP/1.0 takes the end of a connection for that of a blob: none without length is given to it" {
+    local mode
+    for mode in nolength emptylength endless; do
+        ask GET "/proxy/v2/$mode/x/blobs/$BLOB?ns=$BAD" --http1.0
+        [ "$code" = 502 ]
+    done
+    ask GET "/proxy/v2/good/x/blobs/$BLOB?ns=$BAD" --http1.0
+    right_blob
+    blob nolength # HTTP/1.1 knows better
+    right_blob
+}
+
+@test "a HEAD is answered by a head alone, also where upstream tells no length" {
+    local path
+    for path in "proxy/v2/lengthless/x/manifests/1" "raw/v2/lengthless/x/manifests/1" \
+        "proxy/v2/lengthless/x/blobs/$BLOB" "raw/v2/lengthless/x/blobs/$BLOB" \
+        "proxy/v2/lengthless/x/tags/list" "proxy/v2/lengthless/x/manifests/$INDEX"; do
+        run -0 raw "HEAD /$path?ns=$BAD HTTP/1.1\r\nHost: a\r\n\r\n"
+        echo "$path: $output"
+        [[ $output == "HTTP/1.1 200 OK"* && ${output,,} != *transfer-encoding* ]]
+        [ "$(sed 's/\r//' <<<"$output" | sed '1,/^$/d' | wc -c)" = 0 ]
+    done
 }
 
 @test "a part of a blob that breaks is fetched on where it broke, and only its very rest" {

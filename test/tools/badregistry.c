@@ -249,6 +249,32 @@ static bool mode_nolength(const struct request *r)
     put(r->fd, b->data, b->len);
     return false;
 }
+/* Nothing, and it says so; or it does not say. */
+static bool mode_empty(const struct request *r)
+{
+    return r->head ? good(r) : say(r->fd, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+}
+static bool mode_emptylength(const struct request *r)
+{
+    if (r->head)
+        return good(r);
+    say(r->fd, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+    return false;
+}
+/* A few bytes, and not the right ones. */
+static bool mode_tiny(const struct request *r)
+{
+    return r->head ? good(r) : say(r->fd, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntiny");
+}
+/* A HEAD that does not tell the length. */
+static bool mode_lengthless(const struct request *r)
+{
+    const struct bytes *b = r->blob ? &served_blob : &served_index;
+    return r->head ? say(r->fd,
+                         "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nDocker-Content-Digest: %s\r\n\r\n",
+                         b->type, b->digest)
+                   : good(r);
+}
 static bool mode_truncated(const struct request *r)
 {
     return r->head ? good(r) : half(r, false);
@@ -625,6 +651,10 @@ static const struct {
     {"badtotal", mode_badtotal},
     {"choppy", mode_choppy},
     {"nolength", mode_nolength},
+    {"empty", mode_empty},
+    {"emptylength", mode_emptylength},
+    {"tiny", mode_tiny},
+    {"lengthless", mode_lengthless},
     {"truncated", mode_truncated},
     {"shortlength", mode_shortlength},
     {"wrongdigest", mode_wrongdigest},
