@@ -67,7 +67,7 @@ GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/voca
               $(BUILD)/gen/providers.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
-all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service $(BUILD)/50-ocivariant.json
+all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service $(BUILD)/50-ocivariant.json $(BUILD)/tag-index.json
 
 # ---- generated --------------------------------------------------------------------------------
 # written only when it changes: PREFIX may be another one at `make install`
@@ -101,7 +101,7 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
 # ---- libraries --------------------------------------------------------------------------------
 $(CORE_A): $(call obj,$(CORE_SRC))
@@ -184,6 +184,14 @@ $(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
 $(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(REGISTRY_A) $(CORE_A)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
 
+# ---- tag rules: which repositories each file knows, so that the others need not be parsed ----------
+# Run here: to build for another machine, TAGS_INDEX names the program of a build for this one.
+TAGS_INDEX ?= $(BUILD)/tags-index
+$(BUILD)/tags-index: $(call obj,plugins/tags.d/index.c) $(CORE_A)
+	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
+$(BUILD)/tag-index.json: $(TAGS_INDEX) $(sort $(wildcard plugins/tags.d/*.yaml))
+	$(TAGS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
+
 # demo, check, lint, fuzz, bench
 .PHONY: demo check lint fuzz bench bench-quick
 include test/test.mk
@@ -207,6 +215,7 @@ install: all
 	install -m 644 plugins/providers/*.yaml $(DESTDIR)$(DATADIR)/providers
 	install -d $(DESTDIR)$(DATADIR)/tags.d
 	install -m 644 plugins/tags.d/*.yaml $(DESTDIR)$(DATADIR)/tags.d
+	install -m 644 $(BUILD)/tag-index.json $(DESTDIR)$(DATADIR)/tags.d/index.json
 	install -d $(DESTDIR)$(DATADIR)/hooks.d
 	install -m 644 $(BUILD)/50-ocivariant.json $(DESTDIR)$(DATADIR)/hooks.d
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

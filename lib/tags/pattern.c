@@ -57,6 +57,49 @@ int ocv_tag_pattern_compile(const char *pattern, const char *separators, regex_t
     return ocv_error_set(err, OCV_ERR_CONFIG, "pattern '%.80s': %s", pattern, why);
 }
 
+/* Does the text begin otherwise than all that the pattern matches? Compiling costs a hundred times
+ * as much as a look at the characters that stand for themselves before anything else. */
+static bool begins_otherwise(const char *pattern, const char *text)
+{
+    int depth = 0;
+    for (const char *p = pattern; *p; p++) { /* another branch may begin as it likes */
+        if (*p == '\\' && p[1]) {
+            p++;
+        } else if (*p == '[') {
+            p += p[1] == '^' ? 2 : 1;
+            p += *p ? strcspn(p + 1, "]") + 1 : 0; /* a ] that comes first is a member */
+            if (!*p)
+                return false;
+        } else if (*p == '|' && depth == 0)
+            return false;
+        else
+            depth += (*p == '(') - (*p == ')');
+    }
+    for (const char *p = pattern; *p && !strchr("[].*+?(){}|^$", *p); p++, text++) {
+        if (*p == '\\' && (!p[1] || isalnum((unsigned char)p[1])))
+            return false;
+        p += *p == '\\';
+        if (p[1] && strchr("*+?{", p[1])) /* it may be missing */
+            return false;
+        if (*p != *text)
+            return true;
+    }
+    return false;
+}
+
+bool ocv_tag_pattern_may(const char *pattern, const char *text)
+{
+    regmatch_t captures[OCV_TAG_CAPTURES];
+    regex_t regex;
+    if (begins_otherwise(pattern, text))
+        return false;
+    if (ocv_tag_pattern_compile(pattern, NULL, &regex, NULL) < 0)
+        return true;
+    bool nomem = false, match = ocv_tag_match(&regex, text, captures, &nomem);
+    regfree(&regex);
+    return match || nomem;
+}
+
 bool ocv_tag_match(const regex_t *regex, const char *text, regmatch_t captures[OCV_TAG_CAPTURES],
                    bool *nomem)
 {

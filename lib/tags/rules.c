@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The set of rule files: notations first, then families; one added later is asked first, so that an
  * administrator's file stands before a shipped one. */
+#include "table.h"
 #include "tags.h"
 
 #include <dirent.h>
@@ -110,16 +111,10 @@ static bool knows(const struct ocv_tag_family *f, const char *name, bool *nomem)
  * is told when the family is read. */
 static bool entry_concerns(const struct ocv_yaml *entry, const char *repository)
 {
-    regmatch_t captures[OCV_TAG_CAPTURES];
-    regex_t regex;
     if (entry->type == OCV_YAML_SCALAR)
         return ocv_tag_glob(entry->text, repository);
     const char *pattern = ocv_yaml_text(entry, "match");
-    if (!pattern || ocv_tag_pattern_compile(pattern, NULL, &regex, NULL) < 0)
-        return true;
-    bool nomem = false, match = ocv_tag_match(&regex, repository, captures, &nomem);
-    regfree(&regex);
-    return match || nomem;
+    return !pattern || ocv_tag_pattern_may(pattern, repository);
 }
 
 /* May the file's family know the repository? Only these patterns are compiled before that is known:
@@ -203,7 +198,7 @@ int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const cha
     return OCV_ERR_DATA;
 }
 
-static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
+int ocv_tag_file_read(const char *path, struct ocv_buffer *out, struct ocv_error *err)
 {
     char chunk[16384];
     ssize_t got = 0;
@@ -234,6 +229,8 @@ int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
                        const struct ocv_reference *only, struct ocv_error *err)
 {
     struct dirent **names = NULL;
+    char known[OCV_TAG_TEXT_MAX];
+    const char *repository = only ? ocv_tag_rules_name(rules, only, known) : NULL;
     int n = scandir(dir, &names, is_yaml, alphasort), status = OCV_OK;
     if (n < 0)
         return errno == ENOENT ? OCV_OK
@@ -241,19 +238,22 @@ int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
     if ((unsigned)n > OCV_TAG_RULES_FILES_MAX)
         status = ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u files", dir,
                                OCV_TAG_RULES_FILES_MAX);
+    json_t *table = repository ? ocv_tag_table_read(dir) : NULL;
     for (int i = 0; i < n; i++) {
         char path[4096];
         struct ocv_buffer text;
         ocv_buffer_init(&text, OCV_TAG_RULES_BYTES_MAX);
         snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
         if (status == OCV_OK)
-            status = read_file(path, &text, err);
-        if (status == OCV_OK)
+            status = ocv_tag_file_read(path, &text, err);
+        if (status == OCV_OK &&
+            !ocv_tag_table_rules_out(table, names[i]->d_name, &text, repository))
             status =
                 ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, only, err);
         ocv_buffer_free(&text);
         free(names[i]);
     }
+    json_decref(table);
     free(names);
     return status;
 }

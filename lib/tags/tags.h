@@ -128,9 +128,15 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_tag_family_free(struct ocv_tag_family *family);
 
+/** Read a regular file of at most out->max bytes; never waits for a FIFO. */
+int ocv_tag_file_read(const char *path, struct ocv_buffer *out,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+
 /* ---- patterns (pattern.c) ----------------------------------------------------------------------
  */
 
+/** May a text match the whole pattern? Also true where the pattern is wrong. */
+bool ocv_tag_pattern_may(const char *pattern, const char *text);
 /** Compile POSIX extended `pattern`, to stand whole between `separators` (NULL: the whole text). No
  *  intervals and no back-references: what is left cannot take for ever. */
 int ocv_tag_pattern_compile(const char *pattern, const char *separators, regex_t *out,

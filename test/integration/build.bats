@@ -60,6 +60,14 @@ setup()
     done
 }
 
+@test "the table beside the installed tag rules is of the files that are there" {
+    local rules=$installed/share/ocivariant/tags.d file
+    for file in "$rules"/*.yaml; do
+        [ "$(jq -r --arg name "${file##*/}" '.files[$name].digest // "none"' "$rules/index.json")" = \
+            "$(grep -q '^repositories:' "$file" && echo "sha256:$(sha256sum <"$file" | cut -d' ' -f1)" || echo none)" ]
+    done
+}
+
 @test "what is installed runs from its folder" {
     export LD_LIBRARY_PATH=$installed/lib OCV_DATADIR=$installed/share/ocivariant
     version=$(cat "$OCV_TOP/VERSION")
