@@ -453,8 +453,8 @@ OCV_API int ocv_config_override_profile(const struct ocv_config *config,
 struct ocv_resolve_options {
     const struct ocv_config *config;     /**< namespace_priority, disable, device_policy, devices */
     const struct ocv_platform *platform; /**< --platform, or NULL for the profile's */
-    const char *label;                   /**< only this label, or NULL */
-    bool unchecked;                      /**< with label: also if this host cannot run it */
+    const char *label; /**< only this label, or NULL; "null": the default, labelled so or not */
+    bool unchecked;    /**< with label: also if this host cannot run it */
 };
 
 struct ocv_decision;
@@ -794,7 +794,7 @@ enum ocv_author_layout {
 };
 /** An image that becomes an entry. Strings are borrowed for the call. */
 struct ocv_author_image {
-    const char *label;                       /**< NULL: an ordinary image, the default */
+    const char *label;                       /**< NULL or "null": the default */
     const struct ocv_properties *properties; /**< NULL: none */
     struct ocv_descriptor descriptor;
     struct ocv_platform platform; /**< as its config says */
@@ -813,21 +813,24 @@ OCV_API void ocv_author_free(struct ocv_author *author);
 OCV_API size_t ocv_author_count(const struct ocv_author *author);
 /** The bytes of entry `i`, NULL past the last. Borrowed until the next change. */
 OCV_API const char *ocv_author_entry(const struct ocv_author *author, size_t i);
-/** Add an image where it belongs. Bad label, the label twice on a platform, one label with two sets
- *  of properties: OCV_ERR_DATA. Of several images for variants of one architecture that are all
- *  `null`, the best is, and the others become ordinary images. After an error of this and of the
- *  following functions the document can only be freed. */
+/** Add an image where it belongs. The default, `null` or without a label, becomes an entry without
+ *  annotations, which every client finds. Bad label, the label or the default twice on a platform,
+ *  one label with two sets of properties: OCV_ERR_DATA; one default added as `null` and one without
+ *  a label: OCV_ERR_INVALID. After an error of this and of the following functions the document can
+ *  only be freed. */
 OCV_API int ocv_author_add(struct ocv_author *author, const struct ocv_author_image *image,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add an entry of these bytes (an attestation of an image that was added before). */
 OCV_API int ocv_author_add_raw(struct ocv_author *author, const char *json, size_t len,
                                struct ocv_error *err) OCV_WARN_UNUSED;
-/** Take out the entries with this label or digest (NULL: ordinary images), of that os and
- *  architecture only where `platform` is given, and what attests to them. OCV_ERR_NOT_FOUND. */
+/** Take out the entries with this label or digest (NULL: ordinary images, which "null" means, too,
+ *  where no entry has that label), of that os and architecture only where `platform` is given, and
+ *  what attests to them. OCV_ERR_NOT_FOUND. */
 OCV_API int ocv_author_remove(struct ocv_author *author, const char *which,
                               const struct ocv_platform *platform,
                               struct ocv_error *err) OCV_WARN_UNUSED;
-/** Give such entries a label, or properties, or both (NULL: as it is). */
+/** Give such entries a label, or properties, or both (NULL: as it is). The label "null" takes both
+ *  away: a default carries none. */
 OCV_API int ocv_author_annotate(struct ocv_author *author, const char *which,
                                 const struct ocv_platform *platform, const char *label,
                                 const struct ocv_properties *properties,
@@ -839,8 +842,9 @@ OCV_API int ocv_author_set(struct ocv_author *author, const char *key, const cha
                            struct ocv_error *err) OCV_WARN_UNUSED;
 /** An annotation of the index, or NULL. */
 OCV_API const char *ocv_author_annotation(const struct ocv_author *author, const char *key);
-/** Give every entry the place and platform that the layout asks for, and an index with variants the
- *  annotations of ours that it lacks: for an index that another tool made. */
+/** Give every entry the place and platform that the layout asks for, an annotated `null` the form
+ * of an ordinary image, and an index with variants the annotations of ours that it lacks: for an
+ * index that another tool, or an older one, made. */
 OCV_API int ocv_author_relayout(struct ocv_author *author, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The document's bytes: the same input gives the same bytes, and what was not changed is as it was
  *  read. What readers would not use of that which changed: OCV_ERR_DATA. `out` is replaced. */

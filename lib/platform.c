@@ -27,6 +27,11 @@ static const char *or_empty(const char *s)
     return s ? s : "";
 }
 
+bool ocv_platform_is_hidden(const struct ocv_platform *platform)
+{
+    return !strncmp(or_empty(platform->variant), "x-", 2);
+}
+
 /* The variant in containerd's normal form. `x-...` is the mark that writers of variant indexes put
  * on entries so that older clients do not see them: it says nothing about the processor. */
 static const char *normal_variant(const char *architecture, const char *variant)

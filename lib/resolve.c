@@ -39,6 +39,8 @@ static enum ocv_reject match_platform(const struct ocv_decision *d, const struct
     candidate->place = 0;
     if (!entry->has_platform)
         return OCV_REJECT_NONE;
+    if (!entry->label && ocv_platform_is_hidden(&entry->platform))
+        return OCV_REJECT_PLATFORM_VARIANT; /* a variant that nobody has annotated yet */
     const char *why;
     int place = ocv_platform_match(&d->platform, &entry->platform, &why);
     if (place < 0)
@@ -52,12 +54,30 @@ static enum ocv_reject match_platform(const struct ocv_decision *d, const struct
 struct request {
     const struct ocv_resolve_options *options;
     bool foreign; /* --platform names another architecture than the profile's */
+    bool plain;   /* --label null, and no entry of that label is on offer */
 };
 
 static bool asked_for(const struct request *request, const struct ocv_entry *entry)
 {
     const char *label = request->options->label;
-    return !label || (entry->label && !strcmp(entry->label, label));
+    if (label && !entry->label)
+        return request->plain && !ocv_platform_is_hidden(&entry->platform);
+    return !label || !strcmp(entry->label, label);
+}
+
+/* The default entry goes by the name null even where it carries no annotation. */
+static bool means_plain(const struct ocv_decision *d, const struct ocv_resolve_options *options)
+{
+    struct ocv_candidate ignored;
+    if (!options->label || strcmp(options->label, "null") != 0)
+        return false;
+    for (size_t i = 0; i < d->index->n_entries; i++) {
+        const struct ocv_entry *entry = &d->index->entries[i];
+        if (entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_NULL &&
+            (options->unchecked || match_platform(d, entry, &ignored) == OCV_REJECT_NONE))
+            return false;
+    }
+    return true;
 }
 
 static int consider(struct ocv_decision *d, const struct request *request,
@@ -102,8 +122,7 @@ static const struct ocv_entry *older_clients_choice(const struct ocv_decision *d
     int best_place = 0;
     for (size_t i = 0; i < d->index->n_entries; i++) {
         const struct ocv_entry *e = &d->index->entries[i];
-        const char *variant = e->platform.variant;
-        if (!e->has_platform || (variant && !strncmp(variant, "x-", 2)))
+        if (!e->has_platform || ocv_platform_is_hidden(&e->platform))
             continue;
         if (e->code != OCV_REJECT_NONE && e->code < OCV_REJECT_LABEL_MISSING)
             continue; /* no image; a malformed label does not stop an older client */
@@ -182,6 +201,8 @@ int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile
         status = allocate(d, err);
     if (status == OCV_OK)
         status = ocv_host_build(&d->arena, index, profile, request.options->config, &d->host, err);
+    if (status == OCV_OK)
+        request.plain = means_plain(d, request.options);
     for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++)
         status = consider(d, &request, &index->entries[i], err);
     if (status < 0)

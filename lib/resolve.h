@@ -99,5 +99,7 @@ const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
 /** The architecture in OCI's spelling ("x86_64" -> "amd64"). */
 const char *ocv_platform_architecture(const char *architecture);
 bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b);
+/** platform.variant is the "x-..." that hides variants from older clients. */
+bool ocv_platform_is_hidden(const struct ocv_platform *platform);
 
 #endif

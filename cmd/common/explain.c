@@ -5,12 +5,32 @@
 
 #define MATCHED_SHOWN 6u
 
-const char *explain_name(const struct ocv_entry *entry, char *out, size_t size)
+/* An ordinary image beside variants. Under a platform "x-..." it is a variant to come. */
+static bool is_default(const struct ocv_index *index, const struct ocv_entry *entry)
+{
+    const char *variant = entry->platform.variant;
+    return ocv_index_has_variants(index) && entry->code == OCV_REJECT_NONE &&
+           entry->kind == OCV_ENTRY_NON_VARIANT && (!variant || strncmp(variant, "x-", 2) != 0);
+}
+
+const char *explain_name(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
+                         size_t size)
 {
     if (entry->label)
         snprintf(out, size, "%s", entry->label);
+    else if (is_default(index, entry))
+        snprintf(out, size, "(default)");
     else
         snprintf(out, size, "(entry %zu)", entry->position);
+    return out;
+}
+
+const char *explain_choice(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
+                           size_t size)
+{
+    if (entry->label || is_default(index, entry))
+        return explain_name(index, entry, out, size);
+    snprintf(out, size, "ordinary image");
     return out;
 }
 
@@ -61,9 +81,7 @@ static int format_head(const struct image *image, const struct ocv_decision *dec
         return ocv_buffer_printf(out, err, "Chosen  nothing: no variant fits, no default entry\n");
     const char *tag = image_tag(image, selected);
     return ocv_buffer_printf(out, err, "Chosen  %s  %s%s%s\n",
-                             selected->kind == OCV_ENTRY_NON_VARIANT
-                                 ? "ordinary image"
-                                 : explain_name(selected, name, sizeof(name)),
+                             explain_choice(image->index, selected, name, sizeof(name)),
                              selected->digest, tag ? "  tag " : "", tag ? tag : "");
 }
 
@@ -82,26 +100,27 @@ static int format_fitting(const struct image *image, const struct ocv_decision *
 {
     char name[80], platform[128];
     const struct ocv_entry *entry = ocv_decision_order(decision, i);
-    int status = ocv_buffer_printf(out, err, "%4zu  %-*s  %-*s  ", i + 1, width.name,
-                                   explain_name(entry, name, sizeof(name)), width.platform,
-                                   platform_text(entry, platform, sizeof(platform)));
+    int status =
+        ocv_buffer_printf(out, err, "%4zu  %-*s  %-*s  ", i + 1, width.name,
+                          explain_name(image->index, entry, name, sizeof(name)), width.platform,
+                          platform_text(entry, platform, sizeof(platform)));
     if (status == OCV_OK && entry->kind == OCV_ENTRY_VARIANT)
         status = explain_matched(image, decision, entry, MATCHED_SHOWN, out, err);
     else if (status == OCV_OK)
-        status =
-            ocv_buffer_printf(out, err, "%s",
-                              entry->kind == OCV_ENTRY_NULL ? "needs nothing special"
-                                                            : "ordinary image, after all variants");
+        status = ocv_buffer_printf(out, err, "%s",
+                                   entry->kind == OCV_ENTRY_NULL || is_default(image->index, entry)
+                                       ? "needs nothing special"
+                                       : "ordinary image, after all variants");
     return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
 }
 
-static int format_rejected(const struct ocv_decision *decision, size_t i, int width,
-                           struct ocv_buffer *out, struct ocv_error *err)
+static int format_rejected(const struct image *image, const struct ocv_decision *decision, size_t i,
+                           int width, struct ocv_buffer *out, struct ocv_error *err)
 {
     char name[80];
     struct ocv_rejection r = ocv_decision_rejected(decision, i);
     int status = ocv_buffer_printf(out, err, "   -  %-*s  ", width,
-                                   explain_name(r.entry, name, sizeof(name)));
+                                   explain_name(image->index, r.entry, name, sizeof(name)));
     if (status == OCV_OK)
         status = ocv_decision_reason(decision, i, out, err);
     size_t before = out->len;
@@ -125,7 +144,8 @@ static struct columns measure(const struct image *image, const struct ocv_decisi
     char text[128];
     size_t name = 5, platform = 5;
     for (size_t i = 0; i < ocv_index_count(image->index); i++) {
-        size_t n = strlen(explain_name(ocv_index_entry(image->index, i), text, sizeof(text)));
+        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+        size_t n = strlen(explain_name(image->index, entry, text, sizeof(text)));
         name = n > name ? n : name;
     }
     for (size_t i = 0; i < ocv_decision_order_count(decision); i++) {
@@ -150,6 +170,6 @@ int explain_format(const struct image *image, const struct ocv_decision *decisio
     if (status == OCV_OK && rejected)
         status = ocv_buffer_printf(out, err, "\nDoes not fit\n");
     for (size_t i = 0; i < rejected && status == OCV_OK; i++)
-        status = format_rejected(decision, i, width.name, out, err);
+        status = format_rejected(image, decision, i, width.name, out, err);
     return status;
 }

@@ -80,7 +80,7 @@ static int put_unused(const struct coverage *c, struct ocv_buffer *out, struct o
         size_t fits = count_cells(c, entry, COVERAGE_FITS);
         if (coverage_candidate(entry) && count_cells(c, entry, COVERAGE_CHOSEN) == 0)
             status = ocv_buffer_printf(out, err, "%s%s (%s)", n++ ? ", " : "Nobody gets        ",
-                                       explain_name(entry, name, sizeof(name)),
+                                       explain_name(c->image->index, entry, name, sizeof(name)),
                                        fits ? "others are better" : "fits no host");
     }
     return status == OCV_OK && n ? ocv_buffer_append(out, "\n", 1, err) : status;
@@ -99,7 +99,7 @@ static struct widths measure(const struct coverage *c)
         char name[80], platform[128];
         if (!coverage_candidate(entry))
             continue;
-        int n = (int)strlen(explain_name(entry, name, sizeof(name)));
+        int n = (int)strlen(explain_name(c->image->index, entry, name, sizeof(name)));
         int m = (int)strlen(ocv_platform_format(&entry->platform, platform, sizeof(platform)));
         w.name = n > w.name ? n : w.name;
         w.platform = m > w.platform ? m : w.platform;
@@ -113,7 +113,8 @@ static int put_row(const struct coverage *c, const struct ocv_entry *entry, stru
     static const char *const marks[] = {".", "+", "*"};
     char name[80], platform[128];
     int status = ocv_buffer_printf(
-        out, err, "%-*s  %-*s", w.name, explain_name(entry, name, sizeof(name)), w.platform,
+        out, err, "%-*s  %-*s", w.name, explain_name(c->image->index, entry, name, sizeof(name)),
+        w.platform,
         entry->has_platform ? ocv_platform_format(&entry->platform, platform, sizeof(platform))
                             : "-");
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)

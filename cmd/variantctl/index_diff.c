@@ -208,7 +208,7 @@ static void print_entry(const json_t *e)
     printf("%c %s  %s%s%s  ", sign,
            label          ? label
            : *kind == 'a' ? "attestation"
-                          : "ordinary image",
+                          : "(default)",
            was ? cli_text(was, before, sizeof(before)) : "", was ? " -> " : "",
            cli_text(json_string_value(json_object_get(e, "platform")), after, sizeof(after)));
     printf("%s%s%s\n", old ? old : "", old ? " -> " : "", digest);

@@ -40,7 +40,7 @@ static void add_help(void)
 {
     fputs("Usage: variantctl index add [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n\n"
           "Add builds to an index. The arguments are those of 'index create'.\n\nOptions:\n"
-          "  --default REF            an ordinary image for clients without variants\n"
+          "  --default REF            the default entry; the same as null=REF\n"
           "  --relabel                write label and properties into the images, "
           "too\n" EDIT_INDEX_HELP LAYOUT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
           stdout);
@@ -52,8 +52,9 @@ static void remove_help(void)
           "Take builds, and what attests to them, out of an index. Their images stay in the\n"
           "registry until it cleans up.\n\nOptions:\n"
           "  --platform OS/ARCH       only of this platform\n"
-          "  --default                the ordinary images\n" EDIT_INDEX_HELP WRITE_HELP
-              CLI_REGISTRY_HELP CLI_COMMON_HELP,
+          "  --default                the default entries without annotations; null is\n"
+          "                           the same where no entry has that label\n" EDIT_INDEX_HELP
+              WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
           stdout);
 }
 
@@ -66,7 +67,8 @@ static void annotate_help(void)
           "  --label LABEL|DIGEST=LABEL  the label of an entry\n"
           "  --platform OS/ARCH       only of this platform\n"
           "  --relayout               order, platforms and annotations as 'index create' writes\n"
-          "                           them, for an index that another tool made\n" EDIT_INDEX_HELP
+          "                           them, for an index that another tool made; null becomes\n"
+          "                           the default entry without annotations\n" EDIT_INDEX_HELP
               LAYOUT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
           stdout);
 }

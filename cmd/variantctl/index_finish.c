@@ -39,7 +39,7 @@ static void warn_defaults(const struct cli *cli, const struct ocv_index *index)
         if (e->code == OCV_REJECT_NONE && e->has_platform && !has_default && first)
             cli_warn(cli,
                      "no default entry for %s/%s: clients without variants, and hosts that none "
-                     "fits, find nothing (add null=REF or --default REF)",
+                     "fits, find nothing (add --default REF)",
                      e->platform.os, e->platform.architecture);
     }
 }
@@ -122,11 +122,12 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
         const struct ocv_entry *e = ocv_index_entry(index, i);
         const struct job *job = job_of(b, e);
         char name[80], platform[128];
-        printf(
-            "%4zu  %-20s  %-24s  %s%s%s\n", i,
-            e->code == OCV_REJECT_ATTESTATION ? "attestation" : explain_name(e, name, sizeof(name)),
-            e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
-            e->digest, job ? "  from " : "", job ? b->images[job->image].text : "");
+        printf("%4zu  %-20s  %-24s  %s%s%s\n", i,
+               e->code == OCV_REJECT_ATTESTATION ? "attestation"
+                                                 : explain_name(index, e, name, sizeof(name)),
+               e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform))
+                               : "-",
+               e->digest, job ? "  from " : "", job ? b->images[job->image].text : "");
     }
     for (size_t i = 0; i < b->n_jobs; i++)
         if (to_copy(b, &b->jobs[i])) {

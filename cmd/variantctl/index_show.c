@@ -47,7 +47,8 @@ static int format_entry(const struct image *image, size_t i, struct ocv_buffer *
     if (e->code != OCV_REJECT_NONE)
         kind = e->detail ? e->detail : ocv_reject_name(e->code);
     int status = ocv_buffer_printf(
-        out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i, explain_name(e, name, sizeof(name)),
+        out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i,
+        explain_name(image->index, e, name, sizeof(name)),
         e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
         e->digest, kind ? "  " : "", kind ? kind : "");
     return status < 0 ? status : format_properties(image, e, out, err);

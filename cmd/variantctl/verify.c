@@ -83,7 +83,7 @@ static bool by_index(const struct verify *v, const char *digest, struct known *k
     if (ocv_record_find(v->records, digest, &k->kept, NULL) < 0)
         return false;
     const struct ocv_entry *entry = ocv_index_find_digest(k->kept.index, digest);
-    if (!entry || entry->code != OCV_REJECT_NONE || !entry->label)
+    if (!entry || entry->code != OCV_REJECT_NONE || !ocv_index_has_variants(k->kept.index))
         return false;
     int status = OCV_OK;
     for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {

@@ -26,15 +26,15 @@ static int64_t default_bytes(struct pull *pull)
 
 static void announce_text(struct pull *pull, const char *matched, int64_t bytes, int64_t others)
 {
-    char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX];
+    char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX], name[80];
     size_t layers = ocv_manifest_layer_count(pull->child.manifest);
     const struct ocv_entry *entry = pull->entry;
     const char *why = entry->kind != OCV_ENTRY_VARIANT ? ""
                       : *matched                       ? " (matched "
                                                        : " (not checked";
     progress_message(pull->progress, "%s: %s%s%s%s", pull->image.text,
-                     entry->label ? entry->label : "ordinary image", why, *why ? matched : "",
-                     *why ? ")" : "");
+                     explain_choice(pull->image.index, entry, name, sizeof(name)), why,
+                     *why ? matched : "", *why ? ")" : "");
     progress_message(pull->progress, "%s in %zu layer%s%s%s", format_bytes(bytes, size), layers,
                      layers == 1 ? "" : "s", others >= 0 ? "; the default entry is " : "",
                      others >= 0 ? format_bytes(others, other) : "");

@@ -54,7 +54,7 @@ static int no_match(struct pull *pull, struct ocv_error *err)
         struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
         if (ocv_decision_reason(pull->decision, i, &reason, NULL) < 0 || !reason.data)
             continue;
-        explain_name(r.entry, name, sizeof(name));
+        explain_name(pull->image.index, r.entry, name, sizeof(name));
         if (progress_is_json(pull->progress))
             progress_event(pull->progress, "rejected",
                            json_pack("{s:s, s:s, s:s, s:s}", "name", name, "digest",
@@ -77,6 +77,7 @@ static int no_match(struct pull *pull, struct ocv_error *err)
 static int check_locked(const struct pull *pull, struct ocv_error *err)
 {
     const struct lock_image *locked = pull->options->locked;
+    char name[80];
     if (!locked)
         return OCV_OK;
     if (strcmp(pull->image.top.digest, locked->top) != 0)
@@ -85,7 +86,8 @@ static int check_locked(const struct pull *pull, struct ocv_error *err)
     if (lock_holds(locked, pull->entry->digest))
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: this machine would get %s (%s), which is not locked",
-                  locked->reference, pull->entry->label ? pull->entry->label : "an ordinary image",
+                  locked->reference,
+                  explain_choice(pull->image.index, pull->entry, name, sizeof(name)),
                   pull->entry->digest);
     ocv_error_hint(err, "lock it for this machine, too: variantctl lock --profile NAME=FILE ...");
     return OCV_ERR_NO_MATCH;

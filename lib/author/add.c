@@ -104,49 +104,18 @@ static int make_entry(const struct ocv_author_image *image, struct ocv_author_en
     return ocv_author_entry_make(json, out, err);
 }
 
-/* ---- null and ordinary images -----------------------------------------------------------------
+/* ---- default entries ---------------------------------------------------------------------------
  */
 
-/* A label is unique per (os, architecture), but an image that runs everywhere may exist for several
- * variants of it (arm v6, v7; versions of Windows). The best one is `null`, the others are ordinary
- * images. Returns whether `entry` still is `null`. */
-static int share_null(struct ocv_author *author, struct ocv_author_entry *entry,
-                      struct ocv_error *err)
-{
-    int status = OCV_OK;
-    for (size_t i = 0; i < author->n && status == OCV_OK; i++) {
-        struct ocv_author_entry *e = &author->entries[i];
-        if (!e->label || strcmp(e->label, "null") != 0 || e->class != OCV_AUTHOR_DEFAULT ||
-            strcmp(e->os, entry->os) != 0 || strcmp(e->architecture, entry->architecture) != 0 ||
-            ocv_author_same_platform(e, entry))
-            continue;
-        int order = strcmp(entry->variant, e->variant);
-        order = order ? order : strcmp(entry->os_version, e->os_version);
-        struct ocv_author_entry *loser = order > 0 ? e : entry;
-        status = ocv_author_entry_set(loser, "annotations", OCV_ANNOTATION_LABEL, NULL, err);
-        if (status == OCV_OK)
-            status =
-                ocv_author_entry_set(loser, "annotations", OCV_ANNOTATION_PROPERTIES, NULL, err);
-        if (loser == entry)
-            break;
-    }
-    return status;
-}
-
-/* An ordinary image and `null` for the same machines: the ordinary one is the default, because old
- * clients do not need to be told by us. */
-static int yield_to_ordinary(struct ocv_author *author, struct ocv_author_entry *entry,
+/* An ordinary image for machines that have an annotated `null`: the ordinary one is the default,
+ * because old clients do not need to be told by us. */
+static int yield_to_ordinary(struct ocv_author *author, const struct ocv_author_entry *entry,
                              struct ocv_error *err)
 {
     for (size_t i = 0; i < author->n; i++) {
-        struct ocv_author_entry *e = &author->entries[i];
-        if (e->class != OCV_AUTHOR_DEFAULT || !ocv_author_same_platform(e, entry) ||
-            !e->label == !entry->label)
+        const struct ocv_author_entry *e = &author->entries[i];
+        if (e->class != OCV_AUTHOR_DEFAULT || !e->label || !ocv_author_same_platform(e, entry))
             continue;
-        if (!e->label) {
-            entry->class = OCV_AUTHOR_VARIANT;
-            return ocv_author_place(author, entry, err);
-        }
         struct ocv_author_entry null = ocv_author_take(author, i);
         null.class = OCV_AUTHOR_VARIANT;
         int status = ocv_author_place(author, &null, err);
@@ -157,6 +126,23 @@ static int yield_to_ordinary(struct ocv_author *author, struct ocv_author_entry 
         return status;
     }
     return OCV_OK;
+}
+
+/* `entry` was added as `null`, and there is one that is annotated so. */
+static bool null_twice(const struct ocv_author_entry *entry, const struct ocv_author_entry *other)
+{
+    return entry->by_null && other->label && !strcmp(other->label, "null") &&
+           ocv_author_same_platform(entry, other);
+}
+
+static int refuse_default(const struct ocv_author_entry *e, const struct ocv_author_entry *other,
+                          struct ocv_error *err)
+{
+    bool both_ways = e->changed && other->changed && e->by_null != other->by_null && !other->label;
+    return ocv_error_set(err, both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA,
+                         "the second default image for %s/%s%s%s%s%s%s", e->os, e->architecture,
+                         *e->variant ? "/" : "", e->variant, *e->os_version ? " " : "",
+                         e->os_version, both_ways ? ": null= and --default are the same" : "");
 }
 
 /* ---- adding ------------------------------------------------------------------------------------
@@ -193,16 +179,17 @@ int ocv_author_check_against(const struct ocv_author *author, const struct ocv_a
 {
     for (size_t i = 0; i < author->n; i++) {
         const struct ocv_author_entry *other = &author->entries[i];
-        if (other == e || other->class == OCV_AUTHOR_OTHER || !other->label != !e->label ||
-            (e->label && strcmp(e->label, other->label) != 0))
+        if (other == e || other->class == OCV_AUTHOR_OTHER)
             continue;
-        bool place = !strcmp(e->os, other->os) && !strcmp(e->architecture, other->architecture);
-        if (e->label ? place : ocv_author_same_platform(e, other))
-            return ocv_error_set(err, OCV_ERR_DATA, "the second %simage for %s/%s%s%s%s%s%s",
-                                 e->label ? "" : "ordinary ", e->os, e->architecture,
-                                 *e->variant && !e->label ? "/" : "", e->label ? "" : e->variant,
-                                 *e->os_version && !e->label ? " " : "",
-                                 e->label ? "" : e->os_version, e->label ? " with this label" : "");
+        if (null_twice(e, other))
+            return refuse_default(e, other, err);
+        if (!other->label != !e->label || (e->label && strcmp(e->label, other->label) != 0))
+            continue;
+        if (!e->label && ocv_author_same_platform(e, other))
+            return refuse_default(e, other, err);
+        if (e->label && !strcmp(e->os, other->os) && !strcmp(e->architecture, other->architecture))
+            return ocv_error_set(err, OCV_ERR_DATA, "the second image for %s/%s with this label",
+                                 e->os, e->architecture);
         int status = e->label ? check_properties(e, other, err) : OCV_OK;
         if (status < 0)
             return status;
@@ -228,8 +215,10 @@ int ocv_author_add(struct ocv_author *author, const struct ocv_author_image *ima
         status = check_set(image->label, count(image->properties), err);
     if (status == OCV_OK)
         status = make_entry(image, &entry, err);
-    if (status == OCV_OK && image->label && !strcmp(image->label, "null"))
-        status = share_null(author, &entry, err);
+    if (status == OCV_OK && entry.label && !strcmp(entry.label, "null")) {
+        entry.by_null = true;
+        status = ocv_author_entry_plain(&entry, err);
+    }
     if (status == OCV_OK)
         status = ocv_author_check_against(author, &entry, err);
     if (status == OCV_OK && entry.class == OCV_AUTHOR_DEFAULT)

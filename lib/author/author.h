@@ -17,6 +17,7 @@ struct ocv_author_entry {
     char *text;                 /**< its bytes in the document */
     json_t *json;               /**< the same, parsed; the strings below are borrowed from it */
     bool changed;               /**< added or edited here: must be what readers accept */
+    bool by_null;               /**< added as `null`, though it carries no label */
     size_t order;               /**< place before a sort, so that equals stay in order */
     const char *digest, *label; /**< label NULL where there is none */
     const char *os, *architecture, *variant, *os_version; /**< empty where absent */
@@ -79,6 +80,9 @@ bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv
 /** Set a text of an object, or with NULL remove it. Text that is no UTF-8: OCV_ERR_DATA. */
 int ocv_author_put_text(json_t *object, const char *key, const char *value,
                         struct ocv_error *err) OCV_WARN_UNUSED;
+/** Leave out label and properties: an ordinary image is what a default entry is. Of an entry with
+ *  properties OCV_ERR_DATA. */
+int ocv_author_entry_plain(struct ocv_author_entry *entry, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set, or with NULL remove, a member of the platform or an annotation. */
 int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, const char *key,
                          const char *value, struct ocv_error *err) OCV_WARN_UNUSED;

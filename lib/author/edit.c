@@ -5,26 +5,56 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_for(const struct ocv_author_entry *e, const struct ocv_platform *platform)
+{
+    return !platform ||
+           ((!platform->os || !strcmp(platform->os, e->os)) &&
+            (!platform->architecture || !strcmp(platform->architecture, e->architecture)));
+}
+
+/* `null` is the entry of that label; where there is none, the ordinary images. */
+static const char *meaning(const struct ocv_author *author, const char *which,
+                           const struct ocv_platform *platform)
+{
+    bool ordinary = false;
+    if (!which || strcmp(which, "null") != 0)
+        return which;
+    for (size_t i = 0; i < author->n; i++) {
+        const struct ocv_author_entry *e = &author->entries[i];
+        if (e->label && !strcmp(e->label, which) && is_for(e, platform))
+            return which;
+        ordinary = ordinary || (!e->label && e->class == OCV_AUTHOR_DEFAULT && is_for(e, platform));
+    }
+    return ordinary ? NULL : which;
+}
+
 static bool is_meant(const struct ocv_author_entry *e, const char *which,
                      const struct ocv_platform *platform)
 {
-    if (platform && ((platform->os && strcmp(platform->os, e->os) != 0) ||
-                     (platform->architecture && strcmp(platform->architecture, e->architecture))))
+    if (!is_for(e, platform))
         return false;
     if (!which)
         return !e->label && e->class == OCV_AUTHOR_DEFAULT;
     return strchr(which, ':') ? !strcmp(which, e->digest) : e->label && !strcmp(which, e->label);
 }
 
+/* By what it can be named here, but its digest. */
+static const char *name_of(const struct ocv_author_entry *e)
+{
+    return e->label ? e->label : e->class == OCV_AUTHOR_DEFAULT ? "null" : NULL;
+}
+
 static int not_found(const struct ocv_author *author, const char *which, struct ocv_error *err)
 {
     char names[200] = "";
     for (size_t i = 0; i < author->n; i++) {
-        const char *label = author->entries[i].label;
+        const char *label = name_of(&author->entries[i]);
         size_t used = strlen(names);
         bool told = false; /* a label stands once for each platform */
-        for (size_t k = 0; label && k < i; k++)
-            told = told || (author->entries[k].label && !strcmp(author->entries[k].label, label));
+        for (size_t k = 0; label && k < i; k++) {
+            const char *other = name_of(&author->entries[k]);
+            told = told || (other && !strcmp(other, label));
+        }
         if (label && !told)
             snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", label);
     }
@@ -60,8 +90,9 @@ int ocv_author_remove(struct ocv_author *author, const char *which,
                       const struct ocv_platform *platform, struct ocv_error *err)
 {
     size_t removed = 0;
+    const char *meant = meaning(author, which, platform);
     for (size_t i = author->n; i-- > 0;) {
-        if (i >= author->n || !is_meant(&author->entries[i], which, platform))
+        if (i >= author->n || !is_meant(&author->entries[i], meant, platform))
             continue;
         struct ocv_author_entry gone = ocv_author_take(author, i);
         if (!is_used(author, gone.digest))
@@ -96,19 +127,22 @@ int ocv_author_annotate(struct ocv_author *author, const char *which,
     int status = ocv_author_canonical(properties, &text, err);
     if (status == OCV_OK && label)
         status = ocv_author_check_label(label, err);
+    const char *meant = meaning(author, which, platform);
     for (size_t i = 0; i < author->n; i++)
-        author->entries[i].order = is_meant(&author->entries[i], which, platform) &&
+        author->entries[i].order = is_meant(&author->entries[i], meant, platform) &&
                                    author->entries[i].class != OCV_AUTHOR_OTHER;
     for (size_t i = 0; i < author->n && status == OCV_OK; i++) {
         struct ocv_author_entry *e = &author->entries[i];
         if (e->order != 1)
             continue;
         found++;
-        if (label)
-            status = ocv_author_entry_set(e, "annotations", OCV_ANNOTATION_LABEL, label, err);
-        if (status == OCV_OK && properties)
+        if (properties)
             status =
                 ocv_author_entry_set(e, "annotations", OCV_ANNOTATION_PROPERTIES, text.data, err);
+        if (status == OCV_OK && label)
+            status = !strcmp(label, "null")
+                         ? ocv_author_entry_plain(e, err)
+                         : ocv_author_entry_set(e, "annotations", OCV_ANNOTATION_LABEL, label, err);
     }
     bool again = true;
     while (again && status == OCV_OK) {

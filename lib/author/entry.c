@@ -136,6 +136,20 @@ int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, con
     return write_text(entry, 0, err);
 }
 
+int ocv_author_entry_plain(struct ocv_author_entry *entry, struct ocv_error *err)
+{
+    const char *properties =
+        text_of(json_object_get(entry->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
+    if (properties[strspn(properties, " \t")])
+        return ocv_error_set(err, OCV_ERR_DATA, "the label null is for no property");
+    int status = ocv_author_entry_set(entry, "annotations", OCV_ANNOTATION_LABEL, NULL, err);
+    if (status == OCV_OK)
+        status = ocv_author_entry_set(entry, "annotations", OCV_ANNOTATION_PROPERTIES, NULL, err);
+    if (status == OCV_OK && is_hidden(entry->variant))
+        status = ocv_author_entry_set(entry, "platform", "variant", NULL, err);
+    return status;
+}
+
 /* What runs on the same machines counts as the same: runtimes take these words for nothing. */
 static const char *normal_variant(const struct ocv_author_entry *e)
 {

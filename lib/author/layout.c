@@ -41,6 +41,8 @@ int ocv_author_place(struct ocv_author *author, struct ocv_author_entry *e, stru
 {
     char marked[80];
     bool hidden = !strncmp(e->variant, OCV_HIDDEN_PREFIX, strlen(OCV_HIDDEN_PREFIX));
+    if (e->class == OCV_AUTHOR_VARIANT && !e->label)
+        return OCV_OK; /* half annotated: its label is still to come */
     if (e->class == OCV_AUTHOR_VARIANT && author->layout == OCV_AUTHOR_HIDDEN) {
         snprintf(marked, sizeof(marked), OCV_HIDDEN_PREFIX "%s", e->label);
         for (char *p = marked; *p; p++)
@@ -116,6 +118,43 @@ static int complete_annotations(struct ocv_author *author, struct ocv_error *err
     return ocv_author_put_text(author->annotations, OCV_ANNOTATION_SCHEMA, "1", err);
 }
 
+/* `null` becomes an ordinary image where no other is the default, so that readers that drop
+ * annotated entries find it; what is malformed stays. */
+static int relayout_null(struct ocv_author *author, struct ocv_author_entry *e,
+                         struct ocv_error *err)
+{
+    const char *properties = json_string_value(
+        json_object_get(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
+    int status = OCV_OK;
+    if (!strncmp(e->variant, OCV_HIDDEN_PREFIX, 2)) /* judge its own platform */
+        status = ocv_author_entry_set(e, "platform", "variant", NULL, err);
+    if (status < 0)
+        return status;
+    e->class = OCV_AUTHOR_DEFAULT;
+    if (properties && !*properties && null_is_default(author, e))
+        return ocv_author_entry_plain(e, err);
+    if (!null_is_default(author, e))
+        e->class = OCV_AUTHOR_VARIANT;
+    return OCV_OK;
+}
+
+static int relayout_entry(struct ocv_author *author, struct ocv_author_entry *e,
+                          struct ocv_error *err)
+{
+    int status = OCV_OK;
+    if (e->class == OCV_AUTHOR_OTHER || !e->label)
+        return OCV_OK;
+    if (!strcmp(e->label, "null"))
+        status = relayout_null(author, e, err);
+    else
+        e->class = OCV_AUTHOR_VARIANT;
+    enum ocv_author_class class = e->class;
+    if (status == OCV_OK)
+        status = ocv_author_place(author, e, err);
+    e->class = class;
+    return status;
+}
+
 int ocv_author_relayout(struct ocv_author *author, struct ocv_error *err)
 {
     struct ocv_author_entry *old = author->entries;
@@ -123,21 +162,8 @@ int ocv_author_relayout(struct ocv_author *author, struct ocv_error *err)
     int status = OCV_OK;
     bool was = author->changed;
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        struct ocv_author_entry *e = &old[i];
-        e->order = i;
-        if (e->class == OCV_AUTHOR_OTHER || !e->label)
-            continue;
-        bool is_null = !strcmp(e->label, "null");
-        if (is_null) /* judge its own platform */
-            status = ocv_author_entry_set(
-                e, "platform", "variant",
-                !strncmp(e->variant, OCV_HIDDEN_PREFIX, 2) || !*e->variant ? NULL : e->variant,
-                err);
-        e->class = is_null && null_is_default(author, e) ? OCV_AUTHOR_DEFAULT : OCV_AUTHOR_VARIANT;
-        enum ocv_author_class class = e->class;
-        if (status == OCV_OK)
-            status = ocv_author_place(author, e, err);
-        e->class = class;
+        old[i].order = i;
+        status = relayout_entry(author, &old[i], err);
     }
     if (status < 0)
         return status;

@@ -45,6 +45,8 @@ static void check_own(struct ocv_lint *lint, size_t i, const json_t *labels)
     const char *properties = ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES);
     if (!name && !list)
         return;
+    if (entry->kind == OCV_ENTRY_NON_VARIANT && name && !strcmp(name, "null") && list && !*list)
+        return; /* the default goes by that name */
     if (entry->kind == OCV_ENTRY_NON_VARIANT && entry->code == OCV_REJECT_NONE) {
         ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LABELS_INHERITED, i, "",
                           "an ordinary image with the labels of the variant %s", name ? name : "?");

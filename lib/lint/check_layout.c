@@ -103,7 +103,8 @@ static void check_layers(struct ocv_lint *lint, size_t i, const json_t *manifest
     const json_t *top = count ? json_array_get(layers, count - 1) : NULL;
     const char *named = json_string_value(
         json_object_get(json_object_get(top, "annotations"), SNAPSHOT OCV_ANNOTATION_LABEL));
-    const char *label = ocv_lint_label(lint, i);
+    bool is_default = ocv_index_entry(lint->index, i)->kind == OCV_ENTRY_NON_VARIANT;
+    const char *label = is_default ? "null" : ocv_lint_label(lint, i);
     if (named && strcmp(named, label) != 0) {
         ocv_lint_entry_at(lint, OCV_LINT_SNAPSHOT_LABEL_DISAGREES, i, "/annotations",
                           "the top layer says '%.64s', the entry '%.64s'", named, label);

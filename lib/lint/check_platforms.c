@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Platforms and order of entries (OCV501 to 505, 507 to 509, 514): what clients that know nothing
- * of variants take. */
+/* Platforms and order of entries (OCV501 to 505, 507 to 509, 514, 521): what clients that know
+ * nothing of variants take. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -48,6 +48,32 @@ static void check_default(struct ocv_lint *lint, size_t i)
                       "%s has variants and no default entry", name);
     ocv_lint_hint(lint, "variantctl index add %s null=IMAGE, with an image built for %s",
                   ocv_lint_target(lint), name);
+}
+
+static bool is_bare(const struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    return is_default(entry) && !ocv_lint_hidden(entry) &&
+           !json_object_get(ocv_lint_entry_json(lint, i), "annotations");
+}
+
+/* Some readers take every annotated descriptor for an attestation. */
+static void check_bare(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    if (!is_default(entry) || !entry->has_platform || ocv_lint_hidden(entry) || is_bare(lint, i))
+        return;
+    for (size_t k = 0; k < ocv_index_count(lint->index); k++)
+        if (ocv_lint_same_platform(entry, entry_at(lint, k)) &&
+            (is_bare(lint, k) || (k < i && is_default(entry_at(lint, k)))))
+            return;
+    ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_ANNOTATED, i, "/annotations",
+                      "readers that drop annotated entries find no image for %s/%s",
+                      entry->platform.os ? entry->platform.os : "",
+                      entry->platform.architecture ? entry->platform.architecture : "");
+    if (entry->kind == OCV_ENTRY_NULL)
+        ocv_lint_hint(lint, "variantctl index annotate --relayout %s makes it an ordinary image",
+                      ocv_lint_target(lint));
 }
 
 /* Any variant before, whatever its platform: defaults stand before all others. */
@@ -162,8 +188,10 @@ void ocv_lint_check_platforms(struct ocv_lint *lint)
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
         if (!ocv_lint_usable(entry_at(lint, i)))
             continue;
-        if (variants)
+        if (variants) {
             check_default(lint, i);
+            check_bare(lint, i);
+        }
         check_entry(lint, i);
     }
     if (variants)

@@ -118,9 +118,10 @@ void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry,
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     const char *label = ocv_lint_label(lint, entry);
+    const char *name = ocv_lint_is_default(lint, entry) ? "default" : label;
     snprintf(pointer, sizeof(pointer), "/manifests/%zu%s", entry, member);
-    snprintf(where, sizeof(where), "manifests[%zu]%s%.64s%s", entry, *label ? " (" : "", label,
-             *label ? ")" : "");
+    snprintf(where, sizeof(where), "manifests[%zu]%s%.64s%s", entry, *name ? " (" : "", name,
+             *name ? ")" : "");
     add(lint, id, pointer, where, *label ? label : NULL, NULL, message);
 }
 

@@ -21,12 +21,12 @@ make_variants()
         "rocm7.1=oci:$layout:rocm,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
 }
 
-# digest_of LABEL: of the child in the index `app`
+# digest_of LABEL: of the child in the index `app`; null: the default for amd64
 digest_of()
 {
     "$VARIANTCTL" index show --format json "oci:$VARIANTS:app" |
         jq -r --arg name "$1" \
-            'first(.manifests[] | select(.annotations["dev.ocivariant.label"] == $name)) | .digest'
+            'first(.manifests[] | select((.annotations["dev.ocivariant.label"] // "null") == $name)) | .digest'
 }
 
 # make_programs LAYOUT: five variants that print "this is LABEL" when they run, their index `app`,

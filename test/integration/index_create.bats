@@ -75,13 +75,13 @@ retag()
     [ "$(jq '[.manifests[] | select(.annotations)] | length' <<<"$output")" = 0 ]
 }
 
-@test "one null for several arm variants: the best carries the label, whatever the order" {
+@test "null for several arm variants is a default for each, whatever the order" {
     local a b
     a=$("$VARIANTCTL" index create --quiet "oci:$L:arm" "null=oci:$L:armv7" "null=oci:$L:armv6")
     b=$("$VARIANTCTL" index create --quiet "oci:$L:arm" "null=oci:$L:armv6" "null=oci:$L:armv7")
     [ "$a" = "$b" ]
     run -0 "$VARIANTCTL" index show --format json "oci:$L:arm"
-    [ "$(jq -c '[.manifests[] | [.platform.variant, .annotations["dev.ocivariant.label"]]]' <<<"$output")" = '[["v7","null"],["v6",null]]' ]
+    [ "$(jq -c '[.manifests[] | [.platform.variant, .annotations["dev.ocivariant.label"]]]' <<<"$output")" = '[["v7",null],["v6",null]]' ]
     echo '{"schema":"dev.ocivariant.profile/v1","platform":{"os":"linux","architecture":"arm","variant":"v6"},"namespaces":[]}' >"$STATE/v6.json"
     run -0 "$VARIANTCTL" resolve --profile "$STATE/v6.json" "oci:$L:arm"
     [ "$(jq -r .selected.platform.variant <<<"$output")" = v6 ]
@@ -98,9 +98,12 @@ retag()
 @test "two ordinary images of one platform are refused by what they are" {
     mkimage "$L" another7 --arch arm --variant v7 --file x=y
     run -4 "$VARIANTCTL" index create "oci:$L:twice" --default "oci:$L:armv7" --default "oci:$L:another7"
-    [ "${lines[0]}" = "variantctl: --default: the second ordinary image for linux/arm/v7" ]
+    [ "${lines[0]}" = "variantctl: --default: the second default image for linux/arm/v7" ]
     run -4 "$VARIANTCTL" index create "oci:$L:twice" "null=oci:$L:armv7" "null=oci:$L:another7"
-    [ "${lines[0]}" = "variantctl: null: the second image for linux/arm with this label" ]
+    [ "${lines[0]}" = "variantctl: null: the second default image for linux/arm/v7" ]
+    run -2 "$VARIANTCTL" index create "oci:$L:twice" "null=oci:$L:armv7" --default "oci:$L:another7"
+    [ "${lines[0]}" = "variantctl: null: the second default image for linux/arm/v7: null= and --default are the same" ]
+    run ! "$VARIANTCTL" index show "oci:$L:twice"
 }
 
 @test "what is meant can be narrowed to a platform, and to the ordinary images" {
@@ -111,15 +114,15 @@ retag()
         "$VARIANTCTL" index show --format json "oci:$L:narrow" |
             jq -r '[.manifests[] | .platform.architecture + "/" + (.annotations["dev.ocivariant.label"] // "-")] | join(" ")'
     }
-    [ "$(entries)" = "amd64/null arm/null amd64/- amd64/a arm/a" ]
+    [ "$(entries)" = "amd64/- arm/- amd64/- amd64/a arm/a" ]
     run -0 "$VARIANTCTL" index annotate --quiet --platform linux/arm "oci:$L:narrow" --label a=b
-    [ "$(entries)" = "amd64/null arm/null amd64/- amd64/a arm/b" ]
+    [ "$(entries)" = "amd64/- arm/- amd64/- amd64/a arm/b" ]
     run -4 "$VARIANTCTL" index annotate --platform linux/arm "oci:$L:narrow" --label b=null
     run -0 "$VARIANTCTL" index remove --quiet --platform linux/arm "oci:$L:narrow" null
-    [ "$(entries)" = "amd64/null amd64/- amd64/a arm/b" ]
+    [ "$(entries)" = "amd64/- amd64/- amd64/a arm/b" ]
     run -1 "$VARIANTCTL" index remove --platform linux/arm "oci:$L:narrow" null
     run -0 "$VARIANTCTL" index remove --quiet --default "oci:$L:narrow"
-    [ "$(entries)" = "amd64/null amd64/a arm/b" ]
+    [ "$(entries)" = "amd64/a arm/b" ]
 }
 
 @test "--relabel marks the top layer alone, and leaves no copy of the old configuration" {

@@ -43,7 +43,7 @@ setup()
 @test "a platform without default is warned about, once" {
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet "oci:$L:bare" \
         "cuda=oci:$L:cuda,nvidia :: sm_arch :: 90_real" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx942"
-    [ "$stderr" = "variantctl: warning: no default entry for linux/amd64: clients without variants, and hosts that none fits, find nothing (add null=REF or --default REF)" ]
+    [ "$stderr" = "variantctl: warning: no default entry for linux/amd64: clients without variants, and hosts that none fits, find nothing (add --default REF)" ]
     run -0 --separate-stderr "$VARIANTCTL" index add --quiet "oci:$L:bare" "null=oci:$L:arm"
     [[ $stderr == *"no default entry for linux/amd64: "* && $stderr != *linux/arm64* ]]
     run -0 --separate-stderr "$VARIANTCTL" index add --quiet "oci:$L:bare" --default "oci:$L:cpu"
@@ -64,7 +64,7 @@ setup()
         .digest = "sha256:" + ("0" * 64) | .annotations["dev.ocivariant.properties"] = "nvidia :: sm_arch :: 90_real") |
         del(.manifests[0]) | .annotations["org.example.note"] = "new"' old.json >new.json
     run -0 "$VARIANTCTL" index diff old.json new.json
-    [ "${lines[0]}" = "- null  linux/amd64  $(jq -r '.manifests[0].digest' old.json)" ]
+    [ "${lines[0]}" = "- (default)  linux/amd64  $(jq -r '.manifests[0].digest' old.json)" ]
     [ "${lines[1]}" = "~ cuda12.8  linux/amd64/x-cuda12-8 -> linux/amd64/x-cuda  $(digest_of cuda12.8) -> sha256:$(printf %064d 0)" ]
     [ "${lines[2]}" = "      - nvidia :: cuda_version_lower_bound :: 12.8" ]
     [ "${lines[3]}" = "+ org.example.note: new" ]

@@ -50,7 +50,7 @@ lock()
         "cuda=oci:$STATE/images:cuda,nvidia :: sm_arch :: 75_real,nvidia :: sm_arch :: 90_real,nvidia :: sm_arch :: 120_real" >/dev/null
     run -0 lock --profiles "$STATE/machines" "oci:$STATE/choice:app"
     [ "$(jq -c '.images[0].profiles.h100.properties' <<<"$output")" = '["nvidia :: sm_arch :: 90_real"]' ]
-    [ "$(jq -c '.images[0].profiles.mi300x | [.label, .properties]' <<<"$output")" = '["null",[]]' ]
+    [ "$(jq -c '.images[0].profiles.mi300x | [.label, .properties]' <<<"$output")" = '[null,[]]' ]
 }
 
 @test "a new lock has the mode that the umask leaves, one that is written again keeps its own" {

@@ -46,7 +46,8 @@ setup_file()
         put "ggml-org/llama.cpp:$tag"
     done
     # an index that has variants of its own
-    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:own" "null=oci:$STATE/layout:ray-amd64" 3>&-
+    "$VARIANTCTL" index create --quiet "oci:$STATE/layout:own" "null=oci:$STATE/layout:ray-amd64" \
+        "gaudi=oci:$STATE/layout:ray-amd64,habana :: arch :: gaudi3" 3>&-
     push_layout "$STATE/layout:own" "$REGISTRY/$VLLM:v0.16.0"
     put "$VLLM:v0.16.0-cu130"
     profile t4 '"75_real","75_virtual"' 13 0

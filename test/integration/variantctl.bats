@@ -18,7 +18,8 @@ setup_file()
         "cpu.v3=oci:$L:v3,x86_64 :: level :: v3" \
         "cuda12.8=oci:$L:cuda,nvidia::cuda_version_lower_bound::12.8, nvidia :: sm_arch :: 90_real" \
         "rocm7.1=oci:$L:rocm,amd :: gfx_arch :: gfx942" 3>&-
-    export L
+    CPU=$("$VARIANTCTL" index show --format json "oci:$L:app" 3>&- | jq -r '.manifests[0].digest')
+    export L CPU
     PROFILES=$OCV_TOP/contrib/examples/profiles
     export PROFILES
 }
@@ -41,7 +42,7 @@ resolve()
     [ "$(jq -r .selected.kind <<<"$output")" = variant ]
     [ "$(jq -c .selected.matched <<<"$output")" = \
         '["nvidia :: cuda_version_lower_bound :: 12.8","nvidia :: sm_arch :: 90_real"]' ]
-    [ "$(jq -c .order <<<"$output")" = '["cuda12.8","cpu.v3","null"]' ]
+    [ "$(jq -c .order <<<"$output")" = "[\"cuda12.8\",\"cpu.v3\",\"$CPU\"]" ]
     [ "$(jq -r '.rejected[] | select(.label == "rocm7.1") | .code + " " + .property' <<<"$output")" = \
         "namespace-unsupported amd :: gfx_arch" ]
     run -0 --separate-stderr resolve --profile "$PROFILES/mi300x.json" "oci:$L:app"
@@ -85,9 +86,10 @@ resolve()
     [[ $output == *"Chosen  cpu.v3"* ]]
 }
 
-@test "--platform of another architecture gives null entries only" {
+@test "--platform of another architecture gives default entries only" {
     run -0 --separate-stderr resolve --profile "$PROFILES/h100.json" --platform linux/arm64 "oci:$L:app"
-    [ "$(jq -c .order <<<"$output")" = '["null"]' ]
+    [ "$(jq -c '.order | length' <<<"$output")" = 1 ]
+    [ "$(jq -r .selected.kind <<<"$output")" = non-variant ]
     [ "$(jq -r .selected.platform.architecture <<<"$output")" = arm64 ]
 }
 
@@ -99,6 +101,23 @@ resolve()
     run -0 --separate-stderr resolve --profile "$PROFILES/h100.json" --label rocm7.1 --unchecked "oci:$L:app"
     [ "$(jq -r .selected.label <<<"$output")" = rocm7.1 ]
     run -2 --separate-stderr resolve --profile "$PROFILES/h100.json" --unchecked "oci:$L:app"
+}
+
+@test "--label null is the default entry, annotated or not" {
+    run -0 --separate-stderr resolve --profile "$PROFILES/h100.json" --label null "oci:$L:app"
+    [ "$(jq -c '[.selected.label, .selected.kind, .order]' <<<"$output")" = "[null,\"non-variant\",[\"$CPU\"]]" ]
+    run -0 "$VARIANTCTL" explain --profile "$PROFILES/h100.json" --label null "oci:$L:app"
+    [[ $output == *"Chosen  (default)  $CPU"* ]]
+    [[ $output == *" 1  (default) "*"linux/amd64 "* ]]
+    # an index of before: null is annotated, stays so, and goes first
+    "$VARIANTCTL" index show --format json "oci:$L:app" |
+        jq '.manifests[0].annotations = {"dev.ocivariant.label": "null", "dev.ocivariant.properties": ""}' >"$STATE/before.json"
+    run -0 --separate-stderr resolve --profile "$PROFILES/h100.json" --label null --index "$STATE/before.json"
+    [ "$(jq -c '[.selected.label, .selected.kind, .order]' <<<"$output")" = '["null","null",["null"]]' ]
+    # what waits for its annotation is nobody's default
+    jq 'del(.manifests[:2], .manifests[2:][].annotations)' "$STATE/before.json" >"$STATE/bare.json"
+    run -3 --separate-stderr resolve --profile "$PROFILES/h100.json" --index "$STATE/bare.json"
+    [ "$(jq -r '.rejected[0].reason' <<<"$output")" = "for linux/amd64/x-cpu-v3: a variant that nobody has annotated" ]
 }
 
 @test "configuration: file, then environment, then flags" {
@@ -169,13 +188,15 @@ resolve()
     [ "$(jq -r '.annotations["dev.ocivariant.namespaces"]' <<<"$output")" = "nvidia, x86_64" ]
 }
 
-@test "index create: --default stands before null" {
-    "$VARIANTCTL" index create "oci:$L:d" --default "oci:$L:cuda" "null=oci:$L:cpu"
-    run -0 --separate-stderr "$VARIANTCTL" index show --format json "oci:$L:d"
-    [ "$(jq -c '[.manifests[] | (.annotations["dev.ocivariant.label"] // "-") + "/" + (.platform.variant // "-")]' <<<"$output")" = \
-        '["-/-","null/x-null"]' ]
-    run -0 --separate-stderr resolve --profile "$PROFILES/h100.json" "oci:$L:d"
-    [ "$(jq -r .selected.label <<<"$output")" = null ]
+@test "index create: null= is --default, and both for one platform are wrong usage" {
+    a=$("$VARIANTCTL" index create --quiet "oci:$L:d" "null=oci:$L:cpu" "null=oci:$L:arm")
+    b=$("$VARIANTCTL" index create --quiet "oci:$L:d" --default "oci:$L:cpu" --default "oci:$L:arm")
+    [ "$a" = "$b" ]
+    run -0 "$VARIANTCTL" index create --quiet "oci:$L:d" --default "oci:$L:cpu" "null=oci:$L:arm"
+    [ "$output" = "$a" ]
+    run -2 --separate-stderr "$VARIANTCTL" index create "oci:$L:e" --default "oci:$L:cuda" "null=oci:$L:cpu"
+    [ "$stderr" = "variantctl: null: the second default image for linux/amd64: null= and --default are the same" ]
+    run ! "$VARIANTCTL" index show "oci:$L:e"
 }
 
 @test "index create refuses what readers would reject" {
@@ -184,7 +205,7 @@ resolve()
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "v3=oci:$L:v3"
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "v3=oci:$L:v3,X86 :: level :: v3"
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" "null=oci:$L:cpu" "null=oci:$L:v3"
-    [[ $stderr == *"second image for linux/amd64"* ]]
+    [[ $stderr == *"second default image for linux/amd64"* ]]
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" --namespaces amd "v3=oci:$L:v3,x86_64 :: level :: v3"
     run -4 --separate-stderr "$VARIANTCTL" index create "oci:$L:x" --static 'nvidia=sm_arch :: 90_real' "null=oci:$L:cpu"
     run -2 --separate-stderr "$VARIANTCTL" index create "$L:x" "null=oci:$L:cpu"

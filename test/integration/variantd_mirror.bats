@@ -106,24 +106,24 @@ sha256_of()
         ask HEAD "$path"
         [ "$code" = 200 ]
         [ "$(header docker-content-digest)" = "$(digest_of null)" ]
-        [ "$(header warning)" = "299 - \"variantd: chose null of $REGISTRY/demo/app:1\"" ]
+        [ "$(header warning)" = "299 - \"variantd: chose the default image of $REGISTRY/demo/app:1\"" ]
         ask GET "$path"
         [ "$code" = 200 ]
         [ "$(sha256_of "$body")" = "$(digest_of null)" ]
     done
-    [ "$(metric 'variantd_chosen_total{label="null"}')" = 4 ]
-    # so it is where it has no label
+    [ "$(metric 'variantd_chosen_total{label="default"}')" = 4 ]
+    # so it is where it has a label, as in indexes of before
     curl -sf -H "$ACCEPT_ALL" "http://$REGISTRY/v2/demo/app/manifests/1" |
-        jq -c '(.manifests[] | select(.annotations["dev.ocivariant.label"] == "null")) |= del(.annotations)' |
+        jq -c '(.manifests[] | select(.annotations == null)) |= (.annotations = {"dev.ocivariant.label": "null", "dev.ocivariant.properties": ""})' |
         curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary @- \
-            "http://$REGISTRY/v2/demo/app/manifests/bare"
-    ask HEAD "/v2/demo/app/manifests/bare?$NS"
+            "http://$REGISTRY/v2/demo/app/manifests/before"
+    ask HEAD "/v2/demo/app/manifests/before?$NS"
     [ "$code" = 200 ]
     [ "$(header docker-content-digest)" = "$(digest_of null)" ]
-    [ "$(header warning)" = "299 - \"variantd: chose the default image of $REGISTRY/demo/app:bare\"" ]
-    [ "$(metric 'variantd_chosen_total{label="default"}')" = 1 ]
+    [ "$(header warning)" = "299 - \"variantd: chose null of $REGISTRY/demo/app:before\"" ]
+    [ "$(metric 'variantd_chosen_total{label="null"}')" = 1 ]
     curl -sf -X DELETE "http://$REGISTRY/v2/demo/app/manifests/$(curl -sfI -H "$ACCEPT_ALL" \
-        "http://$REGISTRY/v2/demo/app/manifests/bare" | tr -d '\r' | sed -n 's/^Docker-Content-Digest: //p')"
+        "http://$REGISTRY/v2/demo/app/manifests/before" | tr -d '\r' | sed -n 's/^Docker-Content-Digest: //p')"
     stop_daemon bare
 }
 

@@ -209,7 +209,7 @@ START_TEST(order_of_adding_does_not_matter)
         {"linux/amd64", "cuda12.8", "nvidia :: sm_arch :: 90_real, nvidia :: sm_arch :: 80_real"},
         {"linux/arm64/v8", "cuda12.8", "nvidia::sm_arch::80_real,nvidia::sm_arch::90_real"},
         {"linux/amd64/v3", "v3", "x86_64 :: level :: v3"},
-        {"linux/amd64", NULL, NULL},
+        {"linux/s390x", NULL, NULL},
     };
     char *first = NULL;
     for (size_t start = 0; start < 6; start++)
@@ -223,8 +223,7 @@ START_TEST(order_of_adding_does_not_matter)
             else
                 first = strdup(text);
             free(text);
-            assert_outline(author, "-/- null/v8 cuda12.8/x-cuda12-8 null/x-null v3/x-v3 "
-                                   "cuda12.8/x-cuda12-8");
+            assert_outline(author, "-/- -/v8 -/- cuda12.8/x-cuda12-8 v3/x-v3 cuda12.8/x-cuda12-8");
             ocv_author_free(author);
         }
     ck_assert_ptr_nonnull(strstr(first, "\"dev.ocivariant.namespaces\":\"nvidia, x86_64\""));
@@ -240,12 +239,12 @@ START_TEST(layouts)
     struct ocv_author *author = new_author(OCV_AUTHOR_SAME_PLATFORM);
     must_add(author, 1, "linux/arm64/v8", "cuda", "nvidia :: sm_arch :: 90_real");
     must_add(author, 2, "linux/arm64/v8", "null", NULL);
-    assert_outline(author, "null/v8 cuda/v8");
+    assert_outline(author, "-/v8 cuda/v8");
     char *text = format(author);
     ocv_author_free(author);
     author = open_author(text);
     ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
-    assert_outline(author, "null/v8 cuda/x-cuda");
+    assert_outline(author, "-/v8 cuda/x-cuda");
     free(text);
     text = format(author);
     ocv_author_free(author);
@@ -270,7 +269,7 @@ START_TEST(relayout_of_what_another_tool_made)
         "{'dev.ocivariant.label':'null','dev.ocivariant.properties':''}}]}");
     struct ocv_author *author = open_author(text);
     ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
-    assert_outline(author, "null/- v3/x-v3");
+    assert_outline(author, "-/- v3/x-v3");
     free(text);
     text = format(author); /* with the annotations that the other tool could not write */
     ck_assert_ptr_nonnull(strstr(text, "\"dev.ocivariant.schema\":\"1\""));
@@ -289,14 +288,92 @@ START_TEST(relayout_of_what_another_tool_made)
 }
 END_TEST
 
-START_TEST(one_null_for_several_variants)
+/* ---- the default entry -------------------------------------------------------------------------
+ */
+
+#define NULL_ENTRY(digit, platform)                                                           \
+    "{'mediaType':'" OCV_MEDIA_TYPE_MANIFEST "','digest':'sha256:" ZERO63 digit "','size':5," \
+    "'platform':{'os':'linux','architecture':'amd64'" platform "},'annotations':{"            \
+    "'dev.ocivariant.label':'null','dev.ocivariant.properties':''}}"
+
+static struct ocv_author *annotated_null(void)
 {
-    struct ocv_author *author = new_author(OCV_AUTHOR_HIDDEN);
+    char *text = quoted("{'schemaVersion':2,'manifests':[" NULL_ENTRY("1", "") "]}");
+    struct ocv_author *author = open_author(text);
+    free(text);
+    return author;
+}
+
+START_TEST(null_becomes_an_entry_without_annotations)
+{
+    struct ocv_author *author = new_author(OCV_AUTHOR_HIDDEN), *other;
     must_add(author, 1, "linux/arm/v6", "null", NULL);
     must_add(author, 2, "linux/arm/v7", "null", NULL);
-    must_add(author, 3, "linux/arm/v5", "null", NULL);
-    assert_outline(author, "null/v7 -/v6 -/v5");
-    ck_assert_int_lt(add(author, 4, "linux/arm/v7", "null", NULL), 0);
+    must_add(author, 3, "linux/arm/v5", NULL, NULL);
+    must_add(author, 4, "linux/arm/v7", "cuda", "nvidia :: sm_arch :: 90_real");
+    assert_outline(author, "-/v7 -/v6 -/v5 cuda/x-cuda");
+    ck_assert_ptr_null(strstr(ocv_author_entry(author, 0), "annotations"));
+    ck_assert_int_eq(add(author, 5, "linux/arm/v7", "null", NULL), OCV_ERR_DATA);
+    ck_assert_str_eq(err.message, "the second default image for linux/arm/v7");
+    ck_assert_int_eq(add(author, 5, "linux/arm/v7", NULL, NULL), OCV_ERR_INVALID);
+    ck_assert_msg(strstr(err.message, "null= and --default"), "%s", err.message);
+    ocv_author_free(author);
+    /* byte for byte what an ordinary image gives */
+    author = new_author(OCV_AUTHOR_HIDDEN);
+    other = new_author(OCV_AUTHOR_HIDDEN);
+    must_add(author, 1, "linux/arm64/v8", "null", NULL);
+    must_add(other, 1, "linux/arm64/v8", NULL, NULL);
+    char *text = format(other);
+    assert_text(author, text);
+    free(text);
+    ocv_author_free(author);
+    ocv_author_free(other);
+}
+END_TEST
+
+START_TEST(an_annotated_null_stays_until_it_is_laid_out_anew)
+{
+    struct ocv_author *author = annotated_null();
+    must_add(author, 2, "linux/amd64", "v3", "x86_64 :: level :: v3");
+    must_add(author, 3, "linux/arm64", "null", NULL);
+    assert_outline(author, "null/- -/- v3/x-v3");
+    ck_assert_int_eq(add(author, 4, "linux/amd64", "null", NULL), OCV_ERR_DATA);
+    ocv_author_free(author);
+    author = annotated_null(); /* beside an ordinary image it is the default no more */
+    must_add(author, 2, "linux/amd64", NULL, NULL);
+    assert_outline(author, "-/- null/x-null");
+    ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
+    assert_outline(author, "-/- null/x-null");
+    ocv_author_free(author);
+    author = annotated_null();
+    ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
+    assert_outline(author, "-/-");
+    ck_assert_ptr_null(strstr(ocv_author_entry(author, 0), "annotations"));
+    ocv_author_free(author);
+}
+END_TEST
+
+START_TEST(null_names_the_default_entry)
+{
+    struct ocv_author *author = annotated_null();
+    must_add(author, 2, "linux/arm64", "null", NULL);
+    ck_assert_int_eq(ocv_author_remove(author, "null", NULL, &err), OCV_OK);
+    assert_outline(author, "-/-"); /* the annotated one goes first */
+    ck_assert_int_eq(ocv_author_remove(author, "null", NULL, &err), OCV_OK);
+    assert_outline(author, "");
+    ck_assert_int_eq(ocv_author_remove(author, "null", NULL, &err), OCV_ERR_NOT_FOUND);
+    ocv_author_free(author);
+    /* and becomes it */
+    author = open_author(PRETTY);
+    ck_assert_int_eq(ocv_author_remove(author, NULL, NULL, &err), OCV_OK);
+    ck_assert_int_eq(ocv_author_annotate(author, "cuda", NULL, "null", NULL, &err), OCV_ERR_DATA);
+    ocv_author_free(author);
+    author = open_author(PRETTY);
+    ocv_auto(ocv_properties) none = NULL;
+    ck_assert_int_eq(ocv_properties_parse("", 0, &none, &err), OCV_OK);
+    ck_assert_int_eq(ocv_author_remove(author, NULL, NULL, &err), OCV_OK);
+    ck_assert_int_eq(ocv_author_annotate(author, "cuda", NULL, "null", none, &err), OCV_OK);
+    assert_outline(author, "-/- att/-");
     ocv_author_free(author);
 }
 END_TEST
@@ -462,7 +539,9 @@ int main(void)
     tcase_add_test(tcase, order_of_adding_does_not_matter);
     tcase_add_test(tcase, layouts);
     tcase_add_test(tcase, relayout_of_what_another_tool_made);
-    tcase_add_test(tcase, one_null_for_several_variants);
+    tcase_add_test(tcase, null_becomes_an_entry_without_annotations);
+    tcase_add_test(tcase, an_annotated_null_stays_until_it_is_laid_out_anew);
+    tcase_add_test(tcase, null_names_the_default_entry);
     tcase_add_test(tcase, annotate_moves_and_renames);
     tcase_add_test(tcase, refuses_what_readers_would);
     tcase_add_test(tcase, refuses_bad_annotations);

@@ -322,6 +322,36 @@ START_TEST(test_label)
 }
 END_TEST
 
+/* The default goes by the name null, with that annotation or without any. */
+START_TEST(test_label_null)
+{
+    char *text = quoted(TWO_NAMESPACES);
+    ocv_auto(ocv_profile) profile = parse_profile(text);
+    free(text);
+    struct ocv_resolve_options options = {.label = "null"};
+    for (int annotated = 0; annotated < 2; annotated++) {
+        json_t *json = index_json("a, b");
+        add_entry(json, "linux/amd64/x-rocm", NULL, NULL); /* not annotated yet: no default */
+        add_entry(json, "linux/arm64", NULL, NULL);
+        add_entry(json, "linux/amd64", NULL, NULL);
+        add_entry(json, "linux/amd64/x-a1", "a1", "a :: f :: 1");
+        add_entry(json, "linux/arm64", annotated ? "null" : "arm", annotated ? "" : "a :: f :: 1");
+        if (annotated)
+            add_entry(json, "linux/amd64/x-null", "null", "");
+        ocv_auto(ocv_index) index = index_from(json);
+        ocv_auto(ocv_decision) d = resolve(index, profile, &options);
+        ck_assert_str_eq(order_text(d), annotated ? "null" : "#2");
+        ck_assert_int_eq(rejection_of(d, 0).code, OCV_REJECT_PLATFORM_VARIANT);
+        ck_assert_int_eq(rejection_of(d, 3).code, OCV_REJECT_NOT_REQUESTED);
+        ocv_auto(ocv_decision) any = resolve(index, profile, NULL);
+        ck_assert_str_eq(order_text(any), annotated ? "a1 null #2" : "a1 #2");
+        struct ocv_resolve_options forced = {.label = "null", .unchecked = true};
+        ocv_auto(ocv_decision) unchecked = resolve(index, profile, &forced);
+        ck_assert_str_eq(order_text(unchecked), annotated ? "null null" : "#2 #1");
+    }
+}
+END_TEST
+
 /* ---- platforms ---- */
 
 static struct ocv_index *platform_index(void)
@@ -431,6 +461,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_wishes, 0, sizeof(wishes) / sizeof(*wishes));
     tcase_add_test(tcase, test_override_devices);
     tcase_add_test(tcase, test_label);
+    tcase_add_test(tcase, test_label_null);
     tcase_add_loop_test(tcase, test_platforms, 0, sizeof(platform_cases) / sizeof(*platform_cases));
     tcase_add_test(tcase, test_no_platform);
     tcase_add_test(tcase, test_level_from_the_list);
