@@ -49,6 +49,20 @@ static void drop_from_devices(json_t *ns, const char *feature)
     }
 }
 
+/* Devices of which none counts say why the probe listed nothing; what the administrator says stands
+ * instead, and they would take it back. */
+static void drop_uncounted(json_t *ns)
+{
+    size_t i;
+    json_t *device;
+    json_array_foreach(json_object_get(ns, "devices"), i, device)
+    {
+        if (!json_is_true(json_object_get(device, "secondary")))
+            return;
+    }
+    json_object_del(ns, "devices");
+}
+
 static bool apply(json_t *root, const struct ocv_override *o)
 {
     json_t *ns = ensure(root, "namespaces", "namespace", o->ns);
@@ -60,6 +74,7 @@ static bool apply(json_t *root, const struct ocv_override *o)
     if (!feature || json_object_set(feature, "values", values) != 0)
         return false;
     drop_from_devices(ns, o->feature);
+    drop_uncounted(ns);
     return true;
 }
 

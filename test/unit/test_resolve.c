@@ -288,6 +288,33 @@ START_TEST(test_override_devices)
 }
 END_TEST
 
+/* Where no device counts, the override stands for them; a device that counts speaks for itself. */
+START_TEST(test_override_where_nothing_counts)
+{
+    static const char device[] = ",'secondary':true";
+    ocv_auto(ocv_index) index = two_index();
+    ocv_auto(ocv_config) config = new_config();
+    set_config(config, "override", "a::f=2");
+    for (int counts = 0; counts < 2; counts++) {
+        char *text = quoted(PROFILE("{'namespace':'a','features':[],'devices':[{'id':'0'%s},"
+                                    "{'id':'1','secondary':true,'features':"
+                                    "[{'name':'f','values':[]}]}]}"),
+                            counts ? "" : device);
+        ocv_auto(ocv_profile) plain = parse_profile(text);
+        free(text);
+        struct ocv_error err = {0};
+        ocv_auto(ocv_profile) profile = NULL;
+        ck_assert_int_eq(ocv_config_override_profile(config, plain, &profile, &err), OCV_OK);
+        ocv_auto(ocv_decision) d = resolve(index, profile, NULL);
+        ck_assert_str_eq(order_text(d), "a2 null #4");
+        ocv_auto_buffer written;
+        ocv_buffer_init(&written, OCV_PROFILE_MAX);
+        ck_assert_int_eq(ocv_profile_format(profile, &written, &err), OCV_OK);
+        ck_assert(!strstr(written.data, "devices") == !counts);
+    }
+}
+END_TEST
+
 START_TEST(test_label)
 {
     char *text = quoted(TWO_NAMESPACES);
@@ -460,6 +487,7 @@ int main(void)
     tcase_add_test(tcase, test_default_namespaces);
     tcase_add_loop_test(tcase, test_wishes, 0, sizeof(wishes) / sizeof(*wishes));
     tcase_add_test(tcase, test_override_devices);
+    tcase_add_test(tcase, test_override_where_nothing_counts);
     tcase_add_test(tcase, test_label);
     tcase_add_test(tcase, test_label_null);
     tcase_add_loop_test(tcase, test_platforms, 0, sizeof(platform_cases) / sizeof(*platform_cases));
