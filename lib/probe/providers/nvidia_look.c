@@ -265,7 +265,7 @@ int ocv_nvidia_look(const struct ocv_probe_host *host, struct ocv_nvidia_machine
     look_for_driver(host, m);
     look_at_bus(host, m);
     look_at_proc(host, m);
-    m->vgpu_host = there(host, "sys/module/nvidia_vgpu_vfio");
+    m->vgpu_host = m->loaded && there(host, "sys/module/nvidia_vgpu_vfio");
     m->wsl = there(host, "dev/dxg") && (there(host, "usr/lib/wsl/lib/libcuda.so.1") ||
                                         there(host, "usr/lib/wsl/lib/libnvidia-ml.so.1"));
     if (m->driver[0])
