@@ -181,6 +181,22 @@ static enum MHD_Result begin(struct request *r)
     }
 }
 
+/* A proxy hands through what was judged: by its digest, since the tag may lead elsewhere by now. */
+static enum MHD_Result pass_judged(struct request *r, const struct verdict *v)
+{
+    bool known = *v->top.media_type && v->top.size >= 0;
+    if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
+        r->passed_as = v->outcome; /* the client gets what is there, and somebody should know */
+    if (!*v->top.digest)
+        return answer_error(r, 404, OUTCOME_MISSING, "MANIFEST_UNKNOWN", "not found upstream");
+    if (r->head && known && accepts(r->connection, v->top.media_type))
+        return answer_top(r, v);
+    struct ocv_reference *judged = r->route.reference;
+    free(judged->digest);
+    judged->digest = strdup(v->top.digest);
+    return judged->digest ? pass_on(r) : answer_busy(r);
+}
+
 /* A tag's look-up has ended. */
 static enum MHD_Result judge(struct request *r)
 {
@@ -200,13 +216,8 @@ static enum MHD_Result judge(struct request *r)
     if (v->outcome == OUTCOME_VARIANT && resolver)
         return answer_error(r, 404, OUTCOME_ORDINARY, "MANIFEST_UNKNOWN",
                             "the client does not accept the chosen image's type");
-    if (!resolver && (v->pass_on || v->outcome == OUTCOME_VARIANT)) {
-        bool known = *v->top.digest && *v->top.media_type && v->top.size >= 0;
-        if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
-            r->passed_as = v->outcome; /* the client gets what is there, and somebody should know */
-        return r->head && known && accepts(r->connection, v->top.media_type) ? answer_top(r, v)
-                                                                             : pass_on(r);
-    }
+    if (!resolver && (v->pass_on || v->outcome == OUTCOME_VARIANT))
+        return pass_judged(r, v);
     return answer_nothing(r, v);
 }
 

@@ -81,8 +81,10 @@ static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool
         status = upstream_get(&l->from, &reference, digest, &document, err);
         if (status == OCV_OK)
             head.descriptor = document->descriptor;
-        if (status == OCV_OK)
+        if (status == OCV_OK) {
             sizes_learn(l->mirror, &reference, head.descriptor.media_type, &document->body);
+            sizes_learn_own(l->mirror, &reference, head.descriptor.digest, document->body.len);
+        }
     }
     if (status == OCV_OK && *head.descriptor.digest && strcmp(head.descriptor.digest, digest) != 0)
         status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s@%s: upstream answers with %s",

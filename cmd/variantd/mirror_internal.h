@@ -36,7 +36,7 @@ struct mirror {
     struct memory *tags;         /* tag -> struct tag */
     struct memory *children;     /* digest in a repository -> struct child */
     struct memory *ready;        /* request -> struct ready */
-    struct memory *sizes;        /* blob in a repository -> its bytes */
+    struct memory *sizes;        /* blob or document in a repository -> its bytes */
     bool *private;               /* by upstream: the two identities differ */
     struct ocv_tag_rules *rules; /* NULL unless the administrator turned them on */
     pthread_mutex_t lock;
@@ -111,7 +111,7 @@ struct verdict {
     struct ocv_descriptor child;
     char label[LABEL_BYTES];
     struct document *document; /* the child's bytes, where they were asked for */
-    struct ocv_descriptor top; /* what upstream has at the tag; digest empty while not known */
+    struct ocv_descriptor top; /* what upstream has at the tag; digest empty, size -1: not known */
     uint64_t generation;
     int64_t validated_ms;
 };
@@ -162,12 +162,20 @@ struct choice *choice_make(const struct mirror *mirror, const struct source *fro
                            const struct ocv_reference *reference, const struct document *document,
                            const struct snapshot *snapshot);
 
+/** How large a blob or document is, as far as that is known. */
+struct bounds {
+    int64_t least, most;
+    bool checked; /* its own bytes said so, and it is a document */
+};
 /** Remember what a manifest that was checked says about the sizes of its blobs. */
 void sizes_learn(const struct mirror *mirror, const struct ocv_reference *reference,
                  const char *media_type, const struct ocv_buffer *body);
-/** What is known of a blob's size; 0: nothing. */
-int64_t sizes_find(const struct mirror *mirror, const struct ocv_reference *reference,
-                   const char *digest);
+/** Remember the size of a document that was checked. */
+void sizes_learn_own(const struct mirror *mirror, const struct ocv_reference *reference,
+                     const char *digest, size_t len);
+/** False, and zeros: nothing is known. */
+bool sizes_find(const struct mirror *mirror, const struct ocv_reference *reference,
+                const char *digest, struct bounds *out);
 
 /* ---- requests -----------------------------------------------------------------------------------
  */

@@ -144,6 +144,7 @@ static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct c
     status = upstream_get(&l->from, l->q->reference, NULL, &document, err);
     if (status < 0)
         return status;
+    sizes_learn_own(l->mirror, l->q->reference, document->descriptor.digest, document->body.len);
     if (strcmp(document->descriptor.digest, (*tag)->head.descriptor.digest) != 0) {
         struct head head = {.descriptor = document->descriptor};
         item_put(*tag);
@@ -206,6 +207,18 @@ static struct verdict *judge(struct lookup *l, const struct choice *choice, bool
     return v;
 }
 
+/* What is at the tag; of its size, what its bytes said: a head is somebody's word. */
+static void tell_top(struct lookup *l, const struct tag *tag, struct verdict *v)
+{
+    struct bounds size;
+    v->validated_ms = atomic_load(&tag->validated_ms);
+    v->top = tag->head.descriptor;
+    if (l->q->upstream->layout)
+        return;
+    bool known = sizes_find(l->mirror, l->q->reference, v->top.digest, &size);
+    v->top.size = known && size.checked ? size.most : -1;
+}
+
 static struct verdict *look_up(struct lookup *l, const atomic_bool *want_body)
 {
     struct ocv_error err = {0};
@@ -218,10 +231,8 @@ static struct verdict *look_up(struct lookup *l, const atomic_bool *want_body)
     if (status == OCV_OK)
         status = find_choice(l, &tag, &choice, &err);
     v = choice ? judge(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);
-    if (v && tag) {
-        v->validated_ms = atomic_load(&tag->validated_ms);
-        v->top = tag->head.descriptor;
-    }
+    if (v && tag)
+        tell_top(l, tag, v);
     if (v)
         v->generation = l->snapshot->generation;
     item_put(choice);

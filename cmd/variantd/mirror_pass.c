@@ -96,6 +96,13 @@ static enum identity identity_of(const struct request *r)
                                                                : IDENTITY_ANONYMOUS;
 }
 
+/* Of a document the head is told that its own bytes have, for which they are fetched once. */
+static bool head_will_do(const struct pass *p)
+{
+    bool document = p->kind == ROUTE_TAG || p->kind == ROUTE_DIGEST;
+    return p->no_body && (!document || !p->reference->digest || p->known.checked);
+}
+
 static struct pass *make(struct request *r)
 {
     struct mirror *m = r->mirror;
@@ -112,7 +119,10 @@ static struct pass *make(struct request *r)
     p->upstream = r->route.upstream;
     p->reference = r->route.reference; /* the request needs it no more */
     r->route.reference = NULL;
-    p->head_only = r->head;
+    p->no_body = r->head;
+    if (p->reference->digest)
+        sizes_find(m, p->reference, p->reference->digest, &p->known);
+    p->head_only = head_will_do(p);
     p->chunks = r->chunks;
     p->until_ms = r->started_us / 1000 + (p->kind == ROUTE_TAG    ? TAG_ANSWER_MS
                                           : p->kind == ROUTE_BLOB ? BLOB_ANSWER_MS

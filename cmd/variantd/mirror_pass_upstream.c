@@ -30,7 +30,7 @@ static bool arrive(struct pass *p)
 
 bool pass_streams(const struct pass *p)
 {
-    return p->kind == ROUTE_BLOB && !p->head_only;
+    return p->kind == ROUTE_BLOB && !p->no_body;
 }
 
 /* Room for all streams together stays the same, within bounds. */
@@ -68,12 +68,34 @@ static bool endless(struct pass *p, const struct ocv_stream_head *head)
     return true;
 }
 
+/* A head says what it likes; what is known here is right. False: they differ, and which of them is
+ * right is not known. */
+static bool correct(struct pass *p)
+{
+    struct ocv_stream_head *head = &p->head;
+    const struct bounds *known = &p->known;
+    if (!p->head_only || !p->reference->digest || head->status != 200)
+        return true;
+    snprintf(head->digest, sizeof(head->digest), "%s", p->reference->digest);
+    if (known->checked || (head->size < 0 && known->most > 0 && known->least == known->most))
+        head->size = known->most;
+    if (head->size < 0 ||
+        (head->size >= known->least && (!known->most || head->size <= known->most)))
+        return true;
+    metrics_upstream_error(p->mirror->metrics, p->upstream->name, "mismatch");
+    p->no = verdict_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
+                        "upstream tells another size than the manifest does");
+    return false;
+}
+
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct pass *p = data;
     p->head = *head;
     p->head.link = NULL;
     p->list_link = head->link ? strdup(head->link) : NULL;
+    if (!correct(p))
+        return -1;
     if (!pass_streams(p) || small(head))
         return 0;
     if (endless(p, head))
@@ -109,8 +131,7 @@ static int ask(struct pass *p, struct client *client, struct ocv_error *err)
         .head_only = p->head_only,
         .accept = p->accept[0] ? p->accept : NULL,
         .range = p->range[0] ? p->range : NULL,
-        .most =
-            p->kind == ROUTE_BLOB ? sizes_find(p->mirror, p->reference, p->reference->digest) : 0,
+        .most = p->kind == ROUTE_BLOB ? p->known.most : 0,
         .buffer = few ? FEW_BUFFER : 0,
         .head = on_head,
         .body = on_body,
@@ -258,6 +279,20 @@ static int run(struct pass *p, struct ocv_error *err)
     return p->upstream->layout ? read_layout(p, err) : ask_registry(p, err);
 }
 
+/* From a document that was checked; a HEAD needs no more of it. */
+static void learn(struct pass *p)
+{
+    if (p->kind != ROUTE_TAG && p->kind != ROUTE_DIGEST)
+        return;
+    sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
+    sizes_learn_own(p->mirror, p->reference, p->head.digest, p->body.len);
+    if (!p->no_body)
+        return;
+    ocv_buffer_free(&p->body);
+    room_give(p->held);
+    p->held = 0;
+}
+
 void pass_run(struct job *job)
 {
     struct pass *p = (struct pass *)((char *)job - offsetof(struct pass, job));
@@ -270,8 +305,8 @@ void pass_run(struct job *job)
             status = OCV_ERR_NOMEM;
             ocv_buffer_free(&p->body);
         }
-        if (status == OCV_OK && p->body.len && p->kind != ROUTE_BLOB)
-            sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
+        if (status == OCV_OK && p->body.len)
+            learn(p);
         if (status < 0 && err.http_status == 416)
             p->no = verdict_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
         else if (status < 0 && !p->no)

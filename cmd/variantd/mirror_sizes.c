@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How large blobs are, as the manifests say that were handed through and checked: a registry that
- * sends a blob without its length may never end, and a client may not look. A bound, no more: who
- * lies about a blob in one repository reaches no other. */
+/* How large things are. Of a document that came here and was checked that is known. Of blobs there
+ * is what manifests say that were handed through and checked: a registry that sends a blob without
+ * its length may never end, and a client may not look. Bounds, no more: who lies about a blob in
+ * one repository reaches no other. */
 #include "mirror_internal.h"
 #include "room.h"
 
@@ -9,7 +10,7 @@
 
 struct size {
     struct item item;
-    int64_t bytes;
+    struct bounds bounds;
 };
 
 static void free_size(struct item *item)
@@ -24,32 +25,51 @@ static void size_key(const struct ocv_reference *reference, const char *digest, 
     key_add(key, digest);
 }
 
-int64_t sizes_find(const struct mirror *mirror, const struct ocv_reference *reference,
-                   const char *digest)
+bool sizes_find(const struct mirror *mirror, const struct ocv_reference *reference,
+                const char *digest, struct bounds *out)
 {
     struct key key;
     size_key(reference, digest, &key);
     struct size *known = memory_find(mirror->sizes, &key);
-    int64_t bytes = known ? known->bytes : 0;
+    *out = known ? known->bounds : (struct bounds){0};
     item_put(known);
-    return bytes;
+    return known;
 }
 
-/* Two manifests that disagree: one of them is wrong, and the smaller bound could harm the other. */
-static void learn(const struct mirror *mirror, const struct ocv_reference *reference,
-                  const struct ocv_descriptor *blob)
+static void keep(const struct mirror *mirror, const struct ocv_reference *reference,
+                 const char *digest, struct bounds bounds)
 {
     struct key key;
-    if (blob->size <= sizes_find(mirror, reference, blob->digest))
-        return;
     struct size *size = calloc(1, sizeof(*size));
     if (!size)
         return;
     item_init(&size->item, free_size);
-    size->bytes = blob->size;
-    size_key(reference, blob->digest, &key);
+    size->bounds = bounds;
+    size_key(reference, digest, &key);
     memory_keep(mirror->sizes, &key, size, sizeof(*size));
     item_put(size);
+}
+
+void sizes_learn_own(const struct mirror *mirror, const struct ocv_reference *reference,
+                     const char *digest, size_t len)
+{
+    struct bounds known;
+    if (!sizes_find(mirror, reference, digest, &known) || !known.checked)
+        keep(mirror, reference, digest, (struct bounds){(int64_t)len, (int64_t)len, true});
+}
+
+/* Two manifests that disagree: one of them is wrong, and each may be the one. */
+static void learn(const struct mirror *mirror, const struct ocv_reference *reference,
+                  const struct ocv_descriptor *blob)
+{
+    struct bounds known;
+    if (!sizes_find(mirror, reference, blob->digest, &known))
+        known.least = known.most = blob->size;
+    else if (known.checked || (blob->size >= known.least && blob->size <= known.most))
+        return;
+    known.least = blob->size < known.least ? blob->size : known.least;
+    known.most = blob->size > known.most ? blob->size : known.most;
+    keep(mirror, reference, blob->digest, known);
 }
 
 void sizes_learn(const struct mirror *mirror, const struct ocv_reference *reference,

@@ -21,8 +21,10 @@ struct pass {
     enum identity identity;
     const struct upstream *upstream;
     struct ocv_reference *reference;
-    bool head_only;
-    bool chunks; /* as the request's */
+    bool no_body;        /* the request is a HEAD; */
+    bool head_only;      /* so is what upstream is asked */
+    bool chunks;         /* as the request's */
+    struct bounds known; /* of its size; zeros: nothing */
     int64_t until_ms;
     char accept[ACCEPT_MAX], range[RANGE_MAX], query[QUERY_MAX];
     /* the answer: the worker's until `arrived`, the request's afterwards */

@@ -50,6 +50,8 @@ static int check(struct ocv_streaming *s, struct ocv_stream_head *head, struct o
     head->size = (int64_t)body->len;
     if (q->kind != OCV_STREAM_MANIFEST)
         return OCV_OK;
+    if (!body->len)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: an empty manifest", s->what);
     if (strchr(q->object, ':'))
         snprintf(head->digest, sizeof(head->digest), "%s", q->object);
     if (ocv_digest_known(head->digest))

@@ -133,6 +133,47 @@ raw()
     stop_daemon new
 }
 
+@test "a proxy hands through what was judged, whatever the tag leads to by now" {
+    start_variantd new --registry "$BAD=http://$BAD" --profile "$PROFILES/h100.json"
+    tag proxy good GET # the meaning of that index is known from here on
+    [ "sha256:$(sha256sum <"$body" | cut -d' ' -f1)" = "$INDEX" ]
+    tag proxy moving GET
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$INDEX" ]
+    [ "sha256:$(sha256sum <"$body" | cut -d' ' -f1)" = "$INDEX" ]
+    # nothing, under no digest, is not what the head of that tag told
+    tag proxy empty GET
+    [ "$code" = 502 ]
+    tag raw empty GET
+    [ "$code" = 502 ]
+    stop_daemon new
+}
+
+@test "a HEAD by digest tells that digest and the right size, whatever upstream's head says" {
+    local view manifest length
+    length=$(curl -s "http://$BAD/v2/good/x/manifests/1" | wc -c)
+    for view in proxy raw proxy raw; do # from the bytes, which are then known
+        ask HEAD "/$view/v2/otherhead/$view/manifests/$INDEX?ns=$BAD"
+        [ "$code" = 200 ]
+        [ "$(header docker-content-digest)" = "$INDEX" ]
+        [ "$(header content-length)" = "$length" ]
+    done
+    tag proxy otherhead HEAD
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$INDEX" ]
+    [ "$(header content-length)" = "$length" ]
+    # of a blob its manifest knows the size
+    manifest=$(curl -s "http://$BAD/v2/otherhead/image/manifests/1" | jq -r '.manifests[0].digest')
+    ask GET "/proxy/v2/otherhead/image/manifests/$manifest?ns=$BAD"
+    ask HEAD "/proxy/v2/otherhead/image/blobs/$BLOB?ns=$BAD"
+    [ "$code" = 502 ]
+    ask HEAD "/proxy/v2/lengthless/image/manifests/$manifest?ns=$BAD"
+    ask HEAD "/proxy/v2/lengthless/image/blobs/$BLOB?ns=$BAD"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$BLOB" ]
+    [ "$(header content-length)" = "$SIZE" ]
+}
+
 @test "a passing trouble is not the client's" {
     tag proxy m503ok GET
     [ "$code" = 200 ]

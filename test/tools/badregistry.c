@@ -275,6 +275,18 @@ static bool mode_lengthless(const struct request *r)
                          b->type, b->digest)
                    : good(r);
 }
+/* A HEAD that tells of something else. */
+static bool mode_otherhead(const struct request *r)
+{
+    if (!r->head)
+        return good(r);
+    return say(r->fd,
+               "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nDocker-Content-Digest: %s\r\n"
+               "Content-Length: 7\r\n\r\n",
+               r->blob ? served_blob.type : served_index.type,
+               r->blob || strstr(r->path, "/manifests/sha256:") ? image_config.digest
+                                                                : served_index.digest);
+}
 static bool mode_truncated(const struct request *r)
 {
     return r->head ? good(r) : half(r, false);
@@ -434,11 +446,13 @@ static bool mode_late(const struct request *r)
     usleep(700000);
     return good(r);
 }
-/* The tag is moved between HEAD and GET: from the index to the file's. Every other manifest is
- * there, and has two bytes. */
+/* The tag is moved between HEAD and GET: from the index to the file's. By its digest the index is
+ * there still. Every other manifest is there, and has two bytes. */
 static bool mode_moving(const struct request *r)
 {
     const char *digest = strstr(r->path, "/manifests/sha256:");
+    if (!r->blob && digest && strstr(digest, served_index.digest))
+        return whole(r, &served_index);
     if (!r->blob && digest)
         return say(r->fd,
                    "HTTP/1.1 200 OK\r\nContent-Type: " OCV_MEDIA_TYPE_MANIFEST
@@ -655,6 +669,7 @@ static const struct {
     {"emptylength", mode_emptylength},
     {"tiny", mode_tiny},
     {"lengthless", mode_lengthless},
+    {"otherhead", mode_otherhead},
     {"truncated", mode_truncated},
     {"shortlength", mode_shortlength},
     {"wrongdigest", mode_wrongdigest},
