@@ -46,7 +46,7 @@ app=oci:app
     "cpu.v3=$app:cpu-v3,x86_64 :: level :: v3" \
     "cuda12.6=$app:cuda126,nvidia :: cuda_version_lower_bound :: 12.0,nvidia :: sm_arch :: 80_real,nvidia :: sm_arch :: 90_real,priority :: order :: 2" \
     "cuda12.8=$app:cuda128,nvidia :: cuda_version_lower_bound :: 12.0,nvidia :: sm_arch :: 90_real,nvidia :: sm_arch :: 100_real,priority :: order :: 1" \
-    "rocm7.1=$app:rocm71,amd :: gfx_arch :: gfx942,amd :: rocm_version :: 7.1"
+    "rocm7.1=$app:rocm71,amd :: gfx_arch :: gfx942,amd :: rocm_user_space :: 7.1"
 
 title "This machine"
 run "$build/variantctl" explain "$app:1.0"

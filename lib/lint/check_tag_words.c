@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "cuda12.8.1", "cu128" -> "12.8"; a major version alone leaves the minor open. */
+/* "cuda12.8.1", "cu128" -> "12.8"; a major version alone leaves the minor open. Of two digits more
+ * the last is a patch release's, "rocm624", but there was none after the second of a x.1:
+ * "rocm714". */
 static bool read_version(const char *part, size_t len, const struct lint_fact *word, char out[32])
 {
     size_t skip = strcspn(word->a, "0"), major = strlen(word->a) - skip;
@@ -21,8 +23,10 @@ static bool read_version(const char *part, size_t len, const struct lint_fact *w
         snprintf(out, 32, "%.*s", (int)(rest < 31 ? rest : 31), number);
     else if (digits <= major)
         snprintf(out, 32, "%.*s.999", (int)digits, number);
-    else
-        snprintf(out, 32, "%.*s.%c", (int)major, number, number[major]);
+    else {
+        bool two = digits == major + 2 && number[major] == '1' && number[major + 1] > '1';
+        snprintf(out, 32, "%.*s.%.*s", (int)major, number, two ? 2 : 1, number + major);
+    }
     return true;
 }
 
@@ -58,6 +62,7 @@ static bool part_disagrees(const struct ocv_lint *lint, const struct ocv_entry *
                            const char *part, size_t len, struct doubt *out)
 {
     char version[32];
+    bool said = false;
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_words); k++) {
         const struct lint_fact *word = &ocv_lint_tag_words[k];
         if (!read_version(part, len, word, version))
@@ -65,9 +70,11 @@ static bool part_disagrees(const struct ocv_lint *lint, const struct ocv_entry *
         const char *value = ocv_lint_lowest(lint, entry, word->b);
         const char *why = value ? ocv_lint_contradiction(word->c, value, version) : NULL;
         *out = (struct doubt){part, word->b, value, why, len};
-        return why || is_of_another(lint, entry, word->b);
+        said = true;
+        if (value)
+            return why != NULL;
     }
-    return false;
+    return said && is_of_another(lint, entry, out->feature);
 }
 
 static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_entry *entry,

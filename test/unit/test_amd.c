@@ -97,6 +97,7 @@ START_TEST(recorded_features)
         return;
     restore("kfd", "mi300x-cpx");
     write_text("sys/module/amdgpu/parameters/noretry", "-1\n");
+    write_text("sys/module/amdgpu/version", "6.14.14\n");
     json_t *ns = amd();
     ck_assert_str_eq(values_of(ns, "gfx_arch"), "gfx942 gfx9_4_generic");
     ck_assert_str_eq(values_of(ns, "sramecc"), "on");
@@ -359,7 +360,7 @@ START_TEST(discovery_without_kfd)
     ck_assert_str_eq(text_of(json_object_get(ns, "provider"), "source"), "sysfs");
     ck_assert_str_eq(values_of(ns, "gfx_arch"), "gfx1102 gfx11_generic");
     ck_assert_str_eq(values_of(ns, "sramecc"), "");
-    ck_assert(!flag_of(ns, "guess"));
+    ck_assert(!flag_of(nth_device(ns, 0), "guess"));
     json_decref(ns);
 }
 END_TEST
@@ -477,6 +478,7 @@ START_TEST(xnack)
                {110000, {"", "", ""}},          {80001, {"on", "on", "on"}},
                {120500, {"", "on", "off"}}};
     static const char *const noretry[] = {"-1\n", "0\n", "1\n"};
+    write_text("sys/module/amdgpu/version", "6.14.14\n");
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         for (size_t k = 0; k < 3; k++) {
             add_node(1, (struct node){.target = all[i].target, .device = 1, .location = 0x300});
@@ -513,6 +515,7 @@ END_TEST
 
 START_TEST(xnack_without_the_parameter_is_a_guess)
 {
+    write_text("sys/module/amdgpu/version", "6.14.14\n");
     add_node(1, (struct node){.target = 90402, .device = 0x74a1, .location = 0x300});
     json_t *ns = amd();
     ck_assert_str_eq(values_of(ns, "xnack"), "off");
@@ -746,6 +749,82 @@ START_TEST(rocm_path)
 }
 END_TEST
 
+/* ---- user spaces of containers ----------------------------------------------------------------
+ */
+
+static const char *user_spaces(const char *version, unsigned target)
+{
+    static char text[2048];
+    struct ocv_rocm_version all[OCV_AMD_USER_SPACES_MAX];
+    const struct ocv_amd_driver driver = ocv_amd_driver_of(version);
+    size_t n = ocv_amd_user_spaces(&driver, target, all);
+    ck_assert_uint_lt(n, OCV_AMD_USER_SPACES_MAX);
+    text[0] = ' ';
+    text[1] = '\0';
+    for (size_t i = 0; i < n; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u.%u ", all[i].major,
+                 all[i].minor);
+    return text;
+}
+
+START_TEST(user_spaces_of_drivers)
+{
+    /* what it begins with: tested, newest first, down to the firm end, and the nearest newer one */
+    static const struct {
+        const char *version, *release, *list;
+        bool guess;
+    } all[] = {
+        {"6.3.6", "ROCm 6.0", " 6.2 6.1 6.0 5.7 5.6 6.3 6.4 7.0 ", false},
+        {"6.7.0", "ROCm 6.1", " 6.4 6.3 6.2 6.1 6.0 5.7 7.0 7.1 ", false},
+        {"6.8.5", "ROCm 6.2", " 7.0 6.4 6.3 6.2 6.1 6.0 7.1 7.2 ", false},
+        {"6.10.5", "ROCm 6.3", " 7.0 6.4 6.3 6.2 6.1 7.1 ", false},
+        {"6.10.6", "ROCm 6.3", " 7.0 6.4 6.3 6.2 6.1 7.1 ", true},
+        {"6.12.12", "ROCm 6.4", " 7.0 6.4 6.3 6.2 6.1 7.1 ", false},
+        {"6.14.14", "30.10",
+         " 7.14 7.13 7.12 7.11 7.10 7.9 7.8 7.7 7.6 7.5 7.4 7.3 7.2 7.1 7.0 6.4 "
+         "6.3 6.2 7.15 7.16 7.17 7.18 7.19 7.20 10.0 10.1 ",
+         false},
+        {"6.16.6", "30.20", " 7.14 ", false},
+        {"6.16.13", "30.30", " 7.14 ", false},
+        {"6.18.4", "31.10", " 7.14 ", false},
+        {"6.20.1", "31.10", " 10.0 7.20 ", true}, /* newer than the table */
+        {"5.18.13", NULL, " 6.2 6.1 6.0 5.7 5.6 5.5 5.4 5.3 5.2 5.1 5.0 4.5 ", true},
+        {NULL, NULL, " 10.0 7.20 ", true},
+        {"6.17.0-35", NULL, " 10.0 7.20 ", true}, /* a kernel's version, no driver's */
+        {"6.14", NULL, " 10.0 7.20 ", true},
+        {"6.14.14.1", NULL, " 10.0 7.20 ", true},
+        {"", NULL, " 10.0 7.20 ", true},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        const struct ocv_amd_driver driver = ocv_amd_driver_of(all[i].version);
+        const char *list = user_spaces(all[i].version, 0);
+        ck_assert_msg(strncmp(list, all[i].list, strlen(all[i].list)) == 0, "%s:%s",
+                      all[i].version ? all[i].version : "(none)", list);
+        ck_assert_pstr_eq(driver.release, all[i].release);
+        ck_assert(driver.guess == all[i].guess);
+        ck_assert_msg(strstr(list, " 12.20 "), "%s", list); /* newer is never refused */
+    }
+    ck_assert_ptr_null(strstr(user_spaces("6.16.13", 0), " 6.2 "));
+    ck_assert_ptr_nonnull(strstr(user_spaces("6.16.13", 0), " 6.3 "));
+    ck_assert_ptr_null(strstr(user_spaces("6.14.14", 0), " 6.1 "));
+}
+END_TEST
+
+START_TEST(user_spaces_that_fail)
+{
+    const char *list = user_spaces(NULL, 110501);
+    ck_assert_ptr_null(strstr(list, " 7.1 "));
+    ck_assert_ptr_null(strstr(list, " 6.4 "));
+    ck_assert_ptr_null(strstr(list, " 7.9 "));
+    ck_assert_ptr_null(strstr(list, " 7.10 "));
+    ck_assert_ptr_nonnull(strstr(list, " 7.2 "));
+    ck_assert_ptr_nonnull(strstr(list, " 7.11 "));
+    ck_assert_ptr_nonnull(strstr(list, " 10.0 "));
+    ck_assert_ptr_nonnull(strstr(user_spaces(NULL, 110500), " 7.1 "));
+    ck_assert_ptr_nonnull(strstr(user_spaces("6.14.14", 110501), " 7.1 "));
+}
+END_TEST
+
 START_TEST(device_nodes)
 {
     struct ocv_error err = {0};
@@ -881,6 +960,8 @@ static void add_details(TCase *c)
     tcase_add_test(c, rocm_newest_tree);
     tcase_add_test(c, rocm_links_stay_inside);
     tcase_add_test(c, rocm_versions);
+    tcase_add_test(c, user_spaces_of_drivers);
+    tcase_add_test(c, user_spaces_that_fail);
     tcase_add_test(c, published_variables);
     tcase_add_test(c, published_variable_without_driver);
     tcase_add_test(c, wrong_variables);

@@ -583,6 +583,19 @@ START_TEST(tags_without_rules)
     expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_version_lower_bound :: 6.3\n"
            "tag r.example/app:1.0-rocm700 = 1\n",
            "OCV301", NULL);
+    /* an image brings its own ROCm: the version is the one that the tag says */
+    expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_user_space :: 7.14\n"
+           "tag r.example/app:1.0-rocm714 = 1\n",
+           "OCV301", NULL);
+    expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_user_space :: 6.2\n"
+           "tag r.example/app:1.0-rocm624 = 1\n",
+           "OCV301", NULL);
+    expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_user_space :: 7.2\n"
+           "tag r.example/app:1.0-rocm714 = 1\n",
+           "OCV301", "it says 'rocm714'");
+    expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_user_space :: 7.2\n  env "
+           "ROCM_VERSION=7.1.1\n",
+           "OCV404", "7.1.1");
     expect("linux/amd64 null\nlinux/amd64/x-v v x86_64 :: level :: v3\n"
            "tag r.example/app:1.0-cu128 = 1\ntag r.example/app:2.0-cu128 = 0\n",
            "OCV301", NULL);

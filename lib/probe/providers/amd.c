@@ -20,6 +20,7 @@ struct run {
     bool assumed;      /* it could not be read */
     const char *xnack; /* mode of a program's GPUs, or NULL */
     const char *force; /* targets from the environment, or NULL */
+    struct ocv_amd_driver driver;
 };
 
 /* ---- features -------------------------------------------------------------------------------- */
@@ -78,12 +79,36 @@ static int add_union(const struct run *run)
 /* Features of the namespace that a GPU which is not usable must not inherit. */
 static int add_none(const struct run *run, json_t *device)
 {
-    static const char *const features[] = {"gfx_arch", "xnack", "sramecc", "rocm_version",
-                                           "rocm_version_lower_bound"};
+    static const char *const features[] = {
+        "gfx_arch",       "xnack", "sramecc", "rocm_version", "rocm_version_lower_bound",
+        "rocm_user_space"};
     int status = OCV_OK;
     for (size_t i = 0; i < sizeof(features) / sizeof(*features) && status == OCV_OK; i++)
         status = ocv_gpu_add_none(device, features[i], run->err);
     return status;
+}
+
+/* `device` NULL: the namespace's list, which is that of the least bounded GPU. */
+static int add_user_spaces(const struct run *run, unsigned target, json_t *device)
+{
+    struct ocv_rocm_version versions[OCV_AMD_USER_SPACES_MAX];
+    char text[32];
+    int status = OCV_OK;
+    size_t n = ocv_amd_user_spaces(&run->driver, target, versions);
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        snprintf(text, sizeof(text), "%u.%u", versions[i].major, versions[i].minor);
+        status = device ? ocv_device_add(device, "rocm_user_space", text, run->err)
+                        : ocv_result_add(run->result, "rocm_user_space", text, run->err);
+    }
+    return status;
+}
+
+static unsigned least_bounded(const struct run *run)
+{
+    for (size_t i = 0; i < run->m->usable; i++)
+        if (!ocv_amd_bounded(&run->driver, run->m->gpus[i].target))
+            return 0;
+    return run->m->usable ? run->m->gpus[0].target : 0;
 }
 
 static int add_values(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
@@ -96,6 +121,8 @@ static int add_values(const struct run *run, const struct ocv_amd_gpu *gpu, json
         if (value)
             status = ocv_device_add(device, feature_of[kind], value, run->err);
     }
+    if (status == OCV_OK && ocv_amd_bounded(&run->driver, gpu->target))
+        status = add_user_spaces(run, gpu->target, device);
     return status;
 }
 
@@ -203,6 +230,8 @@ static int fill(struct run *run)
         status = forced_rocm(run, &rocm);
     if (status == OCV_OK)
         status = ocv_rocm_add(run->result, rocm, run->err);
+    if (status == OCV_OK && (run->m->usable || run->force))
+        status = add_user_spaces(run, least_bounded(run), NULL);
     /* a forced target counts for the machine, also where no GPU of it can */
     bool devices = run->m->usable || !run->force;
     for (size_t i = 0; i < run->m->n && status == OCV_OK && devices; i++)
@@ -222,9 +251,11 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
     if (m.n || m.kfd.hidden || m.kfd.broken || run.force) {
         result->source = run.force ? "environment" : m.kfd.n ? "kfd" : "sysfs";
         read_xnack(&run);
+        run.driver = ocv_amd_driver(host);
         ocv_gpu_driver_version(host, "amdgpu", result->driver, sizeof(result->driver));
         ocv_amd_judge(host, &m, result);
         status = fill(&run);
+        result->guess = run.driver.guess && (m.usable || run.force);
         for (size_t i = 0; i < m.usable; i++)
             result->guess = result->guess || m.gpus[i].guess ||
                             (run.assumed && value_of(&run, &m.gpus[i], XNACK));

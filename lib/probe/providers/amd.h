@@ -127,4 +127,28 @@ struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host);
 int ocv_rocm_add(struct ocv_result *result, struct ocv_rocm_version version,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
+/* ---- user spaces of containers (amd_user_space.c) ----------------------------------------------
+ */
+
+#define OCV_AMD_USER_SPACES_MAX 160u /**< versions of ROCm that are told of */
+
+/** A kernel driver, and which ROCm it is for. */
+struct ocv_amd_driver {
+    const char *release; /**< "30.10"; NULL: not known */
+    struct ocv_rocm_version oldest, tested;
+    bool own;   /**< AMD's package, which has versions of its own; else the kernel's */
+    bool guess; /**< no source names this version */
+};
+
+/** Driver of the machine, by sys/module/amdgpu/version. */
+struct ocv_amd_driver ocv_amd_driver(const struct ocv_probe_host *host);
+/** The same by that text; NULL: the driver of the kernel, which shows none. */
+struct ocv_amd_driver ocv_amd_driver_of(const char *version);
+/** True if user spaces that run on other GPUs do not run on this target. */
+bool ocv_amd_bounded(const struct ocv_amd_driver *driver, unsigned target);
+/** Versions of ROCm that a container may bring, best first: what was tested with the driver from
+ * the newest down, then newer ones. Target 0: of any GPU. Returns how many. */
+size_t ocv_amd_user_spaces(const struct ocv_amd_driver *driver, unsigned target,
+                           struct ocv_rocm_version out[OCV_AMD_USER_SPACES_MAX]);
+
 #endif
