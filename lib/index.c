@@ -248,3 +248,18 @@ bool ocv_index_namespace_static(const struct ocv_index *index, const char *ns)
             return true;
     return false;
 }
+
+int ocv_index_describe(const struct ocv_index *index, const struct ocv_entry *entry,
+                       struct ocv_buffer *properties, struct ocv_buffer *statics,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(index, entry->properties[i]);
+        status = ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
+                                   p.feature, p.value);
+        if (status == OCV_OK && ocv_index_namespace_static(index, p.ns))
+            status = ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns);
+    }
+    return status;
+}

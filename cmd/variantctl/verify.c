@@ -55,76 +55,120 @@ static const char *text_of(const json_t *object, const char *key)
 struct known {
     const char *by; /* "record", "index", "labels", or NULL */
     const char *digest;
-    const char *label, *properties, *statics;
-    json_t *record;
-    struct ocv_record_index kept;
+    char *label; /* a copy; the two others are in `text` and `list` */
+    const char *properties, *statics;
     struct ocv_buffer text, list;
+    size_t n; /* repositories that were heard */
+    bool differ;
 };
 
-/* What this node chose itself. */
-static bool by_record(const struct verify *v, const char *digest, struct known *k)
+static int set_known(struct known *k, const char *label, const char *properties,
+                     const char *statics)
 {
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, RECORD_MAX);
-    if (ocv_record_read(v->records, digest, &text, NULL) < 0)
-        return false;
-    json_decref(k->record);
-    k->record = json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, NULL);
-    k->label = text_of(k->record, "label");
-    k->properties = text_of(k->record, "properties");
-    k->statics = text_of(k->record, "static");
-    return k->properties != NULL;
+    char *copy = label ? strdup(label) : NULL;
+    if ((label && !copy) || ocv_buffer_append(&k->text, properties, strlen(properties), NULL) < 0 ||
+        (statics && ocv_buffer_append(&k->list, statics, strlen(statics), NULL) < 0)) {
+        free(copy);
+        return OCV_ERR_NOMEM;
+    }
+    k->label = copy;
+    k->properties = k->text.data ? k->text.data : "";
+    k->statics = k->list.data;
+    return OCV_OK;
+}
+
+/* Without a name, all repositories that have the digest must say the same. */
+static int hear(struct known *k, const char *label, const char *properties, const char *statics)
+{
+    if (k->n++ == 0)
+        return set_known(k, label, properties, statics);
+    k->differ = k->differ || strcmp(k->properties, properties) != 0 ||
+                strcmp(k->statics ? k->statics : "", statics ? statics : "") != 0;
+    return OCV_OK;
+}
+
+/* What this node chose itself. */
+static int hear_record(void *data, const struct ocv_record *record)
+{
+    return record->properties ? hear(data, record->label, record->properties, record->statics)
+                              : OCV_OK;
 }
 
 /* What stands in an index that this node has resolved, though another image of it was chosen. */
-static bool by_index(const struct verify *v, const char *digest, struct known *k)
+static int hear_index(void *data, struct ocv_record_index *kept)
 {
-    ocv_record_index_free(&k->kept);
-    if (ocv_record_find(v->records, digest, &k->kept, NULL) < 0)
-        return false;
-    const struct ocv_entry *entry = ocv_index_find_digest(k->kept.index, digest);
-    if (!entry || entry->code != OCV_REJECT_NONE || !ocv_index_has_variants(k->kept.index))
-        return false;
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(k->kept.index, entry->properties[i]);
-        status = ocv_buffer_printf(&k->text, NULL, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
-                                   p.feature, p.value);
-        if (status == OCV_OK && ocv_index_namespace_static(k->kept.index, p.ns))
-            status = ocv_buffer_printf(&k->list, NULL, "%s%s", k->list.len ? ", " : "", p.ns);
-    }
-    k->label = entry->label;
-    k->properties = k->text.data ? k->text.data : "";
-    k->statics = k->list.data;
-    return status == OCV_OK;
+    struct known *k = data;
+    ocv_auto_buffer text, list;
+    const struct ocv_entry *entry = ocv_index_find_digest(kept->index, k->digest);
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    if (!entry || entry->code != OCV_REJECT_NONE || !ocv_index_has_variants(kept->index))
+        return OCV_OK;
+    int status = ocv_index_describe(kept->index, entry, &text, &list, NULL);
+    return status < 0 ? status : hear(k, entry->label, text.data ? text.data : "", list.data);
+}
+
+static void forget(struct known *k)
+{
+    free(k->label);
+    k->label = NULL;
+    k->properties = k->statics = NULL;
+    k->text.len = k->list.len = 0;
+    k->n = 0;
+    k->differ = false;
+}
+
+/* True if one of them knows it; what repositories say that differ is nothing. */
+static bool look_up(const struct verify *v, const char *repository, const char *digest, bool record,
+                    struct known *k)
+{
+    forget(k);
+    k->digest = digest;
+    int status = record
+                     ? ocv_record_walk(v->records, repository, digest, hear_record, k, NULL)
+                     : ocv_record_index_walk(v->records, repository, digest, hear_index, k, NULL);
+    if (status >= 0 && record && k->n && !repository) /* siblings must not say something else */
+        status = ocv_record_index_walk(v->records, NULL, digest, hear_index, k, NULL);
+    return status >= 0 && k->n > 0 && !k->differ;
+}
+
+/* In full, or NULL. */
+static char *repository_of(const char *name)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    bool named = name && !ocv_digest_wellformed(name) &&
+                 ocv_reference_parse(name, &reference, NULL) == OCV_OK;
+    return named ? strdup(reference->name) : NULL;
 }
 
 static void find_known(const struct verify *v, const struct local_image *image, struct known *k)
 {
+    /* an id, or a layout's bare tag, names no repository */
+    bool full = image->name && strpbrk(image->name, "/:");
+    char *named = full ? repository_of(image->name) : NULL;
     *k = (struct known){0};
     ocv_buffer_init(&k->text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(&k->list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    k->digest = image->n_digests ? image->digests[0] : NULL;
     for (size_t i = 0; i < 2 * image->n_digests && !k->by; i++) {
-        bool records = i < image->n_digests;
-        const char *digest = image->digests[records ? i : i - image->n_digests];
-        if (records ? by_record(v, digest, k) : by_index(v, digest, k)) {
-            k->by = records ? "record" : "index";
-            k->digest = digest;
-        }
+        bool record = i < image->n_digests;
+        size_t at = record ? i : i - image->n_digests;
+        char *of = image->repositories ? repository_of(image->repositories[at]) : NULL;
+        if (look_up(v, of ? of : named, image->digests[at], record, k))
+            k->by = record ? "record" : "index";
+        free(of);
     }
+    free(named);
     if (k->by)
         return;
-    k->label = image->label;
-    k->properties = image->properties;
-    k->statics = NULL;
-    k->by = image->properties ? "labels" : NULL;
+    forget(k);
+    k->digest = image->n_digests ? image->digests[0] : NULL;
+    if (image->properties && set_known(k, image->label, image->properties, NULL) == OCV_OK)
+        k->by = "labels";
 }
 
 static void free_known(struct known *k)
 {
-    json_decref(k->record);
-    ocv_record_index_free(&k->kept);
+    free(k->label);
     ocv_buffer_free(&k->text);
     ocv_buffer_free(&k->list);
 }
@@ -145,12 +189,12 @@ static const char *judge_index(const struct verify *v, const struct ocv_index *i
 {
     ocv_auto(ocv_decision) decision = NULL;
     k->by = "index";
-    k->label = NULL;
+    forget(k);
     if (ocv_resolve(index, v->cli->profile, choose, &decision, err) < 0)
         return "unknown";
     const struct ocv_entry *chosen = ocv_decision_selected(decision);
     if (chosen) {
-        k->label = chosen->label;
+        k->label = chosen->label ? strdup(chosen->label) : NULL;
         return "fits";
     }
     return ocv_buffer_printf(reason, err, "no variant fits and there is no default entry") < 0

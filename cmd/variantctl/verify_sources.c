@@ -64,25 +64,50 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
+/* What an engine knows an image by. */
+struct known_by {
+    const char *digests[DIGESTS_MAX], *repositories[DIGESTS_MAX];
+    char *owned[DIGESTS_MAX]; /* the texts of the repositories */
+    size_t n;
+};
+
+static void add_digest(struct known_by *k, const char *digest, char *repository)
+{
+    if (k->n == DIGESTS_MAX) {
+        free(repository);
+        return;
+    }
+    k->digests[k->n] = digest;
+    k->owned[k->n] = repository;
+    k->repositories[k->n++] = repository;
+}
+
 /* An image that came by an index has the index's digest and its manifest's, one that was loaded
- * from an archive as well has another: podman's own, then those of "repo@sha256:...". */
-static size_t digests_of(const json_t *image, const char *out[DIGESTS_MAX])
+ * from an archive as well has another: podman's own, then those of "repo@sha256:...". A digest that
+ * came from one repository and no other is of that one. */
+static void digests_of(const json_t *image, struct known_by *out)
 {
     const char *own = text_of(image, "Digest");
-    size_t i, n = 0;
+    size_t i;
     json_t *name;
+    *out = (struct known_by){0};
     if (own && *own)
-        out[n++] = own;
+        add_digest(out, own, NULL);
     json_array_foreach(json_object_get(image, "RepoDigests"), i, name)
     {
         const char *text = json_string_value(name), *at = text ? strchr(text, '@') : NULL;
-        bool known = !at;
-        for (size_t k = 0; k < n && !known; k++)
-            known = strcmp(out[k], at + 1) == 0;
-        if (!known && n < DIGESTS_MAX)
-            out[n++] = at + 1;
+        char *repository = at ? strndup(text, (size_t)(at - text)) : NULL;
+        if (repository && own && strcmp(own, at + 1) == 0 && !out->repositories[0])
+            out->repositories[0] = out->owned[0] = repository;
+        else if (repository)
+            add_digest(out, at + 1, repository);
     }
-    return n;
+}
+
+static void free_known_by(struct known_by *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        free(k->owned[i]);
 }
 
 static int visit_inspected(const char *engine, const json_t *image, local_image_visit visit,
@@ -90,16 +115,20 @@ static int visit_inspected(const char *engine, const json_t *image, local_image_
 {
     const json_t *labels = json_object_get(json_object_get(image, "Config"), "Labels");
     const char *name = json_string_value(json_array_get(json_object_get(image, "RepoTags"), 0));
-    const char *digests[DIGESTS_MAX];
+    struct known_by by;
     if (!json_is_object(labels))
         labels = json_object_get(image, "Labels");
+    digests_of(image, &by);
     const struct local_image found = {.where = engine,
                                       .name = name ? name : text_of(image, "Id"),
-                                      .digests = digests,
-                                      .n_digests = digests_of(image, digests),
+                                      .digests = by.digests,
+                                      .repositories = by.repositories,
+                                      .n_digests = by.n,
                                       .label = text_of(labels, OCV_ANNOTATION_LABEL),
                                       .properties = text_of(labels, OCV_ANNOTATION_PROPERTIES)};
-    return visit(data, &found);
+    int status = visit(data, &found);
+    free_known_by(&by);
+    return status;
 }
 
 static int inspect(const char *engine, const char *const *ids, size_t n, local_image_visit visit,

@@ -9,9 +9,10 @@
 struct local_image {
     const char *where; /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
     const char *name;  /**< as the engine shows it, or NULL */
-    /** Every digest that the engine knows it by, its manifest's first; none where it does not tell
-     */
+    /** Every digest that the engine knows it by, its manifest's first; none where it does not tell.
+     *  Each with the repository that it came from, or NULL where only the image's name tells. */
     const char *const *digests;
+    const char *const *repositories;
     size_t n_digests;
     const char *label; /**< config labels of DESIGN's two keys, or NULL */
     const char *properties;

@@ -3,6 +3,11 @@
  * chose, the indexes it has kept, the index at the reference, the image's own labels. A registry is
  * asked only where the node's own memory says nothing, or to tell what would fit instead.
  *
+ * Memory speaks for the repository in which it was learnt. Anybody who can publish somewhere, and
+ * ask the mirror for it, puts a digest of somebody else's next to properties of his own: that is no
+ * word about the image in its own repository. Only what an index is by its own digest holds
+ * everywhere. Where no repository is known, siblings that nobody chose say nothing.
+ *
  * Who may not know what the daemon's credentials can read is told "fits" or "misfit" of an image
  * that was chosen here, whose digest any tag's HEAD gives, and nothing of what else there is. */
 #include "judge.h"
@@ -48,17 +53,18 @@ static void take_entry(const struct instance *instance, const struct judge_quest
 
 /* By an index that was resolved here. True if one knows the digest. */
 static bool judge_kept(const struct instance *instance, const struct judge_question *q,
-                       struct answer *out)
+                       const char *repository, struct answer *out)
 {
     struct ocv_record_index kept;
     struct mirror_entry entry;
     mirror_entry_init(&entry);
     room_read_begin(SIZE_MAX); /* each may be as large as they come */
-    bool known = ocv_record_find(instance->settings->records, q->digest, &kept, NULL) == OCV_OK &&
+    bool known = ocv_record_find(instance->settings->records, repository, q->digest, &kept, NULL) ==
+                     OCV_OK &&
                  (q->trusted || !kept.secret) &&
                  mirror_describe(instance->mirror, kept.index, kept.digest, q->digest, &entry,
                                  NULL) == OCV_OK &&
-                 (entry.found || entry.is_index);
+                 (entry.is_index || (entry.found && repository));
     if (known)
         take_entry(instance, q, &entry, kept.reference, out);
     mirror_entry_free(&entry);
@@ -98,10 +104,10 @@ static void judge_labels(const struct instance *instance, const struct judge_que
     mirror_entry_free(&entry);
 }
 
-/* The reference's two names, where it has them: "NAME:TAG" beside a digest, and "NAME@DIGEST" of
- * the digest that is asked about. */
+/* The repository, and the reference's two names, where it has them: "NAME:TAG" beside a digest, and
+ * "NAME@DIGEST" of the digest that is asked about. */
 struct names {
-    char tagged[1024], pinned[1024];
+    char repository[512], tagged[1024], pinned[1024];
 };
 
 static void find_names(const char *text, const char *digest, struct names *out)
@@ -110,6 +116,7 @@ static void find_names(const char *text, const char *digest, struct names *out)
     *out = (struct names){0};
     if (!text || ocv_reference_parse(text, &reference, NULL) < 0)
         return;
+    snprintf(out->repository, sizeof(out->repository), "%s", reference->name);
     if (reference->tag && reference->digest)
         snprintf(out->tagged, sizeof(out->tagged), "%s:%s", reference->name, reference->tag);
     if (digest)
@@ -146,12 +153,16 @@ static void find_answer(const struct instance *instance, const struct judge_ques
 {
     char recorded[1024] = "";
     bool kept = false;
+    struct names names;
+    find_names(q->reference, NULL, &names);
+    const char *repository = names.repository[0] ? names.repository : NULL;
     if (q->properties)
         judge_properties(instance, q->label, q->properties, NULL, out);
     else if (q->digest)
-        judge_recorded(instance, q->digest, q->trusted, out, recorded, sizeof(recorded));
+        judge_recorded(instance, repository, q->digest, q->trusted, out, recorded,
+                       sizeof(recorded));
     if (q->digest && (!out->verdict || says(out, "misfit")))
-        kept = judge_kept(instance, q, out);
+        kept = judge_kept(instance, q, repository, out);
     const char *reference = q->reference ? q->reference : recorded[0] ? recorded : NULL;
     if (!out->verdict && reference)
         judge_upstream(instance, q, reference, out);

@@ -17,9 +17,11 @@ struct answer {
 /** Judge one set of properties; malformed ones are "unknown", and a status below 0. */
 int judge_properties(const struct instance *instance, const char *label, const char *properties,
                      const char *statics, struct answer *out);
-/** By the node's record of a digest: true if there is one. `reference`: where it was resolved. Of
- *  what is secret, one who is not trusted learns the verdict alone. */
-bool judge_recorded(const struct instance *instance, const char *digest, bool trusted,
-                    struct answer *out, char *reference, size_t size);
+/** By the node's record of a digest in a repository: true if there is one. `reference`: where it
+ *  was resolved. Of what is secret, one who is not trusted learns the verdict alone. Where the
+ *  repository is not known (NULL), all that have the digest must agree, as entries of kept indexes,
+ *  too; else it is "unknown". */
+bool judge_recorded(const struct instance *instance, const char *repository, const char *digest,
+                    bool trusted, struct answer *out, char *reference, size_t size);
 
 #endif

@@ -2,14 +2,10 @@
 /* What this node remembers of its decisions, and what it makes of it on another day. */
 #include "judge.h"
 #include "judge_internal.h"
+#include "room.h"
 
-#include <dirent.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define RECORD_MAX (64u * 1024)
 
 int judge_properties(const struct instance *instance, const char *label, const char *properties,
                      const char *statics, struct answer *out)
@@ -32,39 +28,71 @@ int judge_properties(const struct instance *instance, const char *label, const c
     return status;
 }
 
-bool judge_recorded(const struct instance *instance, const char *digest, bool trusted,
-                    struct answer *out, char *reference, size_t size)
+/* What all that know a digest say of it. */
+struct said {
+    const struct instance *instance;
+    bool trusted;
+    const char *digest;
+    struct answer *out;
+    char *reference;
+    size_t size, n;
+    bool differ;
+};
+
+static int hear_record(void *data, const struct ocv_record *record)
 {
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, RECORD_MAX);
-    if (ocv_record_read(instance->settings->records, digest, &text, NULL) < 0)
-        return false;
-    json_t *record = json_loadb(text.data, text.len, JSON_REJECT_DUPLICATES, NULL);
-    const char *properties = json_string_value(json_object_get(record, "properties"));
-    const char *of = json_string_value(json_object_get(record, "reference"));
-    bool known =
-        properties &&
-        judge_properties(instance, json_string_value(json_object_get(record, "label")), properties,
-                         json_string_value(json_object_get(record, "static")), out) == OCV_OK;
-    snprintf(reference, size, "%s", of ? of : "");
-    if (!trusted && json_is_true(json_object_get(record, "secret")))
-        out->label[0] = out->reason[0] = reference[0] = '\0';
-    json_decref(record);
-    return known;
+    struct said *said = data;
+    struct answer one = {0};
+    if (!record->properties || judge_properties(said->instance, record->label, record->properties,
+                                                record->statics, &one) < 0)
+        return OCV_OK;
+    said->differ = said->differ || (said->n > 0 && strcmp(one.verdict, said->out->verdict) != 0);
+    if (said->n++ > 0)
+        return OCV_OK;
+    *said->out = one;
+    snprintf(said->reference, said->size, "%s", record->reference ? record->reference : "");
+    if (!said->trusted && record->secret)
+        said->out->label[0] = said->out->reason[0] = said->reference[0] = '\0';
+    return OCV_OK;
 }
 
-int judge_describe(const struct ocv_index *index, const struct ocv_entry *entry,
-                   struct ocv_buffer *properties, struct ocv_buffer *statics, struct ocv_error *err)
+static int hear_index(void *data, struct ocv_record_index *kept)
 {
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(index, entry->properties[i]);
-        status = ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
-                                   p.feature, p.value);
-        if (status == OCV_OK && ocv_index_namespace_static(index, p.ns))
-            status = ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns);
+    struct said *said = data;
+    struct answer one = {0};
+    ocv_auto_buffer properties, statics;
+    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->digest);
+    if (!entry || entry->code != OCV_REJECT_NONE || (kept->secret && !said->trusted) ||
+        ocv_index_describe(kept->index, entry, &properties, &statics, NULL) < 0 ||
+        judge_properties(said->instance, entry->label, properties.data ? properties.data : "",
+                         statics.data, &one) < 0)
+        return OCV_OK;
+    said->differ = said->differ || strcmp(one.verdict, said->out->verdict) != 0;
+    return said->differ ? 1 : OCV_OK;
+}
+
+bool judge_recorded(const struct instance *instance, const char *repository, const char *digest,
+                    bool trusted, struct answer *out, char *reference, size_t size)
+{
+    const char *records = instance->settings->records;
+    struct said said = {instance, trusted, digest, out, reference, size, 0, false};
+    int status = ocv_record_walk(records, repository, digest, hear_record, &said, NULL);
+    if (status < 0 || said.n == 0)
+        return false;
+    if (!repository && !said.differ) {
+        room_read_begin(SIZE_MAX); /* each may be as large as they come */
+        status = ocv_record_index_walk(records, NULL, digest, hear_index, &said, NULL);
+        room_read_end(SIZE_MAX);
     }
-    return status;
+    if (!said.differ && status >= 0)
+        return true;
+    *out = (struct answer){.verdict = "unknown"};
+    snprintf(out->reason, sizeof(out->reason),
+             "repositories that have this digest say different things of it, and its name is not "
+             "known");
+    return true;
 }
 
 static void complain(int status, const struct ocv_error *err)
@@ -74,58 +102,55 @@ static void complain(int status, const struct ocv_error *err)
         log_line(LOG_LEVEL_WARNING, "what is chosen is not recorded: %s", err->message);
 }
 
-void judge_record(const struct settings *settings, const struct ocv_reference *reference,
-                  const struct ocv_index *index, const struct ocv_entry *entry, bool daemon)
+struct ocv_record_note *judge_note(const struct settings *settings,
+                                   const struct ocv_reference *reference,
+                                   const struct ocv_index *index, const struct ocv_entry *entry,
+                                   bool daemon)
 {
     char name[1024];
-    bool secret = daemon && !settings->serve_private;
     struct ocv_error err = {0};
-    ocv_auto_buffer properties, statics;
-    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    struct ocv_record_note *note = NULL;
     snprintf(name, sizeof(name), "%s%s%s", reference->name, reference->tag ? ":" : "",
              reference->tag ? reference->tag : "");
-    complain(ocv_record_index(settings->records, index, name, secret, &err), &err);
-    if (!entry || !entry->label)
-        return;
-    int status = judge_describe(index, entry, &properties, &statics, &err);
-    const struct ocv_record record = {.child = entry->digest,
-                                      .index = ocv_index_digest(index),
-                                      .label = entry->label,
-                                      .properties = properties.data ? properties.data : "",
-                                      .statics = statics.data,
-                                      .reference = name,
-                                      .secret = secret};
-    if (status == OCV_OK)
-        status = ocv_record_write(settings->records, &record, &err);
-    complain(status, &err);
+    const struct ocv_record where = {.repository = reference->name,
+                                     .reference = name,
+                                     .secret = daemon && !settings->serve_private};
+    complain(ocv_record_note_new(index, entry, &where, &note, &err), &err);
+    return note;
 }
 
-/* One file of the folder, by its own name: "sha256-HEX.json". */
-static bool misfit(const struct instance *instance, const char *file)
+void judge_record(const struct settings *settings, const struct ocv_record_note *note)
 {
+    struct ocv_error err = {0};
+    complain(ocv_record_note_write(note, settings->records, &err), &err);
+}
+
+/* What is judged on another day. */
+struct review {
+    const struct instance *instance;
+    uint64_t misfits;
+};
+
+static int review(void *data, const struct ocv_record *record)
+{
+    struct review *all = data;
     struct answer answer = {0};
-    char digest[OCV_DIGEST_MAX], reference[1024] = "";
-    const char *dash = strchr(file, '-'), *dot = strrchr(file, '.');
-    if (!dash || !dot || dot < dash || strcmp(dot, ".json") != 0 ||
-        snprintf(digest, sizeof(digest), "%.*s:%.*s", (int)(dash - file), file,
-                 (int)(dot - dash - 1), dash + 1) >= (int)sizeof(digest) ||
-        !judge_recorded(instance, digest, true, &answer, reference, sizeof(reference)) ||
+    if (!record->properties ||
+        judge_properties(all->instance, record->label, record->properties, record->statics,
+                         &answer) < 0 ||
         strcmp(answer.verdict, "misfit") != 0)
-        return false;
+        return OCV_OK;
     log_line(LOG_LEVEL_WARNING, "%s (%s) no longer fits this node: %s",
-             reference[0] ? reference : digest, answer.label, answer.reason);
-    return true;
+             record->reference ? record->reference : record->child, answer.label, answer.reason);
+    all->misfits++;
+    return OCV_OK;
 }
 
 void judge_records(const struct instance *instance, struct metrics *metrics)
 {
-    DIR *dir = opendir(instance->settings->records);
-    const struct dirent *entry;
-    uint64_t n = 0;
-    while (dir && (entry = readdir(dir)))
-        n += misfit(instance, entry->d_name) ? 1 : 0;
-    if (dir)
-        closedir(dir);
-    metrics_misfits(metrics, n);
+    struct review all = {.instance = instance};
+    struct ocv_error err = {0};
+    if (ocv_record_walk(instance->settings->records, NULL, NULL, review, &all, &err) < 0)
+        log_line(LOG_LEVEL_WARNING, "records are not judged: %s", err.message);
+    metrics_misfits(metrics, all.misfits);
 }

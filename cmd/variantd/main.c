@@ -196,6 +196,17 @@ static void announce(const struct daemon *d)
                                     "answers every name with 404");
 }
 
+/* What is recorded without its repository would speak for any. */
+static void discard_old_records(const struct settings *settings)
+{
+    size_t n = ocv_record_discard_old(settings->records);
+    if (n)
+        log_line(LOG_LEVEL_INFO,
+                 "%zu records of an earlier version are discarded, for they do not say of which "
+                 "repository they are: %s",
+                 n, settings->records);
+}
+
 static int start(struct daemon *d, struct ocv_error *err)
 {
     struct settings *settings = NULL;
@@ -208,6 +219,7 @@ static int start(struct daemon *d, struct ocv_error *err)
     if (status < 0 || !settings)
         return status;
     log_setup(settings->log_json, d->cli.verbose, settings->access_log);
+    discard_old_records(settings);
     status = metrics_new(&d->metrics, err);
     if (status == OCV_OK)
         status = instance_new(settings, d->metrics, &instance, err);

@@ -50,10 +50,46 @@ int variants_find(const struct mirror *mirror, const struct source *from,
     return status;
 }
 
+/* ---- what is to be recorded --------------------------------------------------------------------
+ */
+
+static void drop_note(struct ocv_record_note *note)
+{
+    if (note)
+        room_give(ocv_record_note_size(note));
+    ocv_record_note_free(note);
+}
+
 static void free_choice(struct item *item)
 {
+    drop_note(((struct choice *)item)->note);
     free(item);
 }
+
+void choice_settle(const struct mirror *mirror, struct choice *choice, bool seen)
+{
+    struct ocv_record_note *note = atomic_exchange(&choice->note, NULL);
+    if (note && seen)
+        judge_record(mirror->settings, note);
+    drop_note(note);
+}
+
+/* Until then it is one of the documents that wait. */
+static void note(struct choice *choice, const struct mirror *mirror, const struct source *from,
+                 const struct ocv_reference *reference, const struct ocv_index *index,
+                 const struct ocv_entry *entry)
+{
+    struct ocv_record_note *note =
+        judge_note(mirror->settings, reference, index, entry, client_is_daemon(from->client));
+    if (note && !room_take(ocv_record_note_size(note))) {
+        ocv_record_note_free(note);
+        note = NULL;
+    }
+    atomic_store(&choice->note, note);
+}
+
+/* ---- deciding ----------------------------------------------------------------------------------
+ */
 
 bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference)
 {
@@ -86,7 +122,7 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
         return status;
     const struct ocv_entry *entry = ocv_decision_selected(decision);
     if (ocv_index_has_variants(index))
-        judge_record(mirror->settings, reference, index, entry, client_is_daemon(from->client));
+        note(choice, mirror, from, reference, index, entry);
     if (entry) {
         take(choice, index, entry);
     } else {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For /v1/verdict: what a digest is, by the index at a name, by an index that was kept, or by what
  * the image's own configuration says of it. */
-#include "judge.h"
 #include "mirror_internal.h"
 #include "room.h"
 
@@ -41,7 +40,7 @@ int mirror_describe(struct mirror *m, const struct ocv_index *index, const char 
         if (entry && entry->code == OCV_REJECT_NONE) {
             out->found = true;
             snprintf(out->label, sizeof(out->label), "%s", entry->label ? entry->label : "");
-            status = judge_describe(index, entry, &out->properties, &out->statics, err);
+            status = ocv_index_describe(index, entry, &out->properties, &out->statics, err);
         }
     }
     ocv_decision_free(decision);

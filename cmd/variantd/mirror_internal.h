@@ -32,7 +32,7 @@ struct mirror {
     struct metrics *metrics;
     struct clients *clients;
     struct workers *workers;
-    struct memory *choices;      /* index digest -> struct choice */
+    struct memory *choices;      /* index digest in a repository -> struct choice */
     struct memory *tags;         /* tag -> struct tag */
     struct memory *children;     /* digest in a repository -> struct child */
     struct memory *ready;        /* request -> struct ready */
@@ -59,6 +59,9 @@ struct choice {
     struct ocv_descriptor child;
     char label[LABEL_BYTES]; /* empty for an entry without label; of levels, the platform */
     char message[256];
+    /* To be recorded when the child was seen; whoever takes it out has it. NULL: it was, or nothing
+     * is to be. */
+    struct ocv_record_note *_Atomic note;
 };
 
 /** What a tag was when upstream was last asked. */
@@ -157,6 +160,9 @@ bool rules_name(const struct mirror *mirror, const struct ocv_reference *referen
 int rules_find(const struct mirror *mirror, const struct source *from,
                const struct ocv_reference *reference, struct ocv_index **index,
                struct ocv_error *err) OCV_WARN_UNUSED;
+/** Record what was chosen, once, if it was seen to be there; else forget what was to be recorded.
+ */
+void choice_settle(const struct mirror *mirror, struct choice *choice, bool seen);
 /** Decide for this node. NULL: no memory. */
 struct choice *choice_make(const struct mirror *mirror, const struct source *from,
                            const struct ocv_reference *reference, const struct document *document,

@@ -38,6 +38,7 @@ static void choice_key(const struct lookup *l, const char *digest, struct key *k
     lookup_key(l, key);
     key_add_number(key, l->snapshot->generation);
     key_add_number(key, levels_by_setting(l->mirror, l->q->reference));
+    key_add(key, l->q->reference->name);
     key_add(key, digest);
 }
 
@@ -219,6 +220,20 @@ static void tell_top(struct lookup *l, const struct tag *tag, struct verdict *v)
     v->top.size = known && size.checked ? size.most : -1;
 }
 
+/* Nothing is recorded of what is not there. Such a choice is made anew the next time, when it may
+ * be. */
+static void settle(struct lookup *l, struct choice *choice, const struct tag *tag,
+                   const struct verdict *v)
+{
+    bool seen = choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT);
+    struct key key;
+    choice_settle(l->mirror, choice, seen);
+    if (seen || !tag)
+        return;
+    choice_key(l, tag->head.descriptor.digest, &key);
+    memory_forget(l->mirror->choices, &key);
+}
+
 static struct verdict *look_up(struct lookup *l, const atomic_bool *want_body)
 {
     struct ocv_error err = {0};
@@ -231,6 +246,8 @@ static struct verdict *look_up(struct lookup *l, const atomic_bool *want_body)
     if (status == OCV_OK)
         status = find_choice(l, &tag, &choice, &err);
     v = choice ? judge(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);
+    if (choice)
+        settle(l, choice, tag, v);
     if (v && tag)
         tell_top(l, tag, v);
     if (v)

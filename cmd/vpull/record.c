@@ -16,55 +16,53 @@ static const char *record_dir(char *out, size_t size)
     return out;
 }
 
+/* In which repository engines will find it: of a layout's image, that of the name it is given. */
+static char *repository_of(const struct pull *pull)
+{
+    ocv_auto(ocv_reference) named = NULL;
+    if (pull->image.reference)
+        return strdup(pull->image.reference->name);
+    if (!pull->name || ocv_reference_parse(pull->name, &named, NULL) < 0)
+        return NULL;
+    return strdup(named->name);
+}
+
 void pull_record(const struct pull *pull)
 {
     char dir[4096];
     struct ocv_error err = {0};
-    ocv_auto_buffer properties, statics;
-    ocv_buffer_init(&properties, OCV_MANIFEST_MAX);
-    ocv_buffer_init(&statics, OCV_MANIFEST_MAX);
-    if (pull->image.index && ocv_index_has_variants(pull->image.index) &&
-        ocv_record_index(record_dir(dir, sizeof(dir)), pull->image.index, pull->image.text,
-                         pull->image.reference != NULL, &err) < 0)
-        cli_say(pull->cli, "not recorded on this node: %s", err.message);
-    if (pull->image.kind != OCV_DOCUMENT_INDEX || !pull->entry->label)
-        return;
-    int status = OCV_OK;
-    for (size_t i = 0; i < pull->entry->n_properties && status == OCV_OK; i++) {
-        struct ocv_property p = ocv_index_property(pull->image.index, pull->entry->properties[i]);
-        status = ocv_buffer_printf(&properties, &err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
-                                   p.feature, p.value);
-        if (status == OCV_OK && ocv_index_namespace_static(pull->image.index, p.ns))
-            status = ocv_buffer_printf(&statics, &err, "%s%s", statics.len ? ", " : "", p.ns);
-    }
     const struct ocv_descriptor *tagged = NULL; /* by a rule there is no index but the tag's own */
+    char *repository = repository_of(pull);
+    bool index = pull->image.kind == OCV_DOCUMENT_INDEX;
     if (pull->image.choice)
         ocv_tag_choice_tag(pull->image.choice, pull->entry, &tagged);
-    struct ocv_record record = {.child = pull->entry->digest,
-                                .index = tagged ? tagged->digest : pull->image.top.digest,
-                                .label = pull->entry->label,
-                                .properties = properties.data ? properties.data : "",
-                                .statics = statics.data,
-                                .reference = pull->image.text};
-    if (status == OCV_OK)
-        status = ocv_record_write(record_dir(dir, sizeof(dir)), &record, &err);
-    if (status < 0)
+    const struct ocv_record where = {.repository = repository,
+                                     .index = tagged ? tagged->digest : pull->image.top.digest,
+                                     .reference = pull->image.text,
+                                     .secret = pull->image.reference != NULL};
+    if (repository && pull->image.index &&
+        ocv_record_resolved(record_dir(dir, sizeof(dir)), pull->image.index,
+                            index ? pull->entry : NULL, &where, &err) < 0)
         cli_say(pull->cli, "not recorded on this node: %s", err.message);
+    free(repository);
+}
+
+static int take_pair(void *data, const struct ocv_record *record)
+{
+    json_t **pair = data;
+    *pair = json_pack("{s:s?, s:s?, s:s*}", OCV_ANNOTATION_LABEL, record->label,
+                      OCV_ANNOTATION_PROPERTIES, record->properties, "static", record->statics);
+    return OCV_OK;
 }
 
 /* The two keys as label and properties: from the node's record, else from the config's labels. */
-static json_t *recorded(const struct pull *pull, struct ocv_buffer *text)
+static json_t *recorded(const struct pull *pull)
 {
     char dir[4096];
-    if (ocv_record_read(record_dir(dir, sizeof(dir)), pull->entry->digest, text, NULL) < 0)
-        return NULL;
-    json_t *record = json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
-    json_t *pair =
-        json_pack("{s:O, s:O, s:O*}", OCV_ANNOTATION_LABEL, json_object_get(record, "label"),
-                  OCV_ANNOTATION_PROPERTIES, json_object_get(record, "properties"), "static",
-                  json_object_get(record, "static"));
-    json_decref(record);
-    return pair;
+    json_t *pair = NULL;
+    int status = ocv_record_walk(record_dir(dir, sizeof(dir)), pull->image.reference->name,
+                                 pull->entry->digest, take_pair, &pair, NULL);
+    return status < 0 ? NULL : pair;
 }
 
 static json_t *read_config(struct pull *pull, struct ocv_buffer *text)
@@ -123,13 +121,12 @@ static int judge(struct pull *pull, const json_t *annotations, struct ocv_error 
 
 int pull_check_lone(struct pull *pull, struct ocv_error *err)
 {
-    ocv_auto_buffer text, record;
+    ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    ocv_buffer_init(&record, OCV_MANIFEST_MAX);
     json_t *config = read_config(pull, &text), *annotations = NULL;
     check_platform(pull, config);
     if (pull->image.reference && pull->image.reference->digest) {
-        annotations = recorded(pull, &record);
+        annotations = recorded(pull);
         if (!annotations)
             annotations = labelled(config);
     }

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #define OCV_STORE_PRIVATE ".ocivariant" /**< partials, temporary files, the lock */
-#define OCV_STORE_NAME_MAX (OCV_DIGEST_MAX + 16)
-#define OCV_RECORD_MAX (64u * 1024) /**< bytes of one record */
+#define OCV_STORE_NAME_MAX (OCV_DIGEST_MAX + 32)
+#define OCV_RECORD_MAX (64u * 1024)  /**< bytes of one record */
+#define OCV_RECORD_SUFFIX_MAX 24u    /**< "-0123456789abcdef.json" */
+#define OCV_RECORD_INDEXES "indexes" /**< folder of the kept indexes, in that of the records */
 
 struct ocv_layout {
     int fd;
@@ -62,6 +64,30 @@ void ocv_store_keep_newest(int dirfd, size_t max, int64_t age);
 /** What is secret is read by the folder's group, of which a writer that is root need not be. Nobody
  *  else tries: a daemon's sandbox may end who calls it. */
 void ocv_record_give_to_group(int dirfd, const char *name);
+/** How the files of records and kept indexes are called: "ALGORITHM-HEX", then a repository's
+ *  "-HASH.json". A hash of 64 bits finds the file, what stands in it says whose it is. */
+int ocv_record_prefix(const char *digest, char out[OCV_DIGEST_MAX], struct ocv_error *err);
+int ocv_record_suffix(const char *repository, char out[OCV_RECORD_SUFFIX_MAX],
+                      struct ocv_error *err);
+int ocv_record_name(const char *digest, const char *repository, char out[OCV_STORE_NAME_MAX],
+                    struct ocv_error *err);
+/** Does the name begin and end so? */
+bool ocv_record_is_named(const char *name, const char *prefix, const char *suffix);
+/** A record's text, of at most OCV_RECORD_MAX bytes; `out` borrows from `*tree`. */
+int ocv_record_parse(const void *bytes, size_t len, struct ocv_record *out, json_t **tree,
+                     struct ocv_error *err);
+
+/* ---- record_index.c ---- */
+
+/** A kept index's text, of at most OCV_RECORD_INDEX_MAX bytes. */
+int ocv_record_index_parse(const void *bytes, size_t len, struct ocv_record_index *out,
+                           struct ocv_error *err);
+/** The text of an index that is to be kept. */
+int ocv_record_index_format(const struct ocv_index *index, const struct ocv_record *record,
+                            struct ocv_buffer *out, struct ocv_error *err);
+/** Keep it. `record`: its index, repository, and whether it is secret. */
+int ocv_record_index_write(const char *dir, const struct ocv_record *record,
+                           const struct ocv_buffer *text, struct ocv_error *err);
 
 /* ---- blob.c ---- */
 

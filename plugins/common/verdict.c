@@ -235,3 +235,12 @@ void verdict_ask(const struct verdict_policy *policy, const struct verdict_quest
         answer->action = VERDICT_WARN; /* FROM inherits labels: they may be another image's */
     tell(question, answer, why);
 }
+
+void verdict_cannot_tell(const struct verdict_policy *policy,
+                         const struct verdict_question *question, const char *why,
+                         struct verdict_answer *answer)
+{
+    *answer = (struct verdict_answer){.verdict = VERDICT_UNKNOWN};
+    answer->action = verdict_decide(policy, VERDICT_UNKNOWN, question->reference);
+    tell(question, answer, why);
+}

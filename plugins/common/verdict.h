@@ -53,6 +53,10 @@ void verdict_ask(const struct verdict_policy *policy, const struct verdict_quest
 /** The action for a verdict; used by verdict_ask, and by who has a verdict of their own. */
 enum verdict_action verdict_decide(const struct verdict_policy *policy, enum verdict verdict,
                                    const char *reference);
+/** What follows where nobody can be asked. */
+void verdict_cannot_tell(const struct verdict_policy *policy,
+                         const struct verdict_question *question, const char *why,
+                         struct verdict_answer *answer);
 const char *verdict_name(enum verdict verdict);
 
 #endif

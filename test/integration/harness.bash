@@ -30,6 +30,8 @@
 #   start_private DIR TAG [OPTION...]   a registry "private" that wants a password, with that index as
 #                                       demo/app:1; sets PRIVATE
 #   archive_is_whole FILE DIGEST        what docker and podman save
+#   record_of DIGEST HOST/REPO          the file that is kept of it, in the folder "resolved", of an
+#                                       index in "resolved/indexes"
 #   require COMMAND...                  skips the test without it; OCV_STRICT=1 or CI=true: fails
 
 [ -z "${BATS_VERSION:-}" ] || bats_require_minimum_version 1.5.0
@@ -44,6 +46,11 @@ OCV_LIBEXECDIR=$OCV_BUILD/libexec # the programs just built, and no provider of 
 export OCV_TOP OCV_BUILD OCV_FIXTURES OCV_LIBEXECDIR VPULL VARIANTCTL
 PATH=$OCV_BUILD:$PATH:/usr/sbin:/sbin
 export CLASSIC_STORE='{"features": {"containerd-snapshotter": false}}'
+
+record_of()
+{
+    echo "${1/:/-}-$(printf %s "$2" | sha256sum | cut -c 1-16).json"
+}
 
 strict()
 {

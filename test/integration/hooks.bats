@@ -92,10 +92,11 @@ hook()
 @test "what the mirror chose is recorded, and judged without the registry" {
     ask HEAD "/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$code" = 200 ]
-    record=$STATE/node/resolved/${CUDA/:/-}.json
+    record=$STATE/node/resolved/$(record_of "$CUDA" "$REGISTRY/app")
     [ "$(jq -r .label "$record")" = cuda12.8 ]
     [ "$(jq -r .index "$record")" = "$INDEX" ]
     [ "$(jq -r .reference "$record")" = "$REGISTRY/app:1" ]
+    [ "$(jq -r .repository "$record")" = "$REGISTRY/app" ]
     answer=$(verdict "digest=$CUDA")
     [ "$(jq -r .verdict <<<"$answer")" = fits ]
 }
@@ -228,12 +229,13 @@ hook()
 @test "the runtime hook: an annotation goes before the record, and without a daemon the fail policy decides" {
     # recorded as one that does not fit: the annotation of this very container is nearer
     mkdir -p "$STATE/node/resolved"
-    printf '{"child":"%s","label":"rocm7.1","properties":"amd :: gfx_arch :: gfx942"}' "$ROCM" >"$STATE/node/resolved/${ROCM/:/-}.json"
+    record=$STATE/node/resolved/$(record_of "$ROCM" r.example/app)
+    printf '{"repository":"r.example/app","child":"%s","label":"rocm7.1","properties":"amd :: gfx_arch :: gfx942"}' "$ROCM" >"$record"
     run -1 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\"}}"
     [[ $output == *"(rocm7.1) does not fit this node"* ]]
     run -0 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\",\"dev.ocivariant.properties\":\"nvidia :: cuda_version_lower_bound :: 12.8\"}}"
     run -1 hook enforce <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$CUDA\",\"dev.ocivariant.properties\":\"amd :: gfx_arch :: gfx942\"}}"
-    rm "$STATE/node/resolved/${ROCM/:/-}.json"
+    rm "$record"
     # what an image says of its base is another image
     run -0 hook enforce <<<"{\"annotations\":{\"org.opencontainers.image.base.digest\":\"$ROCM\"}}"
     run -0 hook open <<<"{\"annotations\":{\"dev.ocivariant.digest\":\"$ROCM\"}}"

@@ -60,7 +60,7 @@ setup()
 @test "a sibling that nobody chose here is known by the index that was resolved" {
     # what the mirror resolved for the first test; no machine of this node ever chose this one
     run -0 pulled_digest "$IMAGE"
-    rm -f "$STATE/node/resolved/$(digest_of rocm7.1 | tr : -).json"
+    rm -f "$STATE/node/resolved/$(record_of "$(digest_of rocm7.1)" "$REGISTRY/demo/app")"
     run ! cri_pull "$REGISTRY/demo/app@$(digest_of rocm7.1)"
     echo "$output"
     [[ $output == *"(rocm7.1) does not fit this node"*"what would fit: $(wanted h100)"* ]]

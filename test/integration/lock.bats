@@ -248,21 +248,25 @@ misfits()
         "cuda12.6=oci:$STATE/images:v3,nvidia :: cuda_version_lower_bound :: 12.6,priority :: order :: 2" \
         "cuda12.8=oci:$STATE/images:cuda,nvidia :: cuda_version_lower_bound :: 12.8,priority :: order :: 1" >/dev/null
     push_layout "$STATE/ranked:app" "$REGISTRY/ranked:1"
-    # one that does not fit, so that the daemon has something to say; its index, which has our images
-    # under other names, is not what was resolved last
+    # one that does not fit, so that the daemon has something to say
     "$VPULL" --profile "$PROFILES/mi300x.json" --to "oci:$STATE/other" --quiet "$REGISTRY/app:1"
-    touch -d '1 hour ago' "$STATE/node/resolved/indexes/${INDEX/:/-}.json"
     run -0 "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/best" --quiet "$REGISTRY/ranked:1"
     [ "$output" = "$CUDA" ]
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/best"
     [[ $output == "1 image: 1 fit, 0 do not"* ]]
-    run -5 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/images" --format json
-    [ "$(jq -r '.images[] | select(.label == "cuda12.6") | "\(.verdict) \(.by)"' <<<"$output")" = "fits index" ]
+    # the other index has the same images under other names: of one without a name nothing is known
+    run "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/images" --format json
+    [ "$(jq -r --arg d "$(digest_of cpu.v3)" '.images[] | select(.digest == $d) | "\(.verdict) \(.label)"' <<<"$output")" = "none null" ]
+    "$VPULL" --label cuda12.6 --profile "$PROFILES/h100.json" --to "oci:$STATE/named" --quiet "$REGISTRY/ranked:1"
+    rm "$STATE/node/resolved/$(record_of "$(digest_of cpu.v3)" "$REGISTRY/ranked")"
+    run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/named" --format json
+    [ "$(jq -r '.images[] | "\(.verdict) \(.by) \(.label)"' <<<"$output")" = "fits index cuda12.6" ]
     start_variantd ranked --registry "$REGISTRY" --profile "$PROFILES/h100.json"
     await ranked misfits 1
     [ "$(grep -c 'no longer fits' "$STATE/log/ranked")" = 1 ]
     for digest in "$CUDA" "$(digest_of cpu.v3)"; do
-        run -0 curl --silent --get --unix-socket "$VARIANTD_SOCKET" --data-urlencode "digest=$digest" http://localhost/v1/verdict
+        run -0 curl --silent --get --unix-socket "$VARIANTD_SOCKET" --data-urlencode "ref=$REGISTRY/ranked@$digest" \
+            --data-urlencode "digest=$digest" http://localhost/v1/verdict
         [[ $output == '{"verdict":"fits"'* ]]
     done
     stop_daemon ranked

@@ -45,9 +45,9 @@ setup_file()
     mkdir -p "$STATE/node/resolved"
     for name in cuda12.8 rocm7.1; do
         digest=$(digest_of $name)
-        jq -n --arg c "$digest" --arg l $name --arg r "$REGISTRY/app:1" --arg p \
+        jq -n --arg c "$digest" --arg l $name --arg n "$REGISTRY/app" --arg r "$REGISTRY/app:1" --arg p \
             "$([ $name = cuda12.8 ] && echo 'nvidia :: cuda_version_lower_bound :: 12.8' || echo 'amd :: gfx_arch :: gfx942')" \
-            '{child: $c, label: $l, properties: $p, reference: $r}' >"$STATE/node/resolved/${digest/:/-}.json"
+            '{repository: $n, child: $c, label: $l, properties: $p, reference: $r}' >"$STATE/node/resolved/$(record_of "$digest" "$REGISTRY/app")"
     done
 }
 

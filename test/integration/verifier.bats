@@ -24,6 +24,7 @@ setup_file()
     push_layout "$STATE/images:app" "$PLAIN/app:1"
     push_layout "$STATE/images:labelled" "$PLAIN/labelled:1"
     push_layout "$STATE/images:fitting" "$PLAIN/fitting:1"
+    skopeo --insecure-policy copy --quiet --dest-tls-verify=false "oci:$STATE/images:cpu" "docker://$PLAIN/nginx:1" 3>&-
     start_registry tls htpasswd
     export PRIVATE=$REGISTRY
     skopeo --insecure-policy copy --quiet --all --preserve-digests --dest-tls-verify=false \
@@ -92,25 +93,110 @@ resolve()
     resolve h100 "$PLAIN/app:1"
     run -1 verify enforce "$PLAIN/app@$ROCM" "$ROCM"
     [[ $output == *"$PLAIN/app@$ROCM (rocm7.1) does not fit this node: "*amd*"; what would fit: cuda12.8" ]]
-    # without the registry, under whatever name
-    run -1 verify closed "registry.invalid/copy@$ROCM" "$ROCM"
-    run -0 verify closed "registry.invalid/copy@$CUDA" "$CUDA"
-    run -0 verify closed "registry.invalid/copy@$(digest_of cpu.v3)" "$(digest_of cpu.v3)"
+    run -0 verify closed "$PLAIN/app@$(digest_of cpu.v3)" "$(digest_of cpu.v3)"
+    # what another repository has under that digest is nobody's word
+    for digest in "$ROCM" "$CUDA" "$(digest_of cpu.v3)"; do
+        run -0 verify enforce "registry.invalid/copy@$digest" "$digest"
+        run -1 verify closed "registry.invalid/copy@$digest" "$digest"
+        [[ $output == *"cannot be judged"* ]]
+    done
+}
+
+# everybody on the node may ask the mirror, and publish somewhere
+plant()
+{
+    local repository=$1 annotations=$2 digest=$3 size=$4
+    local index="{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image.index.v1+json\",\"manifests\":[
+        {\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"digest\":\"$digest\",\"size\":$size,
+         \"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"},\"annotations\":$annotations}${5:+,$5}]}"
+    curl --silent --fail --output /dev/null --request PUT --data-binary "$index" \
+        --header 'Content-Type: application/vnd.oci.image.index.v1+json' "http://$PLAIN/v2/$repository/manifests/t"
+    VARIANTD=$VARIANTD setpriv --reuid 65534 --regid 65534 --clear-groups curl --silent --head --output /dev/null \
+        --header "$ACCEPT_ALL" "http://$VARIANTD/v2/$repository/manifests/t?ns=${PLAIN/:/%3A}"
+}
+
+# entry LABEL PROPERTIES: its annotations
+entry()
+{
+    printf '{"dev.ocivariant.label":"%s","dev.ocivariant.properties":"%s"}' "$1" "$2"
+}
+
+# a copy of the image under the planter's own name: registries mount blobs for whoever may read them
+copy_to()
+{
+    skopeo --insecure-policy copy --quiet --preserve-digests --src-tls-verify=false --dest-tls-verify=false \
+        "docker://$1" "docker://$2"
+}
+
+@test "nobody makes an image a misfit by publishing its digest somewhere else" {
+    require setpriv
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    plain=$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN/nginx:1" | sha256sum)
+    plain=sha256:${plain%% *}
+    size=$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN/nginx:1" | wc -c)
+    copy_to "$PLAIN/nginx:1" "$PLAIN/attacker/x:copy"
+    copy_to "$PLAIN/app@$CUDA" "$PLAIN/attacker/x:fits"
+    run -0 verify enforce "$PLAIN/nginx:1" "$plain"
+    # alone, where nothing fits; beside one that fits, and is chosen; and as what is chosen
+    plant attacker/x "$(entry bad 'nvidia :: cuda_version_lower_bound :: 99.0')" "$plain" "$size"
+    run -0 --separate-stderr verify enforce "$PLAIN/nginx:1" "$plain"
+    [ -z "$output$stderr" ]
+    good="{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"digest\":\"$CUDA\",
+        \"size\":$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN/attacker/x@$CUDA" | wc -c),
+        \"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"},\"annotations\":$(entry good 'nvidia :: cuda_version_lower_bound :: 12.0')}"
+    plant attacker/x "$(entry bad 'nvidia :: cuda_version_lower_bound :: 99.0')" "$plain" "$size" "$good"
+    ls "$STATE/node/resolved" | grep -qF "$(record_of "$CUDA" "$PLAIN/attacker/x")"
+    run -0 --separate-stderr verify enforce "$PLAIN/nginx:1" "$plain"
+    [ -z "$output$stderr" ]
+    run -0 --separate-stderr verify enforce "$PLAIN/nginx@$plain" "$plain"
+    [ -z "$output$stderr" ]
+    # nor one without a name
+    [ "$(verdict -- "digest=$plain" | jq -r .verdict)" = unknown ]
+    # in the planter's own repository it is what he says
+    run -1 verify enforce "$PLAIN/attacker/x@$plain" "$plain"
+}
+
+@test "nobody makes an image fit by publishing its digest somewhere else" {
+    require setpriv
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    run -1 verify enforce "$PLAIN/app:1" "$ROCM"
+    size=$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN/app@$ROCM" | wc -c)
+    copy_to "$PLAIN/app@$ROCM" "$PLAIN/attacker/y:copy"
+    mkdir -p "$STATE/node/resolved"
+    # not there as the index says: nothing is announced, nothing is kept
+    plant attacker/y "$(entry good 'nvidia :: cuda_version_lower_bound :: 12.0')" "$ROCM" "$((size + 1))"
+    run -0 find "$STATE/node/resolved" -name "*$(record_of x "$PLAIN/attacker/y" | cut -c 2-)"
+    [ -z "$output" ]
+    run -1 verify enforce "$PLAIN/app:1" "$ROCM"
+    # there, and chosen
+    plant attacker/y "$(entry good 'nvidia :: cuda_version_lower_bound :: 12.0')" "$ROCM" "$size"
+    run -0 find "$STATE/node/resolved" -name "*$(record_of x "$PLAIN/attacker/y" | cut -c 2-)"
+    [ "$(wc -l <<<"$output")" = 2 ]
+    run -1 verify enforce "$PLAIN/app:1" "$ROCM"
+    [[ $output == *"(rocm7.1) does not fit this node"* ]]
+    # without a name: all that have it must agree
+    [ "$(verdict -- "digest=$ROCM" | jq -r .verdict)" = fits ]
+    resolve mi300x "$PLAIN/app:1"
+    run -0 verdict -- "digest=$ROCM"
+    [ "$(jq -r .verdict <<<"$output")" = unknown ]
+    [[ $output == *"say different things"* ]]
+    run -1 verify enforce "$PLAIN/app@$ROCM" "$ROCM"
+    run -0 verify enforce "$PLAIN/attacker/y@$ROCM" "$ROCM"
 }
 
 @test "the mirror records every index that it resolves, also where nothing fits" {
     ask HEAD "/v2/app/manifests/1?ns=${PLAIN/:/%3A}"
     [ "$code" = 200 ]
-    [ "$(jq -r .index "$STATE/node/resolved/indexes/${INDEX/:/-}.json")" = "$INDEX" ]
-    [ "$(jq -r .reference "$STATE/node/resolved/indexes/${INDEX/:/-}.json")" = "$PLAIN/app:1" ]
-    [ "$(verdict -- "digest=$ROCM" | jq -r '"\(.verdict) \(.label) \(.fit)"')" = "misfit rocm7.1 cuda12.8" ]
+    [ "$(jq -r .index "$STATE/node/resolved/indexes/$(record_of "$INDEX" "$PLAIN/app")")" = "$INDEX" ]
+    [ "$(jq -r .reference "$STATE/node/resolved/indexes/$(record_of "$INDEX" "$PLAIN/app")")" = "$PLAIN/app:1" ]
+    [ "$(verdict -- "ref=$PLAIN/app@$ROCM" "digest=$ROCM" | jq -r '"\(.verdict) \(.label) \(.fit)"')" = "misfit rocm7.1 cuda12.8" ]
     mkimage "$STATE/only" rocm --file etc/build=only
     "$VARIANTCTL" index create --quiet "oci:$STATE/only:app" "rocm7.1=oci:$STATE/only:rocm,amd :: gfx_arch :: gfx942" >/dev/null 3>&-
     push_layout "$STATE/only:app" "$PLAIN/only:1"
     only=$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN/only:1" | jq -r '.manifests[0].digest')
     ask HEAD "/v2/only/manifests/1?ns=${PLAIN/:/%3A}"
     [ "$code" = 404 ]
-    [ "$(verdict -- "digest=$only" | jq -r '"\(.verdict) \(.label) \(.fit)"')" = "misfit rocm7.1 " ]
+    [ "$(verdict -- "ref=$PLAIN/only@$only" "digest=$only" | jq -r '"\(.verdict) \(.label) \(.fit)"')" = "misfit rocm7.1 " ]
 }
 
 @test "an index that is known here and arrives by its digest is blocked without the registry" {
@@ -150,7 +236,7 @@ resolve()
     printf 'policy: enforce\nsocket: %s\n' "$VARIANTD_SOCKET" >"$STATE/private.yaml"
     ask HEAD "/v2/app/manifests/1?ns=$PRIVATE"
     [ "$code" = 200 ]
-    record=$STATE/node/resolved/indexes/${INDEX/:/-}.json
+    record=$STATE/node/resolved/indexes/$(record_of "$INDEX" "$PRIVATE/app")
     [ "$(stat -c %a "$record")" = 640 ]
     run -1 verify private "$PRIVATE/app@$ROCM" "$ROCM"
     [[ $output == *"(rocm7.1) does not fit this node"*"what would fit: cuda12.8" ]]
@@ -172,19 +258,24 @@ resolve()
 
 @test "a record that is damaged is as none" {
     resolve h100 "$PLAIN/app:1"
-    record=$STATE/node/resolved/indexes/${INDEX/:/-}.json
+    record=$STATE/node/resolved/indexes/$(record_of "$INDEX" "$PLAIN/app")
     head -c 200 "$record" >"$record.part"
     mv "$record.part" "$record"
-    printf '{"child":"%s"' "$ROCM" >"$STATE/node/resolved/${ROCM/:/-}.json"
+    printf '{"child":"%s"' "$ROCM" >"$STATE/node/resolved/$(record_of "$ROCM" "$PLAIN/app")"
     run -0 verify enforce "$PLAIN/app@$ROCM" "$ROCM"
     [ "$(verdict -- "digest=$ROCM" | jq -r .verdict)" = unknown ]
 }
 
-@test "records of before there were indexes are read as ever" {
-    mkdir -p "$STATE/node/resolved"
+@test "records of before there were repositories in them are discarded, and that is said once" {
+    mkdir -p "$STATE/node/resolved/indexes"
     printf '{"child":"%s","index":"%s","label":"rocm7.1","properties":"amd :: gfx_arch :: gfx942","reference":"%s/app:1","time":"2026-01-01T00:00:00Z"}' \
         "$ROCM" "$INDEX" "$PLAIN" >"$STATE/node/resolved/${ROCM/:/-}.json"
-    run -1 verify enforce "$PLAIN/elsewhere@$ROCM" "$ROCM"
-    [[ $output == *"(rocm7.1) does not fit this node"*"what would fit: cuda12.8" ]]
-    [ "$(stranger "digest=$ROCM" | jq -r '"\(.verdict) \(.label)"')" = "misfit rocm7.1" ]
+    echo '{}' >"$STATE/node/resolved/indexes/${INDEX/:/-}.json"
+    # nobody reads them, and a daemon that starts takes them away
+    [ "$(verdict -- "digest=$ROCM" | jq -r .verdict)" = unknown ]
+    start_variantd later --config "$STATE/variantd.yaml" --profile "$PROFILES/h100.json"
+    [ "$(grep -c '2 records of an earlier version are discarded' "$STATE/log/later")" = 1 ]
+    run -0 find "$STATE/node/resolved" -type f
+    [ -z "$output" ]
+    stop_daemon later
 }

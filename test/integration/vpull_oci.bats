@@ -130,7 +130,7 @@ teardown_file()
 
 @test "what was resolved is recorded on the node" {
     run -0 --separate-stderr "$VPULL" --to "oci:$STATE/r" --profile "$H100" "$IMAGE"
-    record=$OCV_STATE_DIR/resolved/$(digest_of cuda12.8 | tr : -).json
+    record=$OCV_STATE_DIR/resolved/$(record_of "$(digest_of cuda12.8)" "$REGISTRY/demo/app")
     [ "$(jq -r .label "$record")" = cuda12.8 ]
     [ "$(jq -r .reference "$record")" = "$IMAGE" ]
     [ "$(jq -r .properties "$record")" = "nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: 90_real" ]

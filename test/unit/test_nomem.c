@@ -530,11 +530,12 @@ static int call_records(struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
     struct ocv_record_index found = {0};
+    const struct ocv_record where = {.repository = "docker.io/demo/app", .reference = "demo/app:1"};
     int status = ocv_index_parse(index_text, sizeof(index_text) - 1, NULL, &index, err);
     if (status == OCV_OK)
-        status = ocv_record_index(records, index, "demo/app:1", false, err);
+        status = ocv_record_resolved(records, index, ocv_index_entry(index, 0), &where, err);
     if (status == OCV_OK)
-        status = ocv_record_find(records, ocv_index_digest(index), &found, err);
+        status = ocv_record_find(records, where.repository, ocv_index_digest(index), &found, err);
     if (status == OCV_OK)
         status = ocv_buffer_printf(out, err, "%s %s", found.digest, found.reference);
     ocv_record_index_free(&found);

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_util.h"
 
+#include "store/store.h"
+
 #include <errno.h>
-#include <jansson.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #define CHILD "sha256:" ZEROS
 #define INDEX "sha256:1111111111111111111111111111111111111111111111111111111111111111"
 
+#define APP "docker.io/library/app"
+
 static const struct ocv_record sample = {
+    .repository = APP,
     .child = CHILD,
     .index = INDEX,
     .label = "cuda12.8",
@@ -17,38 +21,99 @@ static const struct ocv_record sample = {
     .reference = "docker.io/library/app:1",
 };
 
-static json_t *read_back(const char *dir, const char *child)
+/* What the walk has told, one after the other. */
+struct told {
+    struct ocv_record last; /* texts below */
+    char repository[128], child[OCV_DIGEST_MAX], index[OCV_DIGEST_MAX], label[64], properties[256],
+        reference[128];
+    unsigned n;
+};
+
+static void keep_text(char *to, size_t size, const char *from, const char **member)
 {
-    struct ocv_buffer out;
-    ocv_buffer_init(&out, 65536);
-    need(ocv_record_read(dir, child, &out, &err));
-    json_t *json = json_loadb(out.data, out.len, 0, NULL);
-    ck_assert_ptr_nonnull(json);
-    ocv_buffer_free(&out);
-    return json;
+    snprintf(to, size, "%s", from ? from : "");
+    *member = from ? to : NULL;
 }
 
-static const char *member(const json_t *json, const char *key)
+static int hear(void *data, const struct ocv_record *record)
 {
-    return json_string_value(json_object_get(json, key));
+    struct told *told = data;
+    told->n++;
+    told->last.secret = record->secret;
+    keep_text(told->repository, sizeof(told->repository), record->repository,
+              &told->last.repository);
+    keep_text(told->child, sizeof(told->child), record->child, &told->last.child);
+    keep_text(told->index, sizeof(told->index), record->index, &told->last.index);
+    keep_text(told->label, sizeof(told->label), record->label, &told->last.label);
+    keep_text(told->properties, sizeof(told->properties), record->properties,
+              &told->last.properties);
+    keep_text(told->reference, sizeof(told->reference), record->reference, &told->last.reference);
+    return OCV_OK;
+}
+
+static struct told walk(const char *dir, const char *repository, const char *child)
+{
+    struct told told = {0};
+    need(ocv_record_walk(dir, repository, child, hear, &told, &err));
+    return told;
+}
+
+static struct told read_back(const char *dir)
+{
+    struct told told = walk(dir, APP, CHILD);
+    ck_assert_uint_eq(told.n, 1);
+    return told;
+}
+
+/* The file of a record, or with `folder` "indexes/" of an index. */
+static char *file_of(const char *folder, const char *digest, const char *repository)
+{
+    static char path[512];
+    char name[OCV_STORE_NAME_MAX];
+    need(ocv_record_name(digest, repository, name, &err));
+    snprintf(path, sizeof(path), "%s/%s%s", scratch, folder, name);
+    return path;
+}
+
+#define A_DIGEST "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define B_DIGEST "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+#define A_ENTRY                                                                              \
+    "{\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST "\",\"digest\":\"" A_DIGEST "\",\"size\":2," \
+    "\"annotations\":{\"" OCV_ANNOTATION_LABEL "\":\"a\",\"" OCV_ANNOTATION_PROPERTIES       \
+    "\":\"nvidia :: sm_arch :: 90_real\"}}"
+
+/* An index with two variants; `note` makes its bytes other ones. */
+static struct ocv_index *make_index(const char *note)
+{
+    char text[2048];
+    struct ocv_index *index = NULL;
+    int n = snprintf(
+        text, sizeof(text),
+        "{\"schemaVersion\":2,\"annotations\":{\"note\":\"%s\"},\"manifests\":[" A_ENTRY ","
+        "{\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST "\",\"digest\":\"" B_DIGEST "\",\"size\":2,"
+        "\"annotations\":{\"" OCV_ANNOTATION_LABEL "\":\"b\",\"" OCV_ANNOTATION_PROPERTIES
+        "\":\"amd :: gfx_arch :: gfx942\"}}]}",
+        note);
+    need(ocv_index_parse(text, (size_t)n, NULL, &index, &err));
+    return index;
 }
 
 START_TEST(written_and_read)
 {
     umask(077); /* hooks of other users must still be able to read */
     need(ocv_record_write(at("var/lib/resolved"), &sample, &err));
-    json_t *json = read_back(at("var/lib/resolved"), CHILD);
-    ck_assert_str_eq(member(json, "child"), CHILD);
-    ck_assert_str_eq(member(json, "index"), INDEX);
-    ck_assert_str_eq(member(json, "label"), "cuda12.8");
-    ck_assert_str_eq(member(json, "properties"), sample.properties);
-    ck_assert_str_eq(member(json, "reference"), sample.reference);
-    ck_assert_uint_eq(strlen(member(json, "time")), strlen("2026-01-01T00:00:00Z"));
-    json_decref(json);
+    struct told told = read_back(at("var/lib/resolved"));
+    ck_assert_str_eq(told.repository, APP);
+    ck_assert_str_eq(told.child, CHILD);
+    ck_assert_str_eq(told.index, INDEX);
+    ck_assert_str_eq(told.label, "cuda12.8");
+    ck_assert_str_eq(told.properties, sample.properties);
+    ck_assert_str_eq(told.reference, sample.reference);
     struct stat st;
     ck_assert_int_eq(stat(at("var/lib/resolved"), &st), 0);
     ck_assert_int_eq(st.st_mode & 07777, 0755);
-    ck_assert_int_eq(stat(at("var/lib/resolved/sha256-" ZEROS ".json"), &st), 0);
+    ck_assert_int_eq(stat(file_of("var/lib/resolved/", CHILD, APP), &st), 0);
     ck_assert_int_eq(st.st_mode & 07777, 0644);
 }
 END_TEST
@@ -82,13 +147,11 @@ END_TEST
 /* Nor write, or clear away what is old, elsewhere. */
 START_TEST(folder_is_not_a_link)
 {
-    struct ocv_index *index = NULL;
-    const char text[] = "{\"schemaVersion\":2,\"manifests\":[]}";
+    struct ocv_index *index = make_index("x");
     ck_assert_int_eq(mkdirat(AT_FDCWD, at("elsewhere"), 0755), 0);
     ck_assert_int_eq(symlink(at("elsewhere"), at("state")), 0);
     refuses(ocv_record_write(at("state"), &sample, &err), OCV_ERR_IO);
-    need(ocv_index_parse(text, strlen(text), NULL, &index, &err));
-    refuses(ocv_record_index(at("state"), index, "r.example/a:1", false, &err), OCV_ERR_IO);
+    refuses(ocv_record_resolved(at("state"), index, NULL, &sample, &err), OCV_ERR_IO);
     ocv_index_free(index);
     ck_assert_int_eq(rmdir(at("elsewhere")), 0); /* it is empty */
 }
@@ -108,13 +171,11 @@ ssize_t write(int fd, const void *bytes, size_t len)
 START_TEST(secrets_are_nobodys_business_from_the_start)
 {
     struct ocv_record secret = sample;
-    struct ocv_index *index = NULL;
-    const char text[] = "{\"schemaVersion\":2,\"manifests\":[]}";
+    struct ocv_index *index = make_index("x");
     umask(022);
-    need(ocv_index_parse(text, strlen(text), NULL, &index, &err));
     secret.secret = true;
     anybodys = false;
-    need(ocv_record_index(scratch, index, "r.example/a:1", true, &err));
+    need(ocv_record_resolved(scratch, index, NULL, &secret, &err));
     need(ocv_record_write(scratch, &secret, &err));
     ck_assert(!anybodys);
     ocv_index_free(index);
@@ -127,16 +188,16 @@ START_TEST(a_secret_one_is_for_the_group)
     struct stat st;
     record.secret = true;
     need(ocv_record_write(scratch, &record, &err));
-    ck_assert_int_eq(stat(at("sha256-" ZEROS ".json"), &st), 0);
+    ck_assert_int_eq(stat(file_of("", CHILD, APP), &st), 0);
     ck_assert_int_eq(st.st_mode & 07777, 0640);
     if (geteuid() == 0) { /* which is the folder's, not the writer's */
         ck_assert_int_eq(chown(scratch, 0, 12345), 0);
         need(ocv_record_write(scratch, &record, &err));
-        ck_assert_int_eq(stat(at("sha256-" ZEROS ".json"), &st), 0);
+        ck_assert_int_eq(stat(file_of("", CHILD, APP), &st), 0);
         ck_assert_int_eq(st.st_gid, 12345);
     }
     need(ocv_record_write(scratch, &sample, &err)); /* it is none any more */
-    ck_assert_int_eq(stat(at("sha256-" ZEROS ".json"), &st), 0);
+    ck_assert_int_eq(stat(file_of("", CHILD, APP), &st), 0);
     ck_assert_int_eq(st.st_mode & 07777, 0644);
 }
 END_TEST
@@ -144,12 +205,12 @@ END_TEST
 START_TEST(replaced_whole)
 {
     need(ocv_record_write(scratch, &sample, &err));
-    struct ocv_record other = {.child = CHILD, .index = INDEX, .reference = "other"};
+    struct ocv_record other = {
+        .repository = APP, .child = CHILD, .index = INDEX, .reference = "other"};
     need(ocv_record_write(scratch, &other, &err));
-    json_t *json = read_back(scratch, CHILD);
-    ck_assert(json_is_null(json_object_get(json, "label"))); /* a non-variant */
-    ck_assert_str_eq(member(json, "reference"), "other");
-    json_decref(json);
+    struct told told = read_back(scratch);
+    ck_assert_ptr_null(told.last.label); /* a non-variant */
+    ck_assert_str_eq(told.reference, "other");
     DIR *dir = opendir(scratch);
     int files = 0;
     const struct dirent *entry;
@@ -162,11 +223,11 @@ END_TEST
 
 START_TEST(refused)
 {
-    struct ocv_buffer out;
-    ocv_buffer_init(&out, 65536);
-    refuses(ocv_record_read(at("none"), CHILD, &out, &err), OCV_ERR_NOT_FOUND);
-    refuses(ocv_record_read(scratch, CHILD, &out, &err), OCV_ERR_NOT_FOUND);
-    refuses(ocv_record_read(scratch, "sha256:../../etc/passwd", &out, &err), OCV_ERR_DATA);
+    struct told told = {0};
+    ck_assert_uint_eq(walk(at("none"), APP, CHILD).n, 0);
+    ck_assert_uint_eq(walk(scratch, APP, CHILD).n, 0);
+    refuses(ocv_record_walk(scratch, APP, "sha256:../../etc/passwd", hear, &told, &err),
+            OCV_ERR_DATA);
     struct ocv_record bad = sample;
     bad.child = "sha256:../../x";
     refuses(ocv_record_write(scratch, &bad, &err), OCV_ERR_DATA);
@@ -230,7 +291,7 @@ START_TEST(readers_and_writers_at_once)
     }
     int status;
     do
-        json_decref(read_back(scratch, CHILD));
+        read_back(scratch);
     while (waitpid(pid, &status, WNOHANG) == 0);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
@@ -239,34 +300,20 @@ END_TEST
 /* ---- indexes -----------------------------------------------------------------------------------
  */
 
-#define A_DIGEST "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define B_DIGEST "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-
-/* An index with two variants; `note` makes its bytes other ones. */
-static struct ocv_index *make_index(const char *note)
-{
-    char text[2048];
-    struct ocv_index *index = NULL;
-    int n = snprintf(
-        text, sizeof(text),
-        "{\"schemaVersion\":2,\"annotations\":{\"note\":\"%s\"},\"manifests\":["
-        "{\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST "\",\"digest\":\"" A_DIGEST "\",\"size\":2,"
-        "\"annotations\":{\"" OCV_ANNOTATION_LABEL "\":\"a\",\"" OCV_ANNOTATION_PROPERTIES
-        "\":\"nvidia :: sm_arch :: 90_real\"}},"
-        "{\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST "\",\"digest\":\"" B_DIGEST "\",\"size\":2,"
-        "\"annotations\":{\"" OCV_ANNOTATION_LABEL "\":\"b\",\"" OCV_ANNOTATION_PROPERTIES
-        "\":\"amd :: gfx_arch :: gfx942\"}}]}",
-        note);
-    need(ocv_index_parse(text, (size_t)n, NULL, &index, &err));
-    return index;
-}
-
 static char *index_path(const char *digest)
 {
-    static char path[512];
-    snprintf(path, sizeof(path), "%s/indexes/%s.json", scratch, digest);
-    *strchr(path, ':') = '-';
-    return path;
+    return file_of("indexes/", digest, APP);
+}
+
+/* Keep the index as resolved in a repository, at its tag `tag`. */
+static void keep(const struct ocv_index *index, const char *repository, const char *tag,
+                 bool secret)
+{
+    char reference[256];
+    snprintf(reference, sizeof(reference), "%s:%s", repository, tag);
+    const struct ocv_record where = {
+        .repository = repository, .reference = reference, .secret = secret};
+    need(ocv_record_resolved(scratch, index, NULL, &where, &err));
 }
 
 static mode_t mode_of(const char *path)
@@ -298,30 +345,31 @@ START_TEST(index_is_found_by_all_that_is_in_it)
     struct ocv_index *index = make_index("x");
     struct ocv_record_index found;
     const char *const digests[] = {A_DIGEST, B_DIGEST, ocv_index_digest(index)};
-    need(ocv_record_index(scratch, index, "docker.io/library/app:1", false, &err));
+    keep(index, APP, "1", false);
     for (size_t i = 0; i < 3; i++) {
-        need(ocv_record_find(scratch, digests[i], &found, &err));
+        need(ocv_record_find(scratch, APP, digests[i], &found, &err));
         ck_assert_str_eq(found.digest, ocv_index_digest(index));
-        ck_assert_str_eq(found.reference, "docker.io/library/app:1");
+        ck_assert_str_eq(found.reference, APP ":1");
+        ck_assert_str_eq(found.repository, APP);
         ck_assert(!found.secret);
         const struct ocv_entry *entry = ocv_index_find_digest(found.index, B_DIGEST);
         ck_assert_ptr_nonnull(entry);
         ck_assert_str_eq(entry->label, "b");
         ocv_record_index_free(&found);
     }
-    refuses(ocv_record_find(scratch, CHILD, &found, &err), OCV_ERR_NOT_FOUND);
-    refuses(ocv_record_find(at("none"), A_DIGEST, &found, &err), OCV_ERR_NOT_FOUND);
-    refuses(ocv_record_find(scratch, "sha256:../x", &found, &err), OCV_ERR_INVALID);
+    refuses(ocv_record_find(scratch, APP, CHILD, &found, &err), OCV_ERR_NOT_FOUND);
+    refuses(ocv_record_find(at("none"), APP, A_DIGEST, &found, &err), OCV_ERR_NOT_FOUND);
+    refuses(ocv_record_find(scratch, APP, "sha256:../x", &found, &err), OCV_ERR_INVALID);
     ck_assert_int_eq(mkdirat(AT_FDCWD, at("odd"), 0755), 0);
     write_text(at("odd/indexes"), "no folder");
-    refuses(ocv_record_find(at("odd"), A_DIGEST, &found, &err), OCV_ERR_IO);
+    refuses(ocv_record_find(at("odd"), APP, A_DIGEST, &found, &err), OCV_ERR_IO);
     /* one that only mentions it, one that is broken, one that is no file */
-    write_text(at("indexes/sha256-1.json"),
-               "{\"index\":\"" INDEX "\",\"document\":{\"x\":\"" CHILD "\"}}");
-    write_text(at("indexes/sha256-2.json"), CHILD);
-    ck_assert_int_eq(mkdir(at("indexes/sha256-3.json"), 0755), 0);
-    refuses(ocv_record_find(scratch, CHILD, &found, &err), OCV_ERR_NOT_FOUND);
-    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
+    write_text(file_of("indexes/", INDEX, APP), "{\"index\":\"" INDEX "\",\"repository\":\"" APP
+                                                "\",\"document\":{\"x\":\"" CHILD "\"}}");
+    write_text(file_of("indexes/", B_DIGEST, APP), CHILD);
+    ck_assert_int_eq(mkdir(file_of("indexes/", CHILD, APP), 0755), 0);
+    refuses(ocv_record_find(scratch, APP, CHILD, &found, &err), OCV_ERR_NOT_FOUND);
+    need(ocv_record_find(scratch, APP, A_DIGEST, &found, &err));
     ocv_record_index_free(&found);
     ocv_index_free(index);
 }
@@ -331,63 +379,155 @@ START_TEST(secret_indexes_are_for_the_group_until_anybody_may_read_them)
 {
     struct ocv_index *index = make_index("x");
     struct ocv_record_index found;
+    const struct ocv_record nameless = {.repository = APP, .secret = true};
     umask(022);
-    need(ocv_record_index(scratch, index, NULL, true, &err));
+    need(ocv_record_resolved(scratch, index, NULL, &nameless, &err));
     ck_assert_int_eq(mode_of(index_path(ocv_index_digest(index))), 0640);
-    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
+    need(ocv_record_find(scratch, APP, A_DIGEST, &found, &err));
     ck_assert(found.secret);
     ck_assert_str_eq(found.reference, "");
     ocv_record_index_free(&found);
-    need(ocv_record_index(scratch, index, "app", false, &err));
-    need(ocv_record_index(scratch, index, "app", true, &err)); /* it is no secret any more */
+    keep(index, APP, "1", false);
+    keep(index, APP, "1", true); /* it is no secret any more */
     ck_assert_int_eq(mode_of(index_path(ocv_index_digest(index))), 0644);
-    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
+    need(ocv_record_find(scratch, APP, A_DIGEST, &found, &err));
     ck_assert(!found.secret);
     ocv_record_index_free(&found);
     ocv_index_free(index);
 }
 END_TEST
 
+static void finds(const char *reference)
+{
+    struct ocv_record_index found;
+    need(ocv_record_find(scratch, APP, A_DIGEST, &found, &err));
+    ck_assert_str_eq(found.reference, reference);
+    ocv_record_index_free(&found);
+}
+
 START_TEST(index_resolved_last_is_believed)
 {
     struct ocv_index *old = make_index("old"), *new = make_index("new");
-    struct ocv_record_index found;
-    need(ocv_record_index(scratch, new, "new", false, &err));
-    need(ocv_record_index(scratch, old, "old", false, &err));
+    keep(new, APP, "new", false);
+    keep(old, APP, "old", false);
     age(index_path(ocv_index_digest(old)), 7200);
-    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
-    ck_assert_str_eq(found.reference, "new");
-    ocv_record_index_free(&found);
+    finds(APP ":new");
     age(index_path(ocv_index_digest(new)), 3 * 24 * 3600);
     age(index_path(ocv_index_digest(old)), 2 * 24 * 3600);
-    need(ocv_record_index(scratch, new, "again", false, &err)); /* seen again: it is young */
-    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
-    ck_assert_str_eq(found.reference, "new");
-    ocv_record_index_free(&found);
+    keep(new, APP, "again", false); /* seen again: it is young */
+    finds(APP ":new");
     age(index_path(ocv_index_digest(new)), 7200); /* in whatever order the folder is read */
     age(index_path(ocv_index_digest(old)), 3600);
-    need(ocv_record_find(scratch, A_DIGEST, &found, &err));
-    ck_assert_str_eq(found.reference, "old");
-    ocv_record_index_free(&found);
+    finds(APP ":old");
     ocv_index_free(old);
     ocv_index_free(new);
 }
 END_TEST
 
+/* ---- repositories ------------------------------------------------------------------------------
+ */
+
+#define OTHER "docker.io/attacker/x"
+
+START_TEST(record_speaks_for_its_repository)
+{
+    struct ocv_record other = sample;
+    other.repository = OTHER;
+    other.properties = "amd :: gfx_arch :: gfx942";
+    need(ocv_record_write(scratch, &other, &err));
+    ck_assert_uint_eq(walk(scratch, APP, CHILD).n, 0);
+    need(ocv_record_write(scratch, &sample, &err));
+    ck_assert_str_eq(read_back(scratch).properties, sample.properties);
+    ck_assert_str_eq(walk(scratch, OTHER, CHILD).properties, other.properties);
+    ck_assert_uint_eq(walk(scratch, NULL, CHILD).n, 2); /* who has no name hears both */
+    ck_assert_uint_eq(walk(scratch, NULL, NULL).n, 2);
+    ck_assert_uint_eq(walk(scratch, APP, NULL).n, 1);
+    ck_assert_uint_eq(walk(scratch, NULL, INDEX).n, 0);
+}
+END_TEST
+
+/* One repository's file under another's name says nothing of that. */
+START_TEST(record_under_another_name_is_none)
+{
+    char path[512];
+    struct ocv_record other = sample;
+    other.repository = OTHER;
+    need(ocv_record_write(scratch, &other, &err));
+    snprintf(path, sizeof(path), "%s", file_of("", CHILD, OTHER));
+    ck_assert_int_eq(rename(path, file_of("", CHILD, APP)), 0);
+    ck_assert_uint_eq(walk(scratch, APP, CHILD).n, 0);
+    ck_assert_uint_eq(walk(scratch, NULL, NULL).n, 0);
+}
+END_TEST
+
+static int count_index(void *data, struct ocv_record_index *kept)
+{
+    unsigned *n = data;
+    ck_assert_ptr_nonnull(ocv_index_find_digest(kept->index, A_DIGEST));
+    ++*n;
+    return OCV_OK;
+}
+
+START_TEST(index_speaks_for_its_repository)
+{
+    unsigned n = 0;
+    struct ocv_record_index found;
+    struct ocv_index *index = make_index("x"), *newer = make_index("y");
+    keep(index, OTHER, "t", false);
+    refuses(ocv_record_find(scratch, APP, A_DIGEST, &found, &err), OCV_ERR_NOT_FOUND);
+    need(ocv_record_find(scratch, OTHER, A_DIGEST, &found, &err));
+    ocv_record_index_free(&found);
+    /* what it is by its own digest, it is everywhere */
+    need(ocv_record_find(scratch, APP, ocv_index_digest(index), &found, &err));
+    ck_assert_str_eq(found.repository, OTHER);
+    ocv_record_index_free(&found);
+    /* who has no name hears each repository once */
+    keep(index, APP, "1", false);
+    keep(newer, APP, "2", false);
+    need(ocv_record_index_walk(scratch, NULL, A_DIGEST, count_index, &n, &err));
+    ck_assert_uint_eq(n, 2);
+    ocv_index_free(newer);
+    ocv_index_free(index);
+}
+END_TEST
+
+START_TEST(old_records_are_discarded)
+{
+    struct ocv_index *index = make_index("x");
+    need(ocv_record_write(scratch, &sample, &err));
+    keep(index, APP, "1", false);
+    write_text(at("sha256-" ZEROS ".json"), "{\"child\":\"" CHILD "\",\"label\":\"old\","
+                                            "\"properties\":\"\"}");
+    write_text(at("indexes/sha256-" ZEROS ".json"), "{}");
+    write_text(at("notes.json"), "{}");
+    ck_assert_uint_eq(walk(scratch, NULL, CHILD).n, 1); /* nobody reads it */
+    ck_assert_uint_eq(ocv_record_discard_old(scratch), 2);
+    ck_assert_uint_eq(ocv_record_discard_old(scratch), 0);
+    ck_assert_uint_eq(ocv_record_discard_old(at("none")), 0);
+    ck_assert_int_eq(access(at("notes.json"), F_OK), 0);
+    ck_assert_uint_eq(walk(scratch, APP, CHILD).n, 1);
+    finds(APP ":1");
+    ocv_index_free(index);
+}
+END_TEST
+
+/* ---- bounds ------------------------------------------------------------------------------------
+ */
+
 START_TEST(records_are_bounded)
 {
     char path[600], name[32];
     struct ocv_index *index = make_index("x"), *other = make_index("y");
-    need(ocv_record_index(scratch, index, "x", false, &err));
+    keep(index, APP, "x", false);
     age(index_path(ocv_index_digest(index)), (time_t)(OCV_RECORD_INDEX_DAYS + 1) * 24 * 3600);
-    need(ocv_record_index(scratch, other, "y", false, &err));
+    keep(other, APP, "y", false);
     ck_assert_int_eq(mode_of(index_path(ocv_index_digest(index))), 0); /* too old */
     for (unsigned i = 0; i < OCV_RECORD_INDEXES_MAX + 10; i++) {
         snprintf(path, sizeof(path), "%s/indexes/sha256-%u.json", scratch, i);
         write_text(path, "{}");
         age(path, 3600);
     }
-    need(ocv_record_index(scratch, index, "x", false, &err));
+    keep(index, APP, "x", false);
     ck_assert_uint_eq(count_files(at("indexes")), OCV_RECORD_INDEXES_MAX);
     ck_assert_int_eq(mode_of(index_path(ocv_index_digest(other))), 0644); /* younger than those */
     for (unsigned i = 0; i < OCV_RECORDS_MAX + 3; i++) {
@@ -398,7 +538,7 @@ START_TEST(records_are_bounded)
     need(ocv_record_write(scratch, &sample, &err));
     ck_assert_uint_eq(count_files(scratch), OCV_RECORDS_MAX + 1); /* and the folder of indexes */
     ck_assert_int_eq(mode_of(at("sha256-7.json")), 0);
-    json_decref(read_back(scratch, CHILD));
+    read_back(scratch);
     ocv_index_free(index);
     ocv_index_free(other);
 }
@@ -411,11 +551,15 @@ START_TEST(index_that_is_too_large)
     ck_assert(note && text);
     memset(note, 'x', OCV_RECORD_INDEX_MAX - 1);
     note[OCV_RECORD_INDEX_MAX - 1] = '\0';
-    int n =
-        snprintf(text, OCV_RECORD_INDEX_MAX + 4096,
-                 "{\"schemaVersion\":2,\"annotations\":{\"note\":\"%s\"},\"manifests\":[]}", note);
+    int n = snprintf(
+        text, OCV_RECORD_INDEX_MAX + 4096,
+        "{\"schemaVersion\":2,\"annotations\":{\"note\":\"%s\"},\"manifests\":[" A_ENTRY "]}",
+        note);
     need(ocv_index_parse(text, (size_t)n, NULL, &index, &err));
-    refuses(ocv_record_index(scratch, index, "x", false, &err), OCV_ERR_DATA);
+    refuses(
+        ocv_record_resolved(scratch, index, ocv_index_find_digest(index, A_DIGEST), &sample, &err),
+        OCV_ERR_DATA);
+    ck_assert_str_eq(walk(scratch, APP, A_DIGEST).label, "a"); /* the choice is recorded */
     ocv_index_free(index);
     free(note);
     free(text);
@@ -427,4 +571,6 @@ RUN_SUITE("record", written_and_read, secrets_are_nobodys_business_from_the_star
           replaced_whole, safe_before_it_appears, refused, readers_and_writers_at_once,
           index_is_found_by_all_that_is_in_it,
           secret_indexes_are_for_the_group_until_anybody_may_read_them,
-          index_resolved_last_is_believed, records_are_bounded, index_that_is_too_large)
+          index_resolved_last_is_believed, record_speaks_for_its_repository,
+          record_under_another_name_is_none, index_speaks_for_its_repository,
+          old_records_are_discarded, records_are_bounded, index_that_is_too_large)

@@ -80,42 +80,16 @@ int decide_choose(struct question *q, const char *media_type, struct ocv_error *
 /* ---- keeping it --------------------------------------------------------------------------------
  */
 
-static int describe(const struct question *q, struct ocv_buffer *properties,
-                    struct ocv_buffer *statics, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < q->entry->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(q->index, q->entry->properties[i]);
-        status = ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
-                                   p.feature, p.value);
-        if (status == OCV_OK && ocv_index_namespace_static(q->index, p.ns))
-            status = ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns);
-    }
-    return status;
-}
-
 /* For the hooks that see the child only. */
 static void record(const struct question *q)
 {
     struct ocv_error err = {0};
-    ocv_auto_buffer properties, statics;
-    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    if (ocv_record_index(q->decide->records, q->index, q->key, q->secret, &err) < 0)
-        log_line("the index is not recorded: %s", err.message);
-    if (!q->entry->label)
-        return;
-    int status = describe(q, &properties, &statics, &err);
-    const struct ocv_record record = {.child = q->entry->digest,
-                                      .index = ocv_index_digest(q->index),
-                                      .label = q->entry->label,
-                                      .properties = properties.data ? properties.data : "",
-                                      .statics = statics.data,
-                                      .reference = q->key,
-                                      .secret = q->secret};
-    if (status == OCV_OK)
-        status = ocv_record_write(q->decide->records, &record, &err);
-    if (status < 0)
+    ocv_auto(ocv_reference) reference = pinned_parse(q->key, strlen(q->key));
+    const struct ocv_record where = {.repository = reference ? reference->name : NULL,
+                                     .index = ocv_index_digest(q->index),
+                                     .reference = q->key,
+                                     .secret = q->secret};
+    if (reference && ocv_record_resolved(q->decide->records, q->index, q->entry, &where, &err) < 0)
         log_line("what was chosen is not recorded: %s", err.message);
 }
 

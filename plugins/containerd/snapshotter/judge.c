@@ -156,6 +156,8 @@ void snap_judge_ask(struct snap_judge *j, const struct verdict_question *q,
         if (out->verdict == VERDICT_FITS) /* two images may call different things the same */
             break;
     }
+    if (set.full && out->verdict == VERDICT_MISFIT) /* and so many that the right one may be left */
+        verdict_cannot_tell(&j->policy, q, "too many images have that label here", out);
     records_free(&set);
 }
 

@@ -3,73 +3,53 @@
 
 #include "ocivariant.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define RECORD_MAX (64u * 1024)
+/* Who is looked for, and what was found. */
+struct search {
+    const char *label;
+    struct record_set *set;
+};
 
-static const char *member(const json_t *record, const char *key)
-{
-    return json_string_value(json_object_get(record, key));
-}
-
-static bool known(const struct record_set *set, const char *properties)
+static bool known(const struct record_set *set, const struct ocv_record *record)
 {
     for (size_t i = 0; i < set->n; i++)
-        if (strcmp(set->records[i].properties, properties) == 0)
+        if (strcmp(set->records[i].properties, record->properties) == 0 &&
+            strcmp(set->records[i].statics, record->statics ? record->statics : "") == 0)
             return true;
     return false;
 }
 
-/* A file of the folder: "sha256-HEX.json". */
-static json_t *read_record(int dirfd, const char *name)
+static int take(void *data, const struct ocv_record *record)
 {
-    char bytes[RECORD_MAX];
-    int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return NULL;
-    ssize_t n = read(fd, bytes, sizeof(bytes));
-    close(fd);
-    return n > 0 && (size_t)n < sizeof(bytes)
-               ? json_loadb(bytes, (size_t)n, JSON_REJECT_DUPLICATES, NULL)
-               : NULL;
-}
-
-static void take(struct record_set *set, const json_t *record, const char *label)
-{
-    const char *is = member(record, "label"), *digest = member(record, "child");
-    const char *properties = member(record, "properties"), *of = member(record, "reference");
-    if (!is || strcmp(is, label) != 0 || !properties || set->n == RECORDS_MAX ||
-        known(set, properties))
-        return;
+    const struct search *search = data;
+    struct record_set *set = search->set;
+    if (!record->label || strcmp(record->label, search->label) != 0 || !record->properties ||
+        known(set, record))
+        return OCV_OK;
+    if (set->n == RECORDS_MAX) {
+        set->full = true;
+        return 1;
+    }
+    const char *of = record->reference ? record->reference : record->repository;
     struct record *r = &set->records[set->n];
-    r->digest = digest ? strdup(digest) : NULL;
-    r->properties = strdup(properties);
-    r->reference = of ? strdup(of) : NULL;
-    if (r->properties)
-        set->n++;
+    *r = (struct record){.digest = strdup(record->child),
+                         .properties = strdup(record->properties),
+                         .statics = strdup(record->statics ? record->statics : ""),
+                         .reference = strdup(of)};
+    set->n++;
+    return r->digest && r->properties && r->statics && r->reference ? OCV_OK : OCV_ERR_NOMEM;
 }
 
 bool records_by_label(const char *dir, const char *label, struct record_set *out)
 {
-    const struct dirent *entry;
-    unsigned files = 0;
-    DIR *folder = dir ? opendir(dir) : NULL;
+    struct search search = {label, out};
     *out = (struct record_set){0};
-    while (folder && (entry = readdir(folder)) && files++ < RECORD_FILES_MAX) {
-        if (strncmp(entry->d_name, "sha", 3) != 0)
-            continue;
-        json_t *record = read_record(dirfd(folder), entry->d_name);
-        take(out, record, label);
-        json_decref(record);
-    }
-    if (folder)
-        closedir(folder);
-    return out->n > 0;
+    if (dir && ocv_record_walk(dir, NULL, NULL, take, &search, NULL) >= 0 && out->n > 0)
+        return true;
+    records_free(out);
+    return false;
 }
 
 void records_free(struct record_set *set)
@@ -77,6 +57,7 @@ void records_free(struct record_set *set)
     for (size_t i = 0; i < set->n; i++) {
         free(set->records[i].digest);
         free(set->records[i].properties);
+        free(set->records[i].statics);
         free(set->records[i].reference);
     }
     set->n = 0;

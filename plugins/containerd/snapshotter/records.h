@@ -7,15 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RECORDS_MAX 16u        /**< different meanings of one label that are looked at */
-#define RECORD_FILES_MAX 4096u /**< files of the folder that are looked at */
+#define RECORDS_MAX 16u /**< different meanings of one label that are looked at */
 
 struct record {
-    char *digest, *properties, *reference;
+    char *digest, *properties, *statics, *reference;
 };
 struct record_set {
     struct record records[RECORDS_MAX];
     size_t n;
+    bool full; /**< there are more */
 };
 
 /** Records with the label, one for each set of properties. False if there is none. */
