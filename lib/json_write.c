@@ -108,7 +108,7 @@ void ocv_json_write_string(struct ocv_json_writer *w, const char *key, const cha
     if (text)
         to = put_quoted(to, text);
     else
-        to = stpcpy(to, "null");
+        to = (char *)memcpy(to, "null", 4) + 4;
     finish(w, to);
 }
 

@@ -148,7 +148,7 @@ demo: deps
 
 bench: bench-deps
 	@$(MAKE) --no-print-directory all tools benches
-	@OCV_BUILD=$(BUILD) test/bench/run.sh
+	@OCV_BUILD=$(BUILD) test/bench/report.sh
 
 bench-quick: bench-deps
 	@$(MAKE) --no-print-directory all tools benches

@@ -17,7 +17,7 @@ cri_proxy()
     push_layout "$STATE/cri-layout:app" "$REGISTRY/bench/cri:1"
     pinned=$REGISTRY/bench/cri@$(index_digest)
     PAUSE_IMAGE='' start_cri
-    start_daemon cri-proxy "$OCV_BUILD/ocivariant-cri-proxy" --listen "$STATE/proxy.sock" --backend "$STATE/cri.sock" \
+    start_daemon cri-proxy "$installed/bin/ocivariant-cri-proxy" --listen "$STATE/proxy.sock" --backend "$STATE/cri.sock" \
         --state "$STATE/cri-proxy" --records "$STATE/cri-records" --profile "$STATE/profile.json"
     await cri-proxy grep -q 'image service on' "$STATE/log/cri-proxy"
     "$OCV_BUILD/test/tools/cri" "$STATE/cri.sock" pull "$pinned" >/dev/null

@@ -89,7 +89,7 @@ start_bench_variantd()
 {
     local name=$1
     shift
-    start_daemon "$name" "$OCV_BUILD/variantd" --listen 127.0.0.1:0 --socket "$STATE/$name.sock" \
+    start_daemon "$name" "$installed/bin/variantd" --listen 127.0.0.1:0 --socket "$STATE/$name.sock" \
         --registry "$REGISTRY=http://$REGISTRY" --profile "$STATE/profile.json" "$@"
     await "$name" variantd_ready "$name"
     printf -v "${name}_at" '%s' "127.0.0.1:$(sed -n 's/.*mirror on [^ ]*:\([0-9][0-9]*\) .*/\1/p' "$STATE/log/$name")"
@@ -288,7 +288,7 @@ rss()
 readiness()
 {
     local round
-    local -a common=("$tools/mirror_ready" "$OCV_BUILD/variantd" --listen 127.0.0.1:0
+    local -a common=("$tools/mirror_ready" "$installed/bin/variantd" --listen 127.0.0.1:0
         --socket "$STATE/ready.sock" --registry "$REGISTRY=http://$REGISTRY")
     for ((round = 0; round < 5 * mirror_rounds; round++)); do
         "${common[@]}" 2>>"$STATE/log/ready" >>"$raw/ready-probe"

@@ -9,7 +9,10 @@
 # PARTS="probe mirror": only these, of selection resolve probe print_ref pull mirror verifier cri_proxy snapshotter.
 #
 # CPU is user and system time of the command's process tree, RSS the peak of its largest process.
-# The table goes to standard output and to $OCV_BUILD/bench.md.
+# Ours is the installed tree: its tag rules, its providers, its table of rules; what is measured looks at
+# this machine as a user's run does, unless a part says otherwise.
+#
+# The table goes to standard output and to $OCV_BUILD/bench.md (or $RESULT). PLAIN=1: medians only.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -26,7 +29,7 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=test/bench/snapshotter.sh
 . test/bench/snapshotter.sh
 tools=$OCV_BUILD/test/bench
-result=$OCV_BUILD/bench.md
+result=${RESULT:-$OCV_BUILD/bench.md}
 quick=${QUICK:-}
 rounds_small=${QUICK:+7}
 rounds_small=${rounds_small:-21}
@@ -37,6 +40,12 @@ state_start
 trap state_stop EXIT
 raw=$STATE/raw
 mkdir -p "$raw"
+installed=$STATE/tree/usr
+make -s install BUILD="$OCV_BUILD" DESTDIR="$STATE/tree" PREFIX=/usr >"$STATE/log/install"
+VPULL=$installed/bin/vpull
+VARIANTCTL=$installed/bin/variantctl
+export LD_LIBRARY_PATH=$installed/lib OCV_DATADIR=$installed/share/ocivariant
+export OCV_LIBEXECDIR=$installed/libexec/ocivariant
 
 # alternate ROUNDS PREPARE NAME COMMAND [NAME COMMAND]...: each command is a shell word list; before
 # every run PREPARE is called (outside the clock). The first round is not counted.
@@ -74,15 +83,16 @@ rows()
     local base=$1 name base_wall base_rss
     base_wall=$(median "$base" 1)
     base_rss=$(median "$base" 3)
-    echo "| command | wall ms (min-max) | CPU ms | RSS MiB | ours/it: wall | RSS |"
+    echo "| command | wall ms${PLAIN:- (min-max)} | CPU ms | RSS MiB | ours/it: wall | RSS |" | sed 's/ms1/ms/'
     echo "|---|---|---|---|---|---|"
     for name; do
         [ -e "$raw/$name" ] || continue
         awk -v name="$name" -v wall="$(median "$name" 1)" -v cpu="$(median "$name" 2)" \
             -v rss="$(median "$name" 3)" -v bw="$base_wall" -v br="$base_rss" \
             -v low="$(cut -d' ' -f1 "$raw/$name" | sort -n | head -n 1)" \
-            -v high="$(cut -d' ' -f1 "$raw/$name" | sort -n | tail -n 1)" 'BEGIN {
-            printf "| %s | %.2f (%.2f-%.2f) | %.2f | %.1f | %.2f | %.2f |\n", name, wall, low, high,
+            -v high="$(cut -d' ' -f1 "$raw/$name" | sort -n | tail -n 1)" -v plain="${PLAIN:-}" 'BEGIN {
+            range = plain ? "" : sprintf(" (%.2f-%.2f)", low, high)
+            printf "| %s | %.2f%s | %.2f | %.1f | %.2f | %.2f |\n", name, wall, range,
                 cpu, rss / 1024, bw / wall, br / rss }'
     done
 }
@@ -164,7 +174,6 @@ probe()
 {
     local -a peers=()
     local absent='' devices
-    export OCV_DATADIR=$PWD/plugins # with all provider files, as installed
     # a plain sysfs entry is what everything below reads
     devices=$(find /sys/bus/pci/devices -mindepth 1 2>/dev/null | wc -l)
     machine_of_30
@@ -198,24 +207,33 @@ probe()
     echo
 }
 
-# Eight builds of one image and their index, in the registry
+# Eight builds of one image and their index, and an ordinary image, in the registry
 publish_index()
 {
     local i
-    local -a builds=("null=oci:$STATE/app:null")
+    local -a builds=("--default" "oci:$STATE/app:null")
     mkimage "$STATE/app" null --file etc/build=null >"$STATE/log/mkimage"
     for i in 1 2 3 4 5 6 7; do
         mkimage "$STATE/app" "build$i" --file "etc/build=$i" >>"$STATE/log/mkimage"
-        builds+=("build$i=oci:$STATE/app:build$i,benchgpu :: arch :: $i.0,benchgpu :: runtime :: 0.$i")
     done
-    "$VARIANTCTL" index create --quiet --namespaces benchgpu "oci:$STATE/app:index" "${builds[@]}" >>"$STATE/log/mkimage"
+    for i in 1 2 3 4; do
+        builds+=("v$i=oci:$STATE/app:build$i,x86_64 :: level :: v$i")
+    done
+    for i in 5 6 7; do
+        builds+=("cuda12.$i=oci:$STATE/app:build$i,nvidia :: cuda_version_lower_bound :: 12.$i,nvidia :: sm_arch :: 90_real")
+    done
+    "$VARIANTCTL" index create --quiet --namespaces "nvidia, x86_64" "oci:$STATE/app:index" "${builds[@]}" >>"$STATE/log/mkimage"
     push_layout "$STATE/app:index" "$REGISTRY/bench/app:1"
+    push_layout "$STATE/app:null" "$REGISTRY/bench/ordinary:1"
 }
 
 print_ref()
 {
     local -a peers=(skopeo-inspect-raw "skopeo inspect --raw --tls-verify=false docker://$REGISTRY/bench/app:1")
     publish_index
+    start_daemon node "$installed/bin/variantd" --listen 127.0.0.1:0 --socket "$STATE/node.sock" \
+        --registry "$REGISTRY=http://$REGISTRY"
+    await node variantd_ready node
     if command -v crane >/dev/null; then
         peers+=(crane-digest-platform "crane digest --insecure --platform linux/amd64 $REGISTRY/bench/app:1")
     fi
@@ -223,10 +241,17 @@ print_ref()
         peers+=(oras-resolve "oras resolve --plain-http --platform linux/amd64 $REGISTRY/bench/app:1")
     fi
     alternate "$rounds_small" nothing \
-        vpull-print-ref "$VPULL --print-ref --profile $STATE/profile.json $REGISTRY/bench/app:1" "${peers[@]}"
+        vpull-print-ref "$VPULL --print-ref $REGISTRY/bench/app:1" \
+        vpull-print-ref-of-daemon "env OCV_SOCKET=$STATE/node.sock $VPULL --print-ref $REGISTRY/bench/app:1" \
+        vpull-print-ref-ordinary "$VPULL --print-ref $REGISTRY/bench/ordinary:1" "${peers[@]}"
+    stop_daemon node
     echo "## Tag to digest, 8 entries, docker-registry on loopback, whole process"
     echo
-    rows vpull-print-ref skopeo-inspect-raw crane-digest-platform oras-resolve
+    echo "vpull probes this machine, but for of-daemon, which asks variantd (and is started by env). ordinary is an"
+    echo "image without variants, for which the tag rules are looked at. The peers choose by platform, or nothing."
+    echo
+    rows vpull-print-ref vpull-print-ref-of-daemon vpull-print-ref-ordinary skopeo-inspect-raw \
+        crane-digest-platform oras-resolve
     echo
 }
 
@@ -265,7 +290,7 @@ pull()
         peers+=(oras-cp "$(with_sync "oras cp --from-plain-http --to-oci-layout $REGISTRY/bench/large:1 $STATE/target:1")")
     fi
     alternate $rounds fresh_target \
-        vpull-oci "$VPULL --quiet --profile $STATE/profile.json --to oci:$STATE/target:1 $REGISTRY/bench/large:1" "${peers[@]}"
+        vpull-oci "$VPULL --quiet --to oci:$STATE/target:1 $REGISTRY/bench/large:1" "${peers[@]}"
     echo "## Pull of 8 x $unit + $large uncompressed layers to an OCI layout, docker-registry on loopback"
     echo
     echo "Everything is on disk at the end: vpull and skopeo fsync, the others are followed by sync -f."

@@ -7,7 +7,7 @@
 # verify_image POLICY DIGEST: the command, as containerd gives it
 verify_image()
 {
-    echo "env OCIVARIANT_CONFIG=$STATE/verifier-$1.yaml $OCV_BUILD/libexec/ocivariant-verifier" \
+    echo "env OCIVARIANT_CONFIG=$STATE/verifier-$1.yaml $installed/libexec/ocivariant/ocivariant-verifier" \
         "-name $REGISTRY/bench/verifier@$2 -digest $2" \
         "-stdin-media-type application/vnd.oci.descriptor.v1+json"
 }
@@ -22,7 +22,7 @@ verifier()
             "null=oci:$STATE/verifier:fits" "misfit=oci:$STATE/verifier:misfit,benchgpu :: none :: 1"
     } >>"$STATE/log/mkimage" 2>&1
     push_layout "$STATE/verifier:index" "$REGISTRY/bench/verifier:1"
-    start_daemon verifier env STATE_DIRECTORY="$STATE/verifier-node" "$OCV_BUILD/variantd" --listen 127.0.0.1:0 \
+    start_daemon verifier env STATE_DIRECTORY="$STATE/verifier-node" "$installed/bin/variantd" --listen 127.0.0.1:0 \
         --socket "$socket" --registry "$REGISTRY=http://$REGISTRY" --profile "$STATE/profile.json" --access-log off
     await verifier test -S "$socket"
     OCV_STATE_DIR=$STATE/verifier-node "$VPULL" --quiet --profile "$STATE/profile.json" \

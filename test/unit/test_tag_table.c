@@ -57,7 +57,7 @@ static void write_table(void)
 
 static void setup(void)
 {
-    strcpy(dir + strlen(dir) - 6, "XXXXXX");
+    snprintf(dir, sizeof(dir), "/tmp/ocv-tag-table.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
     write_rules("a.yaml", "a", "example.org/a/*");
     write_rules("b.yaml", "b", "{match: 'example\\.org/(b|c)', kind: gpu}");
