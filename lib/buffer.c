@@ -53,12 +53,20 @@ int ocv_buffer_append(struct ocv_buffer *buffer, const void *data, size_t len,
     return OCV_OK;
 }
 
+/* Most texts fit into what is allocated already: then they are formatted once. */
 int ocv_buffer_printf(struct ocv_buffer *buffer, struct ocv_error *err, const char *format, ...)
 {
     va_list args;
+    size_t spare = buffer->cap - buffer->len;
     va_start(args, format);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = vsnprintf(spare ? buffer->data + buffer->len : NULL, spare, format, args);
     va_end(args);
+    if (n >= 0 && (size_t)n < spare) {
+        buffer->len += (size_t)n;
+        return OCV_OK;
+    }
+    if (spare)
+        buffer->data[buffer->len] = '\0'; /* as it was */
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_INVALID, "cannot format text");
     int status = ocv_buffer_reserve(buffer, (size_t)n, err);
