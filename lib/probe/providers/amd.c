@@ -76,16 +76,14 @@ static int add_union(const struct run *run)
     return status;
 }
 
-/* Features of the namespace that a GPU which is not usable must not inherit. */
-static int add_none(const struct run *run, json_t *device)
+static int bar(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
 {
     static const char *const features[] = {
         "gfx_arch",       "xnack", "sramecc", "rocm_version", "rocm_version_lower_bound",
         "rocm_user_space"};
-    int status = OCV_OK;
-    for (size_t i = 0; i < sizeof(features) / sizeof(*features) && status == OCV_OK; i++)
-        status = ocv_gpu_add_none(device, features[i], run->err);
-    return status;
+    char reason[160];
+    ocv_amd_reason(run->m, gpu, reason, sizeof(reason));
+    return ocv_gpu_bar(device, features, sizeof(features) / sizeof(*features), reason, run->err);
 }
 
 /* `device` NULL: the namespace's list, which is that of the least bounded GPU. */
@@ -115,7 +113,7 @@ static int add_values(const struct run *run, const struct ocv_amd_gpu *gpu, json
 {
     int status = OCV_OK;
     if (gpu->state != OCV_AMD_USABLE)
-        return add_none(run, device);
+        return bar(run, gpu, device);
     for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES && status == OCV_OK; kind++) {
         const char *value = value_of(run, gpu, (enum value)kind);
         if (value)
@@ -143,11 +141,6 @@ static int add_attributes(const struct run *run, const struct ocv_amd_gpu *gpu, 
     int status = ocv_gpu_add_number(device, "memory", gpu->memory, run->err);
     if (status == OCV_OK && gpu->pci)
         status = ocv_device_attribute(device, "driver", gpu->pci->driver, run->err);
-    if (status == OCV_OK && gpu->state != OCV_AMD_USABLE) {
-        char reason[160];
-        ocv_amd_reason(run->m, gpu, reason, sizeof(reason));
-        status = ocv_device_attribute(device, "reason", reason, run->err);
-    }
     if (status == OCV_OK && gpu->nodes > 1)
         status = ocv_gpu_add_number(device, "partitions", gpu->nodes, run->err);
     if (status == OCV_OK)

@@ -34,11 +34,6 @@ static bool usable(const struct device *device)
     return device->driven && (device->gpu || device->npu);
 }
 
-static const char *feature_of(const struct device *device)
-{
-    return device->is_npu ? "npu_arch" : "device_ip";
-}
-
 /* ---- what is there --------------------------------------------------------------------------- */
 
 static bool is_gpu_driver(const char *driver)
@@ -143,10 +138,32 @@ static int add_union(const struct machine *m, const char *force, struct ocv_resu
     return status;
 }
 
+/* Why a device serves no build. */
+static void reason_of(const struct device *device, char *out, size_t size)
+{
+    const char *driver = device->pci->driver;
+    if (!device->gpu && !device->npu)
+        snprintf(out, size, "its PCI id 8086:%04x is %s", device->pci->device,
+                 device->is_npu
+                     ? "newer than this program knows"
+                     : "older than the Xe generations, or newer than this program knows");
+    else if (strcmp(driver, "vfio-pci") == 0)
+        snprintf(out, size, "it is given to a virtual machine (driver 'vfio-pci')");
+    else if (*driver)
+        snprintf(out, size, "driver '%s' is bound, which serves no builds here", driver);
+    else
+        snprintf(out, size, "%s loaded for it",
+                 device->is_npu ? "the driver 'intel_vpu' is not" : "neither 'xe' nor 'i915' is");
+}
+
 static int add_values(const struct device *device, bool forced, json_t *json, struct ocv_error *err)
 {
-    if (!usable(device))
-        return ocv_gpu_add_none(json, feature_of(device), err);
+    static const char *const features[] = {"device_ip", "npu_arch"};
+    if (!usable(device)) {
+        char reason[160];
+        reason_of(device, reason, sizeof(reason));
+        return ocv_gpu_bar(json, features, sizeof(features) / sizeof(*features), reason, err);
+    }
     if (device->npu)
         return ocv_device_add(json, "npu_arch", device->npu, err);
     if (forced)
@@ -178,24 +195,6 @@ static uint64_t memory_of(const struct ocv_probe_host *host, const char *address
     return total;
 }
 
-/* Why a device serves no build. */
-static void reason_of(const struct device *device, char *out, size_t size)
-{
-    const char *driver = device->pci->driver;
-    if (!device->gpu && !device->npu)
-        snprintf(out, size, "its PCI id 8086:%04x is %s", device->pci->device,
-                 device->is_npu
-                     ? "newer than this program knows"
-                     : "older than the Xe generations, or newer than this program knows");
-    else if (strcmp(driver, "vfio-pci") == 0)
-        snprintf(out, size, "it is given to a virtual machine (driver 'vfio-pci')");
-    else if (*driver)
-        snprintf(out, size, "driver '%s' is bound, which serves no builds here", driver);
-    else
-        snprintf(out, size, "%s loaded for it",
-                 device->is_npu ? "the driver 'intel_vpu' is not" : "neither 'xe' nor 'i915' is");
-}
-
 static int add_device(const struct ocv_probe_host *host, const struct device *device, bool forced,
                       struct ocv_result *result, struct ocv_error *err)
 {
@@ -205,11 +204,6 @@ static int add_device(const struct ocv_probe_host *host, const struct device *de
         return ocv_error_nomem(err);
     bool guess = device->gpu && device->gpu->guess;
     int status = ocv_gpu_mark(json, device->index, device->secondary, guess, err);
-    if (status == OCV_OK && !usable(device)) {
-        char reason[160];
-        reason_of(device, reason, sizeof(reason));
-        status = ocv_device_attribute(json, "reason", reason, err);
-    }
     if (status == OCV_OK && device->gpu)
         status = ocv_device_attribute(json, "family", device->gpu->name, err);
     if (status == OCV_OK && !device->is_npu && device->driven)
