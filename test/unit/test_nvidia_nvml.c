@@ -248,6 +248,24 @@ START_TEST(library_knows_better_than_tables)
 }
 END_TEST
 
+/* What the environment says of the driver, and of what code runs, is not asked of the machine. */
+START_TEST(forced_is_not_judged)
+{
+    use_driver("390.157", 9, 1);
+    on_bus("0000:3b:00.0", 61);
+    on_bus("0000:86:00.0", 61)->driven = false;
+    judge();
+    ck_assert_int_eq(by_id("0000:3b:00.0")->state, OCV_NVIDIA_DRIVER_TOO_OLD);
+    machine.force_driver = true;
+    judge();
+    ck_assert_int_eq(by_id("0000:3b:00.0")->state, OCV_NVIDIA_USABLE);
+    ck_assert_int_eq(by_id("0000:86:00.0")->state, OCV_NVIDIA_UNBOUND);
+    machine.force_code = true;
+    judge();
+    ck_assert(!by_id("0000:86:00.0")->secondary);
+}
+END_TEST
+
 /* The first and the last driver branch of each capability, and those on the other side. */
 START_TEST(branches_by_capability)
 {
@@ -414,6 +432,7 @@ int main(void)
     tcase_add_test(c, mismatch_leaves_nothing);
     tcase_add_test(c, library_that_answers_is_no_mismatch);
     tcase_add_test(c, library_knows_better_than_tables);
+    tcase_add_test(c, forced_is_not_judged);
     tcase_add_test(c, branches_by_capability);
     tcase_add_test(c, what_the_library_hides_does_not_count);
     tcase_add_test(c, lost_gpu_hides_nothing);
