@@ -12,6 +12,7 @@ enum {
     OPTION_FORMAT,
     OPTION_FIX,
     OPTION_DRY_RUN,
+    OPTION_CHANGE_DEFAULT,
     OPTION_SETTINGS,
     OPTION_REPOSITORY,
     OPTION_TAGS,
@@ -21,22 +22,24 @@ enum {
     OPTION_EXPLAIN
 };
 
-static const struct option options[] = {{"index", required_argument, NULL, OPTION_INDEX},
-                                        {"tags-file", required_argument, NULL, OPTION_TAGS_FILE},
-                                        {"format", required_argument, NULL, OPTION_FORMAT},
-                                        {"output", required_argument, NULL, 'o'},
-                                        {"fix", no_argument, NULL, OPTION_FIX},
-                                        {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
-                                        {"settings", required_argument, NULL, OPTION_SETTINGS},
-                                        {"repository", required_argument, NULL, OPTION_REPOSITORY},
-                                        {"tags", no_argument, NULL, OPTION_TAGS},
-                                        {"no-children", no_argument, NULL, OPTION_NO_CHILDREN},
-                                        {"fail-on", required_argument, NULL, OPTION_FAIL_ON},
-                                        {"rules", no_argument, NULL, OPTION_RULES},
-                                        {"explain", required_argument, NULL, OPTION_EXPLAIN},
-                                        CLI_REGISTRY_OPTIONS,
-                                        CLI_COMMON_OPTIONS,
-                                        CLI_OPTIONS_END};
+static const struct option options[] = {
+    {"index", required_argument, NULL, OPTION_INDEX},
+    {"tags-file", required_argument, NULL, OPTION_TAGS_FILE},
+    {"format", required_argument, NULL, OPTION_FORMAT},
+    {"output", required_argument, NULL, 'o'},
+    {"fix", no_argument, NULL, OPTION_FIX},
+    {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
+    {"change-default", no_argument, NULL, OPTION_CHANGE_DEFAULT},
+    {"settings", required_argument, NULL, OPTION_SETTINGS},
+    {"repository", required_argument, NULL, OPTION_REPOSITORY},
+    {"tags", no_argument, NULL, OPTION_TAGS},
+    {"no-children", no_argument, NULL, OPTION_NO_CHILDREN},
+    {"fail-on", required_argument, NULL, OPTION_FAIL_ON},
+    {"rules", no_argument, NULL, OPTION_RULES},
+    {"explain", required_argument, NULL, OPTION_EXPLAIN},
+    CLI_REGISTRY_OPTIONS,
+    CLI_COMMON_OPTIONS,
+    CLI_OPTIONS_END};
 
 static void print_help(void)
 {
@@ -54,6 +57,8 @@ static void print_help(void)
         "  -o, --output FILE        there instead of standard output; with --fix the index\n"
         "  --fix                    correct what is mechanical, where the input came from; the\n"
         "                           rest is reported with what to run\n"
+        "  --change-default         with --fix: also what gives clients without variants another\n"
+        "                           image than today\n"
         "  --dry-run                with --fix: write nothing\n"
         "  --fail-on error|warning|never     when to exit with 5 (error)\n"
         "  --settings FILE          instead of " OCV_LINT_CONFIG_FILE "\n"
@@ -118,6 +123,9 @@ static bool take_option(struct lint_request *r, int value)
     case OPTION_DRY_RUN:
         r->dry_run = true;
         break;
+    case OPTION_CHANGE_DEFAULT:
+        r->change_default = true;
+        break;
     case OPTION_SETTINGS:
         r->settings = optarg;
         break;
@@ -142,6 +150,8 @@ static int check_request(const struct lint_request *r, int n, struct ocv_error *
         return ocv_error_set(err, OCV_ERR_INVALID, "lint: give a REPO:TAG, oci:DIR[:TAG] or FILE");
     if (r->dry_run && !r->fix)
         return ocv_error_set(err, OCV_ERR_INVALID, "lint: --dry-run is for --fix");
+    if (r->change_default && !r->fix)
+        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --change-default is for --fix");
     if (r->fix && r->output && n != 1)
         return ocv_error_set(err, OCV_ERR_INVALID, "lint: --fix --output is for one input");
     return OCV_OK;

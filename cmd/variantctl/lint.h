@@ -57,7 +57,7 @@ struct lint_request {
     struct lint_options lint;
     enum ocv_lint_format format;
     enum ocv_lint_level fail_on; /**< OFF: never */
-    bool fix, dry_run;
+    bool fix, dry_run, change_default;
     const char **files;
     size_t n_files;
     struct ocv_lint_config *config;
@@ -76,8 +76,8 @@ int lint_explain_rule(const struct cli *cli, const char *name);
 
 /** Correct what is mechanical, and write it where the input came from, or to `output` (a file or
  *  "-"); what is written is then the source's input. `dry_run`: only say what would be written.
- *  Prints one line. */
-int lint_fix(struct cli *cli, struct lint_source *source, const char *output, bool dry_run,
+ *  Prints what it did, and what it left since clients without variants would get another image. */
+int lint_fix(const struct lint_request *request, struct lint_source *source,
              struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

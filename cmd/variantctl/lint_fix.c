@@ -130,17 +130,37 @@ static int take_fixed(struct lint_source *s, struct ocv_error *err)
     return OCV_OK;
 }
 
-int lint_fix(struct cli *cli, struct lint_source *s, const char *output, bool dry_run,
-             struct ocv_error *err)
+/* Line by line: which clients get, or would get, another image. */
+static void tell_moves(const struct lint_request *r, const struct lint_source *s,
+                       const struct ocv_buffer *moved)
+{
+    const char *verb = !r->change_default || r->dry_run ? "would get" : "get";
+    for (const char *line = moved->data; line && *line;) {
+        size_t n = strcspn(line, "\n"), cut = (size_t)(strstr(line, ": ") - line);
+        fprintf(stderr, "%s: %sclients without variants on %.*s %s%.*s\n", s->name,
+                r->change_default ? "" : "not corrected: ", (int)cut, line, verb,
+                (int)(n - cut - 1), line + cut + 1);
+        line += n + (line[n] == '\n');
+    }
+    if (moved->len && !r->change_default)
+        fprintf(stderr, "hint: --change-default corrects platforms and order all the same\n");
+}
+
+int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_error *err)
 {
     size_t changes = 0;
+    ocv_auto_buffer moved;
+    ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
     bool lone = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
     if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || lone)
         return OCV_OK; /* no index: nothing to write */
     ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
-    int status = ocv_lint_fix(s->input.bytes, s->input.len, &s->fixed, &changes, err);
+    int status = ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes,
+                              &moved, err);
+    if (status == OCV_OK)
+        tell_moves(r, s, &moved);
     if (status < 0 || changes == 0)
         return status < 0 ? ocv_error_prefix(err, "%s", s->name) : OCV_OK;
-    status = write_fixed(cli, s, output, dry_run, changes, err);
-    return status == OCV_OK && !dry_run ? take_fixed(s, err) : status;
+    status = write_fixed(r->cli, s, r->output, r->dry_run, changes, err);
+    return status == OCV_OK && !r->dry_run ? take_fixed(s, err) : status;
 }

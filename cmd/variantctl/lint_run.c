@@ -77,9 +77,7 @@ static int lint_one(struct lint_request *r, const char *text, bool file, struct 
     struct ocv_error failure = {0}; /* of the correction; what is wrong is reported all the same */
     int status = file ? lint_source_file(text, &source, err)
                       : lint_source_image(r->cli, text, &r->lint, &source, err);
-    int fixed = status == OCV_OK && r->fix
-                    ? lint_fix(r->cli, &source, r->output, r->dry_run, &failure)
-                    : OCV_OK;
+    int fixed = status == OCV_OK && r->fix ? lint_fix(r, &source, &failure) : OCV_OK;
     if (status == OCV_OK)
         status = ocv_lint_run(&source.input, &how, &r->report, err);
     if (status == OCV_OK && fixed < 0) {

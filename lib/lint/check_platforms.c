@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Platforms and order of entries (OCV501 to 505, 507 to 509, 514, 521): what clients that know
+/* Platforms and order of entries (OCV501 to 505, 507 to 509, 514, 521, 522): what clients that know
  * nothing of variants take. */
 #include "internal.h"
 
@@ -12,9 +12,15 @@ static bool plain(const struct ocv_entry *entry)
     return !variant || !*variant;
 }
 
+/* Under a platform x-..., and without annotations: a variant to come. */
+static bool is_waiting(const struct ocv_entry *entry)
+{
+    return entry->kind == OCV_ENTRY_NON_VARIANT && ocv_lint_hidden(entry);
+}
+
 static bool is_default(const struct ocv_entry *entry)
 {
-    return ocv_lint_usable(entry) && entry->kind != OCV_ENTRY_VARIANT;
+    return ocv_lint_usable(entry) && entry->kind != OCV_ENTRY_VARIANT && !is_waiting(entry);
 }
 
 static const struct ocv_entry *entry_at(const struct ocv_lint *lint, size_t i)
@@ -154,6 +160,35 @@ static void check_shared(struct ocv_lint *lint, size_t i)
     ocv_lint_hint(lint, "--fix gives each variant the platform variant x-LABEL");
 }
 
+static bool has_plain_default(const struct ocv_lint *lint, const struct ocv_entry *entry)
+{
+    for (size_t k = 0; k < ocv_index_count(lint->index); k++)
+        if (is_default(entry_at(lint, k)) && !ocv_lint_hidden(entry_at(lint, k)) &&
+            ocv_lint_same_platform(entry, entry_at(lint, k)))
+            return true;
+    return false;
+}
+
+/* No variant, though its platform says so. */
+static void check_hidden(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    const char *variant = entry->platform.variant;
+    if (is_waiting(entry)) {
+        ocv_lint_entry_at(lint, OCV_LINT_VARIANT_UNANNOTATED, i, "/annotations",
+                          "platform.variant %.64s and no annotations: nobody gets it", variant);
+        ocv_lint_hint(lint,
+                      "variantctl index annotate --label %s=LABEL %s "
+                      "'%s=NAMESPACE :: FEATURE :: VALUE'",
+                      entry->digest, ocv_lint_target(lint), entry->digest);
+    } else if (entry->kind == OCV_ENTRY_NULL && !has_plain_default(lint, entry)) {
+        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_PLAIN, i, "/platform/variant",
+                          "a default entry with platform.variant %.64s", variant);
+        ocv_lint_hint(lint, "variantctl index annotate --relayout %s makes it plain",
+                      ocv_lint_target(lint));
+    }
+}
+
 static void check_entry(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
@@ -174,11 +209,8 @@ static void check_entry(struct ocv_lint *lint, size_t i)
         strcmp(entry->platform.os, "windows") != 0)
         ocv_lint_entry_at(lint, OCV_LINT_OS_FEATURES, i, "/platform/os.features",
                           "os.features are ignored by most clients");
-    if (entry->kind != OCV_ENTRY_VARIANT && ocv_lint_hidden(entry)) {
-        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_PLAIN, i, "/platform/variant",
-                          "a default entry with platform.variant %.64s", variant);
-        ocv_lint_hint(lint, "--fix leaves the variant out");
-    }
+    if (ocv_lint_hidden(entry))
+        check_hidden(lint, i);
     check_shared(lint, i);
 }
 

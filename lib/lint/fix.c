@@ -14,7 +14,8 @@ struct fix {
     json_t *root, *manifests;
     const struct ocv_index *index;
     size_t changes;
-    bool failed; /* an allocation */
+    bool cautious; /* platforms and order stay */
+    bool failed;   /* an allocation */
 };
 
 static void set(struct fix *fix, json_t *object, const char *key, const char *text)
@@ -152,11 +153,11 @@ static int fix_image(struct fix *fix, const struct ocv_entry *entry, json_t *obj
     json_t *annotations = json_object_get(object, "annotations");
     const char *also = NULL;
     char wanted[80];
-    if (entry->kind == OCV_ENTRY_VARIANT && entry->has_platform && entry->label) {
+    if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform && entry->label) {
         ocv_lint_hidden_variant(entry->label, wanted);
         also = level_property(fix, entry);
         set(fix, platform, "variant", wanted);
-    } else if (is_amd64_v1(&entry->platform) || (entry->has_platform && ocv_lint_hidden(entry))) {
+    } else if (!fix->cautious && is_amd64_v1(&entry->platform)) {
         drop(fix, platform, "variant");
     }
     return fix_properties(fix, annotations, also, err);
@@ -195,6 +196,13 @@ static int fix_entries(struct fix *fix, struct ocv_error *err)
     return status;
 }
 
+/* A variant, or one that waits for its annotations. */
+static bool stands_behind(const struct ocv_entry *entry)
+{
+    return entry->kind == OCV_ENTRY_VARIANT ||
+           (entry->kind == OCV_ENTRY_NON_VARIANT && ocv_lint_hidden(entry));
+}
+
 /* Defaults, variants, then the rest, each in the order it had; attestations of nothing are left
  * out. */
 static void fix_order(struct fix *fix)
@@ -206,7 +214,7 @@ static void fix_order(struct fix *fix)
             const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
             json_t *object = json_array_get(fix->manifests, i);
             bool usable = entry->code == OCV_REJECT_NONE;
-            int place = !usable ? 2 : entry->kind == OCV_ENTRY_VARIANT ? 1 : 0;
+            int place = !usable ? 2 : stands_behind(entry) ? 1 : 0;
             if (place != pass)
                 continue;
             if (dangling(fix, object)) {
@@ -233,9 +241,9 @@ static bool disordered(const struct fix *fix)
             return true;
         if (entry->code != OCV_REJECT_NONE)
             continue;
-        if (variant && entry->kind != OCV_ENTRY_VARIANT)
+        if (variant && !stands_behind(entry))
             return true;
-        variant = variant || entry->kind == OCV_ENTRY_VARIANT;
+        variant = variant || stands_behind(entry);
     }
     return false;
 }
@@ -253,8 +261,8 @@ static int write_result(const struct fix *fix, const void *bytes, size_t len,
     return status;
 }
 
-static int fix_once(const void *bytes, size_t len, struct ocv_buffer *out, size_t *changes,
-                    struct ocv_error *err)
+static int fix_once(const void *bytes, size_t len, bool cautious, struct ocv_buffer *out,
+                    size_t *changes, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
     ocv_auto_json *root = NULL;
@@ -263,14 +271,14 @@ static int fix_once(const void *bytes, size_t len, struct ocv_buffer *out, size_
         status = ocv_json_load("index", bytes, len, OCV_MANIFEST_MAX, &root, err);
     if (status < 0)
         return status;
-    struct fix fix = {.root = root, .index = index};
+    struct fix fix = {.root = root, .index = index, .cautious = cautious};
     fix.manifests = json_object_get(root, "manifests");
     if (!json_object_get(root, "mediaType"))
         set(&fix, root, "mediaType", OCV_MEDIA_TYPE_INDEX);
     status = fix_annotations(&fix, err);
     if (status == OCV_OK)
         status = fix_entries(&fix, err);
-    if (status == OCV_OK && disordered(&fix)) {
+    if (status == OCV_OK && !cautious && disordered(&fix)) {
         size_t before = fix.changes;
         fix_order(&fix);
         fix.changes += fix.changes == before;
@@ -286,16 +294,16 @@ static int fix_once(const void *bytes, size_t len, struct ocv_buffer *out, size_
 #define PASSES_MAX \
     8u /* a correction may show another: a level that became a property its namespace */
 
-int ocv_lint_fix(const void *bytes, size_t len, struct ocv_buffer *out, size_t *changes,
-                 struct ocv_error *err)
+static int fix_all(const void *bytes, size_t len, bool cautious, struct ocv_buffer *out,
+                   size_t *changes, struct ocv_error *err)
 {
     size_t pass_changes = 0;
-    int status = fix_once(bytes, len, out, &pass_changes, err);
+    int status = fix_once(bytes, len, cautious, out, &pass_changes, err);
     *changes = pass_changes;
     for (unsigned pass = 1; status == OCV_OK && pass_changes && pass < PASSES_MAX; pass++) {
         struct ocv_buffer next;
         ocv_buffer_init(&next, out->max);
-        status = fix_once(out->data, out->len, &next, &pass_changes, err);
+        status = fix_once(out->data, out->len, cautious, &next, &pass_changes, err);
         *changes += pass_changes;
         if (status == OCV_OK && pass_changes) {
             ocv_buffer_free(out);
@@ -305,4 +313,18 @@ int ocv_lint_fix(const void *bytes, size_t len, struct ocv_buffer *out, size_t *
         }
     }
     return status;
+}
+
+int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_buffer *out,
+                 size_t *changes, struct ocv_buffer *moved, struct ocv_error *err)
+{
+    int status = fix_all(bytes, len, false, out, changes, err);
+    if (status == OCV_OK && *changes)
+        status = ocv_lint_fix_moves(bytes, len, out, moved, err);
+    if (status < 0 || !moved->len || change_default)
+        return status;
+    size_t max = out->max;
+    ocv_buffer_free(out);
+    ocv_buffer_init(out, max);
+    return fix_all(bytes, len, true, out, changes, err);
 }

@@ -136,6 +136,11 @@ void ocv_lint_check_layout(struct ocv_lint *lint);
 void ocv_lint_check_platforms(struct ocv_lint *lint);
 void ocv_lint_check_trust(struct ocv_lint *lint);
 
+/** Append a line for each platform on which clients without variants get another image by the
+ *  corrected index: "linux/amd64: DIGEST instead of DIGEST". */
+int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *fixed,
+                       struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
 int ocv_lint_format_sarif(const struct ocv_lint_report *report,
                           const struct ocv_lint_failure *failures, size_t n_failures,
                           struct ocv_buffer *out, struct ocv_error *err);

@@ -11,7 +11,8 @@ publish_large()
     local unit=128M big=256M
     [ -z "$quick" ] || unit=8M big=32M
     mkimage "$STATE/heavy" image --layer $unit --layer $unit --layer $unit --layer $unit --layer $big >>"$STATE/log/mkimage"
-    "$VARIANTCTL" index create --quiet "oci:$STATE/heavy:index" "null=oci:$STATE/heavy:image" >>"$STATE/log/mkimage"
+    "$VARIANTCTL" index create --quiet "oci:$STATE/heavy:index" "null=oci:$STATE/heavy:image" \
+        "none=oci:$STATE/heavy:image,benchgpu :: none :: 1" >>"$STATE/log/mkimage"
     push_layout "$STATE/heavy:index" "$REGISTRY/bench/heavy:1"
     large_blob=$(skopeo --insecure-policy inspect --raw --tls-verify=false "docker://$REGISTRY/bench/heavy:1" |
         jq -r '.manifests[0].digest')

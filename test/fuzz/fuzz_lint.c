@@ -79,17 +79,27 @@ static void check(const struct ocv_lint_report *report, const struct ocv_lint_in
     }
 }
 
-static void check_fix(const char *text, size_t len)
+/* Once is enough; and where nothing but the default may change, it does not. */
+static void check_fix(const char *text, size_t len, bool change_default)
 {
-    struct ocv_buffer once, twice;
+    struct ocv_buffer once, twice, moved, again;
     size_t changes = 0, more = 0;
     ocv_buffer_init(&once, OCV_LINT_INDEX_MAX);
     ocv_buffer_init(&twice, OCV_LINT_INDEX_MAX);
-    if (ocv_lint_fix(text, len, &once, &changes, NULL) == OCV_OK && changes &&
-        (ocv_lint_fix(once.data, once.len, &twice, &more, NULL) < 0 || more))
-        __builtin_trap();
+    ocv_buffer_init(&moved, OCV_LINT_INDEX_MAX);
+    ocv_buffer_init(&again, OCV_LINT_INDEX_MAX);
+    if (ocv_lint_fix(text, len, change_default, &once, &changes, &moved, NULL) == OCV_OK &&
+        changes) {
+        if (ocv_lint_fix(once.data, once.len, change_default, &twice, &more, &again, NULL) < 0 ||
+            more)
+            __builtin_trap();
+        if (change_default && again.len)
+            __builtin_trap();
+    }
     ocv_buffer_free(&once);
     ocv_buffer_free(&twice);
+    ocv_buffer_free(&moved);
+    ocv_buffer_free(&again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -115,7 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                    .n_tags = read_tags(p.text[3], p.len[3], tags, references)};
     if (ocv_lint_run(&input, &options, &report, NULL) == OCV_OK) {
         check(&report, &input);
-        check_fix(p.text[0], p.len[0]);
+        check_fix(p.text[0], p.len[0], false);
+        check_fix(p.text[0], p.len[0], true);
     }
     ocv_lint_report_free(&report);
     for (size_t i = 0; i < input.n_tags; i++)

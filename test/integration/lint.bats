@@ -202,18 +202,45 @@ TAGS
         (.manifests[].annotations["dev.ocivariant.properties"] | values) |= gsub(" "; "") |
         del(.manifests[].platform.variant)' >index.json
     cp index.json before.json
-    run -5 lint --fix --dry-run index.json
+    run -5 lint --fix --dry-run --change-default index.json
     cmp index.json before.json
-    run -0 lint --fix index.json
+    # the ROCm build stands first, and is what old clients get: that is not changed by the way
+    local cpu rocm
+    cpu=$(jq -r '.manifests[] | select(.annotations == null and .platform.architecture == "amd64").digest' index.json)
+    rocm=$(jq -r '.manifests[0].digest' index.json)
+    run -5 lint --fix index.json
+    [[ $output == *"index.json: not corrected: clients without variants on linux/amd64 would get $cpu instead of $rocm"$'\n'"hint: --change-default "* ]]
+    [ "$(jq -c '[.manifests[].digest]' index.json)" = "$(jq -c '[.manifests[].digest]' before.json)" ]
+    [ "$(jq '[.manifests[].platform.variant | values] | length' index.json)" = 0 ]
+    [[ $output == *OCV502* && $output != *OCV101* ]]
+    run -2 lint --change-default index.json
+    cp before.json index.json
+    run -0 lint --fix --change-default index.json
+    [[ $output == *"index.json: clients without variants on linux/amd64 get $cpu instead of $rocm"* ]]
     [[ $output == *"index.json: "*" corrections"$'\n'"0 errors, 0 warnings, 0 notes" ]]
     run -0 lint index.json
     [[ $output == "0 errors, 0 warnings, 0 notes" ]]
     [ "$(jq -r '.manifests[0].annotations' index.json)" = null ]
     cp index.json fixed.json
+    run -0 lint --fix --change-default index.json
+    [[ $output == "0 errors, 0 warnings, 0 notes" ]]
     run -0 lint --fix index.json
     cmp index.json fixed.json
-    run -0 --separate-stderr lint --fix --output - before.json
+    run -0 --separate-stderr lint --fix --change-default --output - before.json
     jq -e .manifests <<<"$output" >/dev/null
+}
+
+@test "--fix leaves builds that wait for their annotations where they are" {
+    index_of_app | jq 'del(.annotations, .manifests[].annotations) |
+        .manifests |= [.[4], .[0], .[3]]' >index.json
+    cp index.json before.json
+    run -5 lint --fix index.json
+    cmp <(jq '.manifests |= sort_by(.digest)' index.json) <(jq '.manifests |= sort_by(.digest)' before.json)
+    [ "$(jq -r '.manifests[0].platform.variant' index.json)" = null ]
+    [ "$(grep -c 'platform.variant x-.* and no annotations: nobody gets it \[OCV522 variant-unannotated\]' <<<"$output")" = 2 ]
+    [[ $output == *"hint: variantctl index annotate --label sha256:"*"=LABEL"* ]]
+    run -0 "$VARIANTCTL" resolve --profile "$PROFILES/mi300x.json" --index index.json
+    [ "$(jq -r .selected.platform.variant <<<"$output")" = null ]
 }
 
 @test "--fix reports what is left, at its place in what was written" {

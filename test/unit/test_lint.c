@@ -93,10 +93,13 @@ START_TEST(fix_removes_the_finding)
     ocv_auto_buffer more;
     ocv_buffer_init(&out, OCV_MANIFEST_MAX);
     ocv_buffer_init(&more, OCV_MANIFEST_MAX);
+    ocv_auto_buffer moved;
+    ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
     if (rule->fix == OCV_LINT_FIX_WRITE) {
         struct ocv_lint_report report = {0};
         struct ocv_lint_input input = {.name = "fixed", .file = true};
-        ck_assert_msg(ocv_lint_fix(e->input.bytes, e->input.len, &out, &changes, &err) == OCV_OK,
+        ck_assert_msg(ocv_lint_fix(e->input.bytes, e->input.len, true, &out, &changes, &moved,
+                                   &err) == OCV_OK,
                       "%s: %s", rule->id, err.message);
         ck_assert_msg(changes > 0, "%s: nothing changed", rule->id);
         input.bytes = out.data;
@@ -104,7 +107,8 @@ START_TEST(fix_removes_the_finding)
         ck_assert_int_eq(ocv_lint_run(&input, NULL, &report, &err), OCV_OK);
         ck_assert_msg(find(&report, rule->id) == NULL, "%s is still there:\n%s", rule->id,
                       out.data);
-        ck_assert_int_eq(ocv_lint_fix(out.data, out.len, &more, &again, &err), OCV_OK);
+        ck_assert_int_eq(ocv_lint_fix(out.data, out.len, false, &more, &again, &moved, &err),
+                         OCV_OK);
         ck_assert_msg(again == 0, "%s: a second run changes more:\n%s", rule->id, more.data);
         ocv_lint_report_free(&report);
     }
@@ -118,9 +122,13 @@ START_TEST(good_example_needs_no_fix)
     struct example *e = example_read(rule->good);
     size_t changes = 0;
     ocv_auto_buffer out;
+    ocv_auto_buffer moved;
     ocv_buffer_init(&out, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
     if (e->input.bytes)
-        ck_assert_int_eq(ocv_lint_fix(e->input.bytes, e->input.len, &out, &changes, NULL), OCV_OK);
+        ck_assert_int_eq(
+            ocv_lint_fix(e->input.bytes, e->input.len, false, &out, &changes, &moved, NULL),
+            OCV_OK);
     ck_assert_msg(changes == 0, "%s:\n%s", rule->id, out.data);
     example_free(e);
 }
@@ -133,12 +141,70 @@ START_TEST(fix_is_complete)
                                      "linux/amd64/v3 a habana :: arch :: gaudi3\n");
     size_t changes = 0;
     ocv_auto_buffer out;
+    ocv_auto_buffer moved;
     ocv_buffer_init(&out, OCV_MANIFEST_MAX);
-    ck_assert_int_eq(ocv_lint_fix(e->input.bytes, e->input.len, &out, &changes, NULL), OCV_OK);
+    ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
+    ck_assert_int_eq(
+        ocv_lint_fix(e->input.bytes, e->input.len, false, &out, &changes, &moved, NULL), OCV_OK);
     ck_assert_msg(strstr(out.data, "\"habana, x86_64\"") &&
                       strstr(out.data, "\"habana :: arch :: gaudi3, x86_64 :: level :: v3\"") &&
                       strstr(out.data, "\"x-a\""),
                   "%s", out.data);
+    example_free(e);
+}
+END_TEST
+
+/* What clients without variants get; whether it stays so unless it is asked for. */
+static const struct {
+    const char *before, *moved;   /* "": nothing */
+    const char *platforms, *told; /* of the entries afterwards: by itself, and when told to */
+} default_cases[] = {
+    /* builds that wait for their annotations, as a builder leaves them: the ROCm build first */
+    {"linux/amd64/x-rocm7-1 -\nlinux/amd64 -\nlinux/amd64/x-cuda12-8 -\n", "",
+     "- x-rocm7-1 x-cuda12-8", "- x-rocm7-1 x-cuda12-8"},
+    {"linux/amd64/x-a -\nlinux/amd64/x-b -\n", "", "x-a x-b", "x-a x-b"},
+    {"linux/amd64/x-null null\nlinux/amd64/x-a a habana :: arch :: gaudi3\n", "", "x-null x-a",
+     "x-null x-a"},
+    /* the variant is what they get today */
+    {"linux/amd64 a habana :: arch :: gaudi3\nlinux/amd64 -\n", "linux/amd64: ", "- -", "- x-a"},
+    {"linux/amd64 a habana :: arch :: gaudi3\n", "linux/amd64: no image instead of ", "-", "x-a"},
+    {"linux/amd64 -\nlinux/amd64 a habana :: arch :: gaudi3\n", "", "- x-a", "- x-a"},
+    {"linux/arm/v6 a habana :: arch :: gaudi3\nlinux/arm/v7 -\n", "linux/arm/v6: no image instead",
+     "v6 v7", "v7 x-a"},
+    {"linux/amd64/v1 -\nlinux/amd64/v3 a habana :: arch :: gaudi3\n", "", "- x-a", "- x-a"},
+};
+
+static void assert_platforms(const char *bytes, size_t len, const char *expected)
+{
+    ocv_auto(ocv_index) index = NULL;
+    char text[256] = "";
+    ck_assert_int_eq(ocv_index_parse(bytes, len, NULL, &index, NULL), OCV_OK);
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        const char *variant = ocv_index_entry(index, i)->platform.variant;
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof(text) - at, "%s%s", i ? " " : "", variant ? variant : "-");
+    }
+    ck_assert_str_eq(text, expected);
+}
+
+START_TEST(fix_keeps_what_older_clients_get)
+{
+    struct example *e = example_read(default_cases[_i].before);
+    for (int told = 0; told < 2; told++) {
+        size_t changes = 0;
+        ocv_auto_buffer out;
+        ocv_auto_buffer moved;
+        ocv_buffer_init(&out, OCV_MANIFEST_MAX);
+        ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
+        ck_assert_int_eq(
+            ocv_lint_fix(e->input.bytes, e->input.len, told, &out, &changes, &moved, NULL), OCV_OK);
+        const char *bytes = changes ? out.data : e->input.bytes;
+        assert_platforms(bytes, changes ? out.len : e->input.len,
+                         told ? default_cases[_i].told : default_cases[_i].platforms);
+        const char *said = default_cases[_i].moved;
+        ck_assert_msg(*said ? moved.data && strstr(moved.data, said) : moved.len == 0, "%s",
+                      moved.data);
+    }
     example_free(e);
 }
 END_TEST
@@ -848,6 +914,8 @@ int main(void)
     tcase_add_loop_test(table, good_example_needs_no_fix, 0, OCV_LINT_RULES);
     tcase_add_test(table, table_is_complete);
     tcase_add_test(table, fix_is_complete);
+    tcase_add_loop_test(table, fix_keeps_what_older_clients_get, 0,
+                        sizeof(default_cases) / sizeof(*default_cases));
     tcase_add_test(other, did_you_mean);
     tcase_add_test(other, no_half_commands);
     tcase_add_test(other, labels_of_other_programs);
