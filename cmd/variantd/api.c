@@ -5,6 +5,7 @@
 
 #include "api_peer.h"
 #include "clock.h"
+#include "foreign.h"
 #include "judge.h"
 #include "room.h"
 
@@ -293,6 +294,15 @@ static enum MHD_Result answer_call(struct MHD_Connection *connection, struct cal
     return answer(connection, call->status, "application/json", response);
 }
 
+/* What is opened to the network for /metrics alone has whatever names that has. */
+static bool is_foreign(struct server *server, struct MHD_Connection *connection)
+{
+    struct instance *instance = server_borrow(server);
+    bool foreign = foreign_request(connection, instance->settings);
+    server_return(server, instance);
+    return foreign;
+}
+
 static enum MHD_Result handle(struct server *server, struct MHD_Connection *connection,
                               const char *url, const char *method, bool full, size_t upload,
                               void **context)
@@ -302,6 +312,8 @@ static enum MHD_Result handle(struct server *server, struct MHD_Connection *conn
         peers_busy(connection);
     if (upload)
         return MHD_NO; /* nothing here takes a body */
+    if (!call && full && is_foreign(server, connection))
+        return foreign_refuse(connection, server_metrics(server), "api");
     if (!call)
         return route(server, connection, url, method, full, (struct call **)context);
     if (!atomic_load(&call->done))

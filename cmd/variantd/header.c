@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "header.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
@@ -71,4 +72,44 @@ bool header_range_of(const char *value, int64_t size, int64_t *from, int64_t *en
     *from = first;
     *end = last < size ? last : size - 1;
     return !*p && first < size && first <= *end;
+}
+
+#define HOST_MAX 256 /* a name has 253 characters, and may end with a dot */
+
+static bool is_address(const char *host)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, host, bytes) == 1;
+}
+
+/* "[::1]", "[fe80::1%eth0]" as no client sends it */
+static bool is_bracketed(char *host, size_t len)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    if (len < 4 || host[0] != '[' || host[len - 1] != ']')
+        return false;
+    host[len - 1] = '\0';
+    return inet_pton(AF_INET6, host + 1, bytes) == 1;
+}
+
+bool header_host_is_ours(const char *value, const char *const *names, size_t n)
+{
+    static const char *const loopback[] = {"localhost", "localhost.localdomain", "ip6-localhost"};
+    char host[HOST_MAX];
+    const char *colon = strrchr(value, ':');
+    bool port = colon && strspn(colon + 1, "0123456789") == strlen(colon + 1);
+    size_t len = port ? (size_t)(colon - value) : strlen(value);
+    if (len == 0 || len >= sizeof(host))
+        return len == 0 && !colon; /* empty: a client that does not say */
+    memcpy(host, value, len);
+    host[len] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(names[i], host) == 0 || strcasecmp(names[i], value) == 0)
+            return true;
+    if (host[len - 1] == '.')
+        host[len - 1] = '\0';
+    for (size_t i = 0; i < sizeof(loopback) / sizeof(*loopback); i++)
+        if (strcasecmp(loopback[i], host) == 0)
+            return true;
+    return is_address(host) || is_bracketed(host, len);
 }

@@ -4,6 +4,7 @@
 #define VARIANTD_HEADER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** Is `type` wanted by an Accept header's value: "a/b;q=0.5, c/d"? */
@@ -13,5 +14,9 @@ bool header_range_single(const char *value);
 /** The bytes `*from` to `*end`, both included, that a single range means in `size` bytes; false:
  * not satisfiable. */
 bool header_range_of(const char *value, int64_t size, int64_t *from, int64_t *end);
+/** Does a Host header's value name this machine: "localhost", an address, or one of `names`, each
+ *  with or without a port? Whoever has a browser ask for a name of their own that leads here is
+ *  known by that name. */
+bool header_host_is_ours(const char *value, const char *const *names, size_t n);
 
 #endif

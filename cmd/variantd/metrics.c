@@ -61,7 +61,7 @@ struct metrics {
     atomic_int_fast64_t probed_at_ms, probe_ms;
     atomic_uint_fast64_t probes, profile_changes, misfits;
     pthread_mutex_t lock; /* new names of what follows */
-    struct family chosen, errors, upstream, failures;
+    struct family chosen, errors, upstream, failures, foreign;
 };
 
 int metrics_new(struct metrics **out, struct ocv_error *err)
@@ -185,6 +185,11 @@ void metrics_provider_failed(struct metrics *m, const char *provider)
     raise_named(m, &m->failures, provider, "");
 }
 
+void metrics_foreign(struct metrics *m, const char *where)
+{
+    raise_named(m, &m->foreign, where, "");
+}
+
 /* ---- printing ----------------------------------------------------------------------------------
  */
 
@@ -289,5 +294,8 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
                  "registry", "kind");
     print_family(p, &m->failures, "variantd_provider_failures_total",
                  "Probes in which a provider failed.", "provider", NULL);
+    print_family(p, &m->foreign, "variantd_foreign_requests_total",
+                 "Requests under a name that is not this machine's, or for a page: answered 404.",
+                 "where", NULL);
     return page.status;
 }

@@ -44,6 +44,8 @@ void metrics_upstream(struct metrics *metrics, const char *what);
 void metrics_probe(struct metrics *metrics, int64_t now_ms, int64_t took_ms, bool changed);
 /** The profile of a reload is another one; its probe was counted when it was made. */
 void metrics_profile_changed(struct metrics *metrics);
+/** A request that a browser made for somebody else's page; `where`: "mirror" or "api". */
+void metrics_foreign(struct metrics *metrics, const char *where);
 /** So many recorded images do not fit the node as it is now. */
 void metrics_misfits(struct metrics *metrics, uint64_t n);
 /** A provider failed in a probe. */

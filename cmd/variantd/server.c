@@ -4,6 +4,7 @@
 #include "server.h"
 
 #include "api.h"
+#include "foreign.h"
 #include "httpd.h"
 #include "listen.h"
 #include "peers.h"
@@ -186,10 +187,18 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
                             0, 0);
             return refuse_body(connection, method);
         }
-        *context = request = calloc(1, sizeof(*request));
+        struct instance *instance = server_borrow(server);
+        bool foreign = foreign_request(connection, instance->settings);
+        *context = request = foreign ? NULL : calloc(1, sizeof(*request));
+        if (!request)
+            server_return(server, instance);
+        if (foreign) {
+            metrics_request(server->metrics, OUTCOME_BAD_REQUEST, 0, 0);
+            return foreign_refuse(connection, server->metrics, "mirror");
+        }
         if (!request)
             return MHD_NO;
-        request->instance = server_borrow(server);
+        request->instance = instance;
     }
     return mirror_handle(request->instance->mirror, connection, url, method, version, upload,
                          upload_size, &request->inner);

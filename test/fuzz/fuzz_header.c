@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Accept and Range: what comes out lies within the object, and says no more than what went in. */
+/* Accept, Range and Host: what comes out lies within the object, and says no more than what went
+ * in. */
 #include "header.h"
 
 #include <stddef.h>
@@ -22,6 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (!header_range_single(value) || from < 0 || end < from || end >= length))
         abort();
     if (header_accepts(value, "application/vnd.oci.image.manifest.v1+json") && !strchr(value, '/'))
+        abort();
+    if (header_host_is_ours(value, NULL, 0) && strpbrk(value, "@/, "))
         abort();
     free(value);
     return 0;

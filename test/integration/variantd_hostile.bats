@@ -14,7 +14,8 @@ setup_file()
     start_registry
     make_variants "$STATE/images"
     push_layout "$STATE/images:app" "$REGISTRY/app:1"
-    start_variantd --registry "$REGISTRY" --profile "$PROFILES/h100.json"
+    echo 'host_names: [node7.example]' >"$STATE/names.yaml"
+    start_variantd --config "$STATE/names.yaml" --registry "$REGISTRY" --profile "$PROFILES/h100.json"
     export CHOSEN
     CHOSEN=$(digest_of cuda12.8)
 }
@@ -163,12 +164,12 @@ closed()
 }
 
 @test "a second request hidden in a body is not answered" {
-    run -0 raw 'GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n' # this is how an answer looks
+    run -0 raw 'GET /v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n' # this is how an answer looks
     [[ $output == *"200 OK"* ]]
     for head in 'Content-Length: 44\r\nTransfer-Encoding: chunked' 'Transfer-Encoding: chunked' \
         'Content-Length: 44' 'Content-Length: 0\r\nContent-Length: 44' \
         'Transfer-Encoding: identity, chunked' 'Content-Length: +44' 'Content-Length: 0x2c'; do
-        run -0 raw "GET /v2/ HTTP/1.1\r\nHost: a\r\n$head\r\n\r\n0\r\n\r\nGET /v2/hidden HTTP/1.1\r\nHost: a\r\n\r\n"
+        run -0 raw "GET /v2/ HTTP/1.1\r\nHost: localhost\r\n$head\r\n\r\n0\r\n\r\nGET /v2/hidden HTTP/1.1\r\nHost: localhost\r\n\r\n"
         echo "$head: $output"
         [[ $output == "HTTP/1.1 400 "* && $output != *"200 OK"* && $output != *404* && $output != *hidden* ]]
     done
@@ -177,12 +178,12 @@ closed()
 
 @test "lines that are no HTTP are no harm" {
     local tag=/v2/app/manifests/1
-    run -0 raw "GET $tag HTTP/1.1\r\nHost: a\r\n\r\n" # this is how an answer looks
+    run -0 raw "GET $tag HTTP/1.1\r\nHost: localhost\r\n\r\n" # this is how an answer looks
     [[ $output == *"Docker-Content-Digest: $CHOSEN"* ]]
     for text in 'GET\r\n\r\n' '\r\n\r\n\r\n' "GET $tag HTTP/9.9\r\n\r\n" '\x16\x03\x01\x02\x00\x01' \
-        "GET $tag HTTP/1.1\r\nHost: a\r\n X: folded\r\n\r\n" 'GET /v2/\0 HTTP/1.1\r\nHost: a\r\n\r\n' \
+        "GET $tag HTTP/1.1\r\nHost: localhost\r\n X: folded\r\n\r\n" 'GET /v2/\0 HTTP/1.1\r\nHost: localhost\r\n\r\n' \
         "GET $tag HTTP/1.1\r\n\r\n" "GET $tag\r\n\r\n" \
-        'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' "GET http://evil.example$tag HTTP/1.1\r\nHost: a\r\n\r\n"; do
+        'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' "GET http://evil.example$tag HTTP/1.1\r\nHost: localhost\r\n\r\n"; do
         run -0 raw "$text"
         echo "$text: $output"
         [[ $output != *"Docker-Content-Digest"* ]]
@@ -208,6 +209,36 @@ closed()
     counted unknown_registry $((before + n))
     [ "$(wc -l <"$STATE/log/other")" = "$seen" ]
     REGISTRY=$ours still_serves
+}
+
+# a page that somebody has open has the browser ask, by a name of the page's that leads here, or with
+# the mirror's own address in a picture
+@test "what a page has a browser ask for is answered 404, counted, and nothing is resolved" {
+    local before mirror api n=0 header path="/v2/app/manifests/1?ns=${REGISTRY/:/%3A}"
+    still_serves
+    before=$(upstream_count "HEAD /v2/app/manifests/1")
+    mirror=$(metric 'variantd_foreign_requests_total{where="mirror"}')
+    api=$(metric 'variantd_foreign_requests_total{where="api"}')
+    for header in 'Host: attacker.example' 'Host: localhost.attacker.example:5050' 'Origin: http://attacker.example' \
+        'Origin: null' 'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site'; do
+        ask HEAD "$path" --header "$header"
+        [ "$code" = 404 ]
+        ask GET /v2/ --header "$header"
+        [ "$code" = 404 ]
+        run -0 curl --silent --unix-socket "$VARIANTD_SOCKET" --header "$header" --output /dev/null --write-out '%{http_code}' \
+            "http://localhost/v1/resolve?ref=$REGISTRY/app:1"
+        [ "$output" = 404 ]
+        n=$((n + 1))
+    done
+    [ "$(upstream_count "HEAD /v2/app/manifests/1")" = "$before" ]
+    [ "$(metric 'variantd_foreign_requests_total{where="mirror"}')" = $((mirror + 2 * n)) ]
+    [ "$(metric 'variantd_foreign_requests_total{where="api"}')" = $((api + n)) ]
+    # names of this machine, and what somebody types
+    for header in 'Host: localhost' 'Host: [::1]:5050' 'Host: 172.17.0.1:5050' 'Host: node7.example:5050' 'Sec-Fetch-Site: none'; do
+        ask HEAD "$path" --header "$header"
+        [ "$code" = 200 ]
+    done
+    still_serves
 }
 
 @test "writes are refused, whatever they are" {

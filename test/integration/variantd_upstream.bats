@@ -247,7 +247,7 @@ raw()
     for path in "proxy/v2/lengthless/x/manifests/1" "raw/v2/lengthless/x/manifests/1" \
         "proxy/v2/lengthless/x/blobs/$BLOB" "raw/v2/lengthless/x/blobs/$BLOB" \
         "proxy/v2/lengthless/x/tags/list" "proxy/v2/lengthless/x/manifests/$INDEX"; do
-        run -0 raw "HEAD /$path?ns=$BAD HTTP/1.1\r\nHost: a\r\n\r\n"
+        run -0 raw "HEAD /$path?ns=$BAD HTTP/1.1\r\nHost: localhost\r\n\r\n"
         echo "$path: $output"
         [[ $output == "HTTP/1.1 200 OK"* && ${output,,} != *transfer-encoding* ]]
         [ "$(sed 's/\r//' <<<"$output" | sed '1,/^$/d' | wc -c)" = 0 ]

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct {
     const char *value;
@@ -92,6 +93,47 @@ START_TEST(single)
 }
 END_TEST
 
+START_TEST(host)
+{
+    static const char *const names[] = {"node7.example", "proxy:5050"};
+    static const char *const ours[] = {"localhost",       "LOCALHOST:5050",  "localhost.:1",
+                                       "127.0.0.1",       "127.0.0.1:5050",  "[::1]",
+                                       "[::1]:5050",      "172.17.0.1:5050", "node7.example:80",
+                                       "Node7.Example",   "proxy:5050",      "",
+                                       "ip6-localhost:50"};
+    static const char *const foreign[] = {"attacker.example",
+                                          "attacker.example:5050",
+                                          "localhost.attacker.example",
+                                          "127.0.0.1.attacker.example:5050",
+                                          "127.0.0.1@attacker.example",
+                                          "node7.example.attacker.example",
+                                          "proxy",
+                                          "proxy:5051",
+                                          "localhost, attacker.example",
+                                          "localhost:80:attacker",
+                                          "2130706433",
+                                          "127.1",
+                                          "[::1",
+                                          "::1]",
+                                          "[]",
+                                          ":5050",
+                                          "."};
+    char longest[300];
+    for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+        ck_assert_msg(header_host_is_ours(ours[i], names, 2), "%s", ours[i]);
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
+        ck_assert_msg(!header_host_is_ours(foreign[i], names, 2), "%s", foreign[i]);
+    ck_assert(!header_host_is_ours("node7.example", NULL, 0));
+    memset(longest, 'a', sizeof(longest));
+    for (size_t len = 250; len < sizeof(longest); len++) {
+        const char *const one = longest;
+        longest[len] = '\0';
+        ck_assert(header_host_is_ours(longest, &one, 1) == (len < 256));
+        longest[len] = 'a';
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("variantd header");
@@ -99,6 +141,7 @@ int main(void)
     tcase_add_loop_test(tcase, accept, 0, sizeof(accept_cases) / sizeof(*accept_cases));
     tcase_add_loop_test(tcase, range, 0, sizeof(range_cases) / sizeof(*range_cases));
     tcase_add_test(tcase, single);
+    tcase_add_test(tcase, host);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -127,7 +127,7 @@ START_TEST(stop_waits_for_replaced_settings)
                   "%s", err.message);
     int client = dial(server_port(server));
     int len = snprintf(request, sizeof(request),
-                       "GET /v2/a/manifests/1?ns=%s HTTP/1.1\r\nHost: x\r\n\r\n", registry);
+                       "GET /v2/a/manifests/1?ns=%s HTTP/1.1\r\nHost: localhost\r\n\r\n", registry);
     ck_assert_int_eq(send(client, request, (size_t)len, 0), len);
     int upstream = accept(silent, NULL, NULL); /* it is asked */
     ck_assert_int_ge(upstream, 0);
@@ -159,9 +159,9 @@ START_TEST(late_requests_are_not_asked)
                   "%s", err.message);
     for (unsigned i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
         fds[i] = dial(server_port(server));
-        int len =
-            snprintf(request, sizeof(request),
-                     "HEAD /v2/a/manifests/%u?ns=%s HTTP/1.1\r\nHost: x\r\n\r\n", i, registry);
+        int len = snprintf(request, sizeof(request),
+                           "HEAD /v2/a/manifests/%u?ns=%s HTTP/1.1\r\nHost: localhost\r\n\r\n", i,
+                           registry);
         ck_assert_int_eq(send(fds[i], request, (size_t)len, 0), len);
     }
     for (unsigned i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
@@ -227,7 +227,7 @@ static void write_layout(void)
 /* The status of the answer, of which nothing more is read. */
 static int ask(int fd)
 {
-    static const char request[] = "GET /raw/v2/a/manifests/big HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /raw/v2/a/manifests/big HTTP/1.1\r\nHost: localhost\r\n\r\n";
     char head[12];
     ck_assert_int_eq(send(fd, request, sizeof(request) - 1, 0), sizeof(request) - 1);
     ck_assert_int_eq(recv(fd, head, sizeof(head), MSG_WAITALL), sizeof(head));
@@ -393,7 +393,7 @@ static pid_t start_idlers(unsigned n, unsigned port)
 
 static bool mirror_answers(unsigned port)
 {
-    static const char request[] = "GET /v2/ HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n";
     const struct timeval limit = {.tv_usec = 100000};
     char head[12];
     int fd = dial(port);
