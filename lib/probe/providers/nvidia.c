@@ -113,16 +113,16 @@ static int add_features(const struct ocv_nvidia_machine *m, const struct forced 
                         struct ocv_result *result, struct ocv_error *err)
 {
     /* what no driver runs must not be chosen: without a GPU that counts there are no features */
-    const struct ocv_nvidia_gpu *best = m->n && !ocv_nvidia_barred(&m->gpus[0]) ? m->gpus : NULL;
+    bool counts = m->n > 0 && !ocv_nvidia_barred(&m->gpus[0]);
     int status = OCV_OK;
     if (forced->cuda)
         status = ocv_nvidia_add_cuda(result, forced->version, err);
-    else if (best && m->cuda.major && ocv_nvidia_driver_state(m) == OCV_NVIDIA_USABLE)
+    else if (counts && m->cuda.major && ocv_nvidia_driver_state(m) == OCV_NVIDIA_USABLE)
         status = ocv_nvidia_add_cuda(result, m->cuda, err);
     if (status == OCV_OK && forced->sm)
         status = ocv_nvidia_add_sm(result, NULL, forced->capability, false, err);
-    else if (status == OCV_OK && best && best->state == OCV_NVIDIA_USABLE)
-        status = ocv_nvidia_add_sm(result, NULL, best->sm, best->guess, err);
+    else if (status == OCV_OK && counts && m->gpus[0].state == OCV_NVIDIA_USABLE)
+        status = ocv_nvidia_add_sm(result, NULL, m->gpus[0].sm, m->gpus[0].guess, err);
     for (size_t i = 0; status == OCV_OK && i < m->n; i++)
         status = add_gpu(m, &m->gpus[i], result, err);
     return status;

@@ -158,11 +158,12 @@ static void say_kind(const struct ocv_nvidia_machine *m, const struct ocv_nvidia
 void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu, char *out,
                     size_t size)
 {
+    static const char vgpu_host[] = "the driver is NVIDIA's vGPU manager (nvidia_vgpu_vfio): CUDA "
+                                    "programs run in its virtual machines only";
     static const char *const plain[] = {
         [OCV_NVIDIA_EXCLUDED] = "the driver leaves it out (module parameter NVreg_ExcludedGpus)",
         [OCV_NVIDIA_NOT_LOADED] = "the NVIDIA driver is not loaded: no CUDA program can run",
-        [OCV_NVIDIA_VGPU_HOST] = "the driver is NVIDIA's vGPU manager (module nvidia_vgpu_vfio), "
-                                 "which runs no CUDA program but in virtual machines",
+        [OCV_NVIDIA_VGPU_HOST] = vgpu_host,
         [OCV_NVIDIA_UNBOUND] = "no driver is bound to it (the kernel log may say why)",
         [OCV_NVIDIA_HIDDEN] = "NVIDIA's library does not show it",
     };
