@@ -89,7 +89,7 @@ START_TEST(documented_example)
     ck_assert_uint_eq(ocv_index_count(index), 2);
     for (size_t i = 0; i < 2; i++)
         ck_assert_int_eq(ocv_index_entry(index, i)->code, OCV_REJECT_NONE);
-    ck_assert_int_eq(ocv_index_entry(index, 0)->kind, OCV_ENTRY_NULL);
+    ck_assert_int_eq(ocv_index_entry(index, 0)->kind, OCV_ENTRY_NON_VARIANT);
     ck_assert_str_eq(ocv_index_entry(index, 1)->label, "cu128");
     const char *const *warnings;
     ck_assert_uint_eq(ocv_index_warnings(index, &warnings), 0);
