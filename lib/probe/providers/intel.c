@@ -130,7 +130,7 @@ static int add_union(const struct machine *m, const char *force, struct ocv_resu
         const struct device *device = &m->devices[i];
         if (device->npu)
             status = ocv_gpu_add_once(result, "npu_arch", device->npu, err);
-        else if (!force)
+        else if (device->gpu && !force)
             status = ocv_gpu_add_once(result, "device_ip", device->gpu->ip, err);
         if (status == OCV_OK && device->gpu && device->gpu->base && !force)
             status = ocv_gpu_add_once(result, "device_ip", device->gpu->base, err);
