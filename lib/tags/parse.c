@@ -13,7 +13,9 @@
 struct parser {
     struct ocv_tag *tag;
     const struct ocv_tag_family *family;
-    struct ocv_buffer properties;           /* comma-separated */
+    struct ocv_buffer properties; /* comma-separated */
+    struct ocv_tag_assumption assumptions[OCV_TAG_ASSUMPTIONS_MAX];
+    size_t n_assumptions;
     const char *said_by[OCV_TAG_ITEMS_MAX]; /* by kind */
     bool in_tag;                            /* what is read now */
     bool nomem;                             /* a pattern could not be tried */
@@ -119,6 +121,22 @@ static int add_properties(struct parser *p, const struct ocv_tag_pair *gives, si
     return OCV_OK;
 }
 
+/* Later ones than there is room for are not taken: no tag has as many. */
+static void assume(struct parser *p, const struct ocv_tag_pair *list, size_t n)
+{
+    if (n && p->n_assumptions < OCV_TAG_ASSUMPTIONS_MAX)
+        p->assumptions[p->n_assumptions++] = (struct ocv_tag_assumption){list, n};
+}
+
+static int settle_assumptions(struct parser *p)
+{
+    const char *none = NULL;
+    int status = ocv_tag_assume(p->assumptions, p->n_assumptions, &p->properties, &none, p->err);
+    return status == OCV_OK && none
+               ? ambiguous(p, "of what is assumed, '%s' and others exclude each other", none)
+               : status;
+}
+
 static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_t n,
                       const char *text, const regmatch_t *captures)
 {
@@ -150,6 +168,7 @@ static int take(struct parser *p, const struct ocv_tag_item *item, const char *t
     int status = say_kind(p, item, part);
     if (status == OCV_OK)
         status = add_properties(p, item->gives, item->n_gives, text, captures);
+    assume(p, item->assumes, item->n_assumes);
     if (status == OCV_OK)
         status = add_groups(p, item->groups, item->n_groups, text, captures);
     if (status == OCV_OK && item->ignore)
@@ -253,8 +272,10 @@ static int parse_defaults(struct parser *p)
         if (done || !applies(p, d))
             continue;
         /* a part that is not understood may be the one that is missed */
-        if (!d->n_missing || !p->tag->n_unknown)
+        if (!d->n_missing || !p->tag->n_unknown) {
             status = add_properties(p, d->gives, d->n_gives, "", none);
+            assume(p, d->assumes, d->n_assumes);
+        }
         if (status == OCV_OK)
             status = add_groups(p, d->groups, d->n_groups, "", none);
         if (status == OCV_OK && !p->tag->platform)
@@ -286,6 +307,8 @@ static int parse(const struct ocv_tag_rules *rules, const struct ocv_reference *
             status = parse_tag(&p, text);
         if (status == OCV_OK)
             status = parse_defaults(&p);
+        if (status == OCV_OK)
+            status = settle_assumptions(&p);
     }
     if (status == OCV_OK && p.nomem)
         status = ocv_error_nomem(err);

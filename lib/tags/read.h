@@ -29,9 +29,10 @@ int ocv_tag_read_texts(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
 /** A text, as a list of one. */
 int ocv_tag_read_one(const struct ocv_tag_reader *r, const struct ocv_yaml *map, const char *key,
                      const char *const **out, size_t *n) OCV_WARN_UNUSED;
-/** `gives`: templates of properties. */
-int ocv_tag_read_gives(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
-                       const struct ocv_tag_pair **out, size_t *n) OCV_WARN_UNUSED;
+/** `gives` and `assumes`: templates of properties. */
+int ocv_tag_read_properties(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
+                            const char *key, const struct ocv_tag_pair **out,
+                            size_t *n) OCV_WARN_UNUSED;
 /** `KEY: {a: x, b: y}`, or where `shorthand` is set also `KEY: a` for {a: shorthand}. */
 int ocv_tag_read_pairs(const struct ocv_tag_reader *r, const struct ocv_yaml *map, const char *key,
                        const char *shorthand, const struct ocv_tag_pair **out,

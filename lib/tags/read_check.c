@@ -38,6 +38,8 @@ int ocv_tag_read_check_part(const struct ocv_tag_reader *r, const struct ocv_yam
 {
     size_t captured = item->regex.re_nsub - frame;
     int status = check_captures(r, map, item->gives, item->n_gives, captured);
+    if (status == OCV_OK) /* it says nothing of the text */
+        status = check_captures(r, map, item->assumes, item->n_assumes, 0);
     return status < 0 ? status : check_captures(r, map, item->groups, item->n_groups, captured);
 }
 
@@ -98,6 +100,8 @@ static int check_defaults(const struct ocv_tag_reader *r, const struct ocv_yaml 
         status = check_keys(r, ocv_yaml_get(m, "where"), NULL);
         if (status == OCV_OK) /* it matches nothing of the tag */
             status = check_captures(r, m, d->gives, d->n_gives, 0);
+        if (status == OCV_OK)
+            status = check_captures(r, m, d->assumes, d->n_assumes, 0);
         if (status == OCV_OK)
             status = check_captures(r, m, d->groups, d->n_groups, 0);
     }

@@ -19,8 +19,8 @@ int ocv_tag_read_platform(const struct ocv_tag_reader *r, const struct ocv_yaml 
 int ocv_tag_read_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                       const char *separators, const char *kind, struct ocv_tag_item *out)
 {
-    static const char *const known[] = {"match",  "kind",  "gives",  "group", "platform", "ignore",
-                                        "refuse", "first", "repeat", "note",  NULL};
+    static const char *const known[] = {"match",  "kind",   "gives", "assumes", "group", "platform",
+                                        "ignore", "refuse", "first", "repeat",  "note",  NULL};
     int status = ocv_tag_read_keys(r, map, known);
     out->line = map->line;
     if (status == OCV_OK)
@@ -30,7 +30,9 @@ int ocv_tag_read_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     if (status == OCV_OK)
         status = ocv_tag_read_text(r, map, "kind", &out->kind);
     if (status == OCV_OK)
-        status = ocv_tag_read_gives(r, map, &out->gives, &out->n_gives);
+        status = ocv_tag_read_properties(r, map, "gives", &out->gives, &out->n_gives);
+    if (status == OCV_OK)
+        status = ocv_tag_read_properties(r, map, "assumes", &out->assumes, &out->n_assumes);
     if (status == OCV_OK)
         status = ocv_tag_read_pairs(r, map, "group", "\\0", &out->groups, &out->n_groups);
     if (status == OCV_OK)

@@ -88,7 +88,8 @@ int ocv_tag_read_one(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
 }
 
 /* Would the template be a property if what it captures were plain? */
-static int check_property(const struct ocv_tag_reader *r, const struct ocv_yaml *node)
+static int check_property(const struct ocv_tag_reader *r, const char *key,
+                          const struct ocv_yaml *node)
 {
     char sample[OCV_TAG_TEXT_MAX];
     ocv_auto(ocv_properties) parsed = NULL;
@@ -104,25 +105,44 @@ static int check_property(const struct ocv_tag_reader *r, const struct ocv_yaml 
         return ocv_error_nomem(r->err);
     if (status < 0 || ocv_properties_count(parsed) != 1)
         return ocv_error_set(r->err, OCV_ERR_CONFIG,
-                             "%s:%zu: gives: '%.80s' is not 'namespace :: feature :: value'",
-                             r->source, node->line, node->text);
+                             "%s:%zu: %s: '%.80s' is not 'namespace :: feature :: value'",
+                             r->source, node->line, key, node->text);
     return OCV_OK;
 }
 
-int ocv_tag_read_gives(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
-                       const struct ocv_tag_pair **out, size_t *n)
+/* The template with one blank on each side of "::"; it has two of them. */
+static const char *canonical(const struct ocv_tag_reader *r, const char *text)
 {
-    const struct ocv_yaml *node = ocv_yaml_get(map, "gives");
+    const char *part[3];
+    int len[3];
+    for (size_t i = 0; i < 3; i++) {
+        const char *end = strstr(text, "::");
+        part[i] = text + strspn(text, " \t");
+        end = i < 2 && end ? end : text + strlen(text);
+        text = *end ? end + 2 : end;
+        while (end > part[i] && strchr(" \t", end[-1]))
+            end--;
+        len[i] = (int)(end - part[i]);
+    }
+    return ocv_arena_printf(&r->family->arena, "%.*s :: %.*s :: %.*s", len[0], part[0], len[1],
+                            part[1], len[2], part[2]);
+}
+
+int ocv_tag_read_properties(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
+                            const char *key, const struct ocv_tag_pair **out, size_t *n)
+{
+    const struct ocv_yaml *node = ocv_yaml_get(map, key);
     const char *const *list;
-    int status = ocv_tag_read_texts(r, map, "gives", &list, n);
+    int status = ocv_tag_read_texts(r, map, key, &list, n);
     for (const struct ocv_yaml *m = node ? node->first : NULL; m && status == OCV_OK; m = m->next)
-        status = check_property(r, m);
+        status = check_property(r, key, m);
     struct ocv_tag_pair *pairs =
         status == OCV_OK ? ocv_arena_alloc(&r->family->arena, *n + 1, sizeof(*pairs)) : NULL;
     if (status == OCV_OK && !pairs)
         return ocv_error_nomem(r->err);
     for (size_t i = 0; status == OCV_OK && i < *n; i++)
-        pairs[i].text = list[i];
+        if (!(pairs[i].text = canonical(r, list[i])))
+            return ocv_error_nomem(r->err);
     *out = pairs;
     return status;
 }

@@ -41,8 +41,8 @@ static int repositories(const struct ocv_tag_reader *r, const struct ocv_yaml *t
 static int one_default(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                        struct ocv_tag_default *out)
 {
-    static const char *const known[] = {"missing",  "said",   "where", "gives", "group",
-                                        "platform", "refuse", "note",  NULL};
+    static const char *const known[] = {"missing", "said",     "where",  "gives", "assumes",
+                                        "group",   "platform", "refuse", "note",  NULL};
     const struct ocv_yaml *missing = ocv_yaml_get(map, "missing");
     int status = ocv_tag_read_keys(r, map, known);
     if (status == OCV_OK && missing && missing->type == OCV_YAML_SCALAR)
@@ -58,7 +58,9 @@ static int one_default(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
     if (status == OCV_OK)
         status = ocv_tag_read_where(r, map, &out->where);
     if (status == OCV_OK)
-        status = ocv_tag_read_gives(r, map, &out->gives, &out->n_gives);
+        status = ocv_tag_read_properties(r, map, "gives", &out->gives, &out->n_gives);
+    if (status == OCV_OK)
+        status = ocv_tag_read_properties(r, map, "assumes", &out->assumes, &out->n_assumes);
     if (status == OCV_OK)
         status = ocv_tag_read_pairs(r, map, "group", NULL, &out->groups, &out->n_groups);
     return status < 0 ? status : ocv_tag_read_text(r, map, "refuse", &out->refuse);

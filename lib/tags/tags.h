@@ -18,6 +18,7 @@
 #define OCV_TAG_ITEMS_MAX 256u                /**< parts of a family, notations included */
 #define OCV_TAG_LABEL_MAX 48                  /**< characters, as writers make labels */
 #define OCV_TAG_CAPTURES 12                   /**< \0 to \9, and the two of the frame */
+#define OCV_TAG_ASSUMPTIONS_MAX 16u           /**< that hold of one tag */
 #define OCV_TAG_CUDA_MAX 64u                  /**< tables of a family */
 #define OCV_TAG_SM_MAX 32u                    /**< compute capabilities in a table */
 #define OCV_TAG_TEXT_MAX 512u                 /**< of a repository, and of what a template gives */
@@ -34,8 +35,8 @@ struct ocv_tag_item {
     regex_t regex; /**< compiled for the family's separators */
     bool compiled;
     const char *kind; /**< what it speaks of; said twice, it is ambiguous. NULL: anything */
-    const struct ocv_tag_pair *gives, *groups;
-    size_t n_gives, n_groups;
+    const struct ocv_tag_pair *gives, *assumes, *groups;
+    size_t n_gives, n_assumes, n_groups;
     const char *platform; /**< "linux/arm64", or NULL */
     const char *refuse;   /**< why such a tag is no variant of anything, or NULL */
     bool ignore, first, repeat;
@@ -55,8 +56,8 @@ struct ocv_tag_default {
     size_t n_missing;
     const char *said; /**< kind that something spoke of, or NULL */
     struct ocv_tag_where where;
-    const struct ocv_tag_pair *gives, *groups;
-    size_t n_gives, n_groups;
+    const struct ocv_tag_pair *gives, *assumes, *groups;
+    size_t n_gives, n_assumes, n_groups;
     const char *platform, *refuse;
 };
 
@@ -193,6 +194,22 @@ struct ocv_tag {
     const struct ocv_tag *better; /**< says the same, and was taken instead; or NULL */
     const char *platform;         /**< or NULL */
 };
+
+/* ---- assumptions (assume.c)
+ * ----------------------------------------------------------------------
+ */
+
+/** A list of properties that hold unless the tag says a value of their features. */
+struct ocv_tag_assumption {
+    const struct ocv_tag_pair *list;
+    size_t n;
+};
+
+/** Append to `properties` (comma-separated) what is assumed of features of which it says nothing:
+ *  the values that all assumptions about the feature have. `*none` becomes a property of a feature
+ *  of which they have no value together, else NULL. */
+int ocv_tag_assume(const struct ocv_tag_assumption *all, size_t n, struct ocv_buffer *properties,
+                   const char **none, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- CUDA (cuda.c) -----------------------------------------------------------------------------
  */

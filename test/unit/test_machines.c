@@ -3,7 +3,7 @@
  * written beside it. plugins/providers: each file has machines with its devices, without their
  * driver, and with virtual functions. */
 #include "declarative.h"
-#include "machine_choice.h"
+#include "machine_tags.h"
 
 /* ---- expectations ------------------------------------------------------------------------------
  */
@@ -78,6 +78,10 @@ static void check_platform(const struct machine *m, size_t line, const char *wan
 static void check_line(const struct machine *m, size_t line, const char *verb, char *rest,
                        void *data)
 {
+    if (strcmp(verb, "tags") == 0) {
+        check_tags(m, line, rest, data);
+        return;
+    }
     if (strcmp(verb, "platform") == 0) {
         check_platform(m, line, rest, data);
         return;
