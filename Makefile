@@ -145,7 +145,7 @@ RPATH := -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../lib'
 # name, libraries that it needs beside the probe's and the core's
 define program
 $(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHARED)
-	$$(CC) $$(PIE) -o $$@ $$(filter %.o %.a,$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
+	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(COMMON_A),$$(filter %.a,$$^)) $(COMMON_A) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
 	    $(2) -locivariant-probe -locivariant -ljansson -ldl -lpthread
 endef
 $(eval $(call program,vpull,))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Where this project's files are on a machine. Folders that are
+/* Where this project's files and sockets are on a machine. Folders that are
  * chosen at build time stand in the generated datadir.h and libexecdir.h. */
 #ifndef OCV_PATHS_H
 #define OCV_PATHS_H
@@ -8,6 +8,12 @@
 #define OCV_PATH_PROVIDERS "/etc/ocivariant/providers.d" /**< the administrator's providers */
 #define OCV_PATH_TAG_RULES "/etc/ocivariant/tags.d"      /**< and tag rules */
 #define OCV_PATH_SOCKET "/run/ocivariant/variantd.sock"  /**< of the daemon's API */
+/** Of the mirror. A port below 1024, which no other user can take while nobody listens; one that
+ *  nobody else was given (IANA), and below 512, where bindresvport(3) and NFS do not look for one.
+ */
+#define OCV_LISTEN "127.0.0.1:340"
+/** Who may not have that one (rootless, by hand) has this one instead. */
+#define OCV_LISTEN_UNPRIVILEGED "127.0.0.1:5050"
 #define OCV_PATH_STATE "/var/lib/ocivariant"
 #define OCV_PATH_RECORDS OCV_PATH_STATE "/resolved" /**< what was resolved on this node */
 /** What variantctl setup did, and what files were before: root's alone, so not in a folder that

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,8 +12,10 @@
 #include <unistd.h>
 
 #define LISTEN_FDS_START 3
+#define PASSED_MAX 64 /* more is nothing that a unit of ours gets */
 
-void notify_send(const char *state)
+/* `fd`: one to send with it, or -1. */
+static void send_to_manager(const char *state, int fd_to_send)
 {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -25,10 +28,30 @@ void notify_send(const char *state)
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
-    ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address,
-                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+    struct iovec text = {(char *)(uintptr_t)state, strlen(state)};
+    struct msghdr message = {.msg_name = &address,
+                             .msg_namelen =
+                                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len),
+                             .msg_iov = &text,
+                             .msg_iovlen = 1};
+    _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {0};
+    if (fd_to_send >= 0) {
+        message.msg_control = room;
+        message.msg_controllen = sizeof(room);
+        struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(head), &fd_to_send, sizeof(int));
+    }
+    ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
     (void)sent; /* a service manager that is gone is no reason to stop */
     close(fd);
+}
+
+void notify_send(const char *state)
+{
+    send_to_manager(state, -1);
 }
 
 /* A decimal number of the environment, or -1. */
@@ -51,11 +74,63 @@ int64_t notify_watchdog_ms(void)
     return us / 2000 > 0 ? us / 2000 : 1;
 }
 
-int notify_listen_socket(int *fd, struct ocv_error *err)
+/* ---- passed sockets ---------------------------------------------------------------------------
+ */
+
+#define STORED "stored-" /* begins the names of what we had kept */
+
+void notify_store(int fd, const char *name)
+{
+    char text[128]; /* not watched: a bound socket that does not listen looks hung up */
+    snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=" STORED "%.60s", name);
+    if (fd >= 0)
+        send_to_manager(text, fd);
+}
+
+static int64_t passed(void)
 {
     int64_t n = number("LISTEN_FDS");
+    return n <= 0 || n > PASSED_MAX || number("LISTEN_PID") != getpid() ? 0 : n;
+}
+
+/* The i-th name of LISTEN_FDNAMES is `wanted`, or, where that ends with "-", begins with it. */
+static bool is_named(int64_t i, const char *wanted)
+{
+    const char *at = getenv("LISTEN_FDNAMES");
+    for (; at && i > 0; i--)
+        at = (at = strchr(at, ':')) ? at + 1 : NULL;
+    size_t n = strlen(wanted);
+    return at && strncmp(at, wanted, n) == 0 &&
+           (wanted[n - 1] == '-' || at[n] == ':' || at[n] == '\0');
+}
+
+int notify_stored(const char *name)
+{
+    char full[80], text[128];
+    snprintf(full, sizeof(full), STORED "%.60s", name);
+    int64_t i = 0, n = passed();
+    while (i < n && !is_named(i, full))
+        i++;
+    if (i == n)
+        return -1;
+    snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", full);
+    notify_send(text);
+    int fd = LISTEN_FDS_START + (int)i;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
+int notify_listen_socket(int *fd, struct ocv_error *err)
+{
+    int64_t all = passed(), n = 0;
+    int at = -1;
     *fd = -1;
-    if (n <= 0 || number("LISTEN_PID") != getpid())
+    for (int64_t i = 0; i < all; i++)
+        if (!is_named(i, STORED)) {
+            at = LISTEN_FDS_START + (int)i;
+            n++;
+        }
+    if (n == 0)
         return OCV_OK;
     if (n > 1)
         return ocv_error_set(err, OCV_ERR_CONFIG,
@@ -65,13 +140,13 @@ int notify_listen_socket(int *fd, struct ocv_error *err)
     socklen_t len = sizeof(address);
     int listening = 0;
     socklen_t option = sizeof(listening);
-    if (getsockname(LISTEN_FDS_START, (struct sockaddr *)&address, &len) < 0 ||
-        getsockopt(LISTEN_FDS_START, SOL_SOCKET, SO_ACCEPTCONN, &listening, &option) < 0 ||
-        !listening || address.ss_family != AF_UNIX)
+    if (getsockname(at, (struct sockaddr *)&address, &len) < 0 ||
+        getsockopt(at, SOL_SOCKET, SO_ACCEPTCONN, &listening, &option) < 0 || !listening ||
+        address.ss_family != AF_UNIX)
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "socket activation passed something that is no listening unix socket; "
                              "the mirror's TCP port is never passed");
-    fcntl(LISTEN_FDS_START, F_SETFD, FD_CLOEXEC);
-    *fd = LISTEN_FDS_START;
+    fcntl(at, F_SETFD, FD_CLOEXEC);
+    *fd = at;
     return OCV_OK;
 }

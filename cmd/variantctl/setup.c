@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl setup: have the container engines of this machine ask variantd. */
 #include "paths.h"
+#include "setup/mirror.h"
 #include "setup/run.h"
 #include "setup/tree.h"
 #include "verbs.h"
@@ -136,16 +137,31 @@ static int add_registry(struct setup *setup, const char *text, struct ocv_error 
     return OCV_OK;
 }
 
-/* An address that the daemon binds to, as clients reach it. */
+static bool is_host(const char *text, const char *colon, const char *host)
+{
+    return colon && strlen(host) == (size_t)(colon - text) &&
+           strncasecmp(text, host, strlen(host)) == 0;
+}
+
+/* An address that the daemon binds to, as clients reach it. A name means what somebody's resolver
+ * says: "localhost" is ::1 for some, where another user can listen on the same port. */
 static int set_listen(struct setup *setup, const char *text, struct ocv_error *err)
 {
+    static const char *const same[] = {"", "0.0.0.0", "[::]", "localhost"};
     const char *colon = strrchr(text, ':');
-    const char *host = "127.0.0.1";
-    int n = (int)strlen(host);
-    if (colon && colon > text && strncmp(text, "0.0.0.0:", 8) != 0 &&
-        strncmp(text, "[::]:", 5) != 0) {
-        host = text;
-        n = (int)(colon - text);
+    const char *host = text;
+    int n = colon ? (int)(colon - text) : 0;
+    for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
+        if (is_host(text, colon, same[i])) {
+            host = "127.0.0.1";
+            n = (int)strlen(host);
+        }
+    if (is_host(text, colon, "[::1]")) {
+        ocv_error_set(err, OCV_ERR_CONFIG, "listen: engines are not pointed to '%.200s'", text);
+        ocv_error_hint(err,
+                       "not all of them take an IPv6 address; have variantd listen at 127.0.0.1%s",
+                       colon);
+        return OCV_ERR_CONFIG;
     }
     free(setup->listen);
     setup->listen = NULL;
@@ -281,9 +297,11 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     free(own);
     if (status < 0)
         return status;
+    char found[SETUP_ADDRESS_MAX];
     const char *listen = ocv_config_get(cli->config, "listen");
+    setup->cli = cli;
     if (!setup->listen)
-        status = set_listen(setup, listen ? listen : SETUP_LISTEN_DEFAULT, err);
+        status = set_listen(setup, listen ? listen : setup_find_listen(setup, found), err);
     for (size_t i = 0; i < 2 && status == OCV_OK; i++) {
         const char *path = i ? setup->engine_config : setup->config_dir;
         if (path && path[0] != '/')

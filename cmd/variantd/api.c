@@ -225,12 +225,16 @@ static enum MHD_Result handle_profile(struct server *server, struct MHD_Connecti
 
 static enum MHD_Result handle_health(struct server *server, struct MHD_Connection *connection)
 {
-    char text[256];
+    char text[512];
+    const char *address = server_address(server);
     struct instance *instance = server_borrow(server);
     const struct snapshot *snapshot = node_get(instance->node);
     int len = snprintf(text, sizeof(text),
-                       "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f}\n",
-                       ocv_version(), (double)(clock_ms() - snapshot->probed_at) / 1e3);
+                       "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
+                       "\"listen\":\"%.*s:%u\",\"uid\":%u}\n",
+                       ocv_version(), (double)(clock_ms() - snapshot->probed_at) / 1e3,
+                       (int)(strrchr(address, ':') - address), address, server_port(server),
+                       (unsigned)geteuid());
     node_put(snapshot);
     server_return(server, instance);
     return answer_copy(connection, MHD_HTTP_OK, "application/json", text, (size_t)len);

@@ -44,8 +44,9 @@ struct httpd_limits {
 /** Serve `fd`, a listening socket, which is taken over in any case. OCV_ERR_IO. */
 int httpd_new(int fd, const struct httpd_calls *calls, const struct httpd_limits *limits,
               struct httpd **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Close the listening socket: new clients are refused from the return of this call on. By one
- *  thread. A thread that is busy for more than two seconds does it when it is not. */
+/** Close the listening socket. Where no other descriptor of it is left, new clients are refused
+ * from the return of this call on. By one thread. A thread that is busy for more than two seconds
+ * does it when it is not. */
 void httpd_quiesce(struct httpd *httpd);
 /** End all connections, and free; NULL is allowed. All have been resumed, and none is suspended any
  *  more. */

@@ -5,21 +5,27 @@
 #include "clock.h"
 #include "judge.h"
 #include "notify.h"
+#include "paths.h"
 #include "selfcheck.h"
 #include "server.h"
 #include "settings_make.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LIST_MAX 256u
 #define TICK_MS 1000
-#define DRAIN_MS 20000 /* what still runs after this is cut: systemd would kill us soon */
+#define LOOK_MS 60000   /* after our own port, where no watchdog asks more often */
+#define MIRROR "mirror" /* what the service manager calls the socket that it keeps for us */
+#define DRAIN_MS 20000  /* what still runs after this is cut: systemd would kill us soon */
 
 enum { OPTION_LISTEN = 1, OPTION_REGISTRY, OPTION_LAYOUT, OPTION_ONCE };
 
@@ -56,7 +62,8 @@ static void print_help(void)
           "Docker\nand podman to it.\n\nOptions:\n"
           "  --registry HOST[=URL]    a registry that may be asked; again for more\n"
           "  --layout DIR             serve this OCI layout in place of a registry\n"
-          "  --listen ADDRESS:PORT    the mirror; loopback only (default 127.0.0.1:5050)\n"
+          "  --listen ADDRESS:PORT    the mirror; loopback only (default " OCV_LISTEN ";\n"
+          "                           " OCV_LISTEN_UNPRIVILEGED " without CAP_NET_BIND_SERVICE)\n"
           "  --socket PATH            the API (default /run/ocivariant/variantd.sock)\n"
           "  --mode auto|resolver|proxy   auto: resolver for requests with ?ns=, else proxy\n"
           "  --profile FILE           this profile instead of probing the node\n"
@@ -87,6 +94,7 @@ struct daemon {
     struct metrics *metrics;
     struct server *server;
     int64_t watchdog_ms, watchdog_due;
+    bool foreign;                    /* somebody else answers in our place */
     const struct instance *verified; /* the records were judged for this one */
     uint64_t verified_generation;
 };
@@ -183,10 +191,11 @@ static void tame_malloc(void)
 static void announce(const struct daemon *d)
 {
     const struct settings *s = server_instance(d->server)->settings;
+    const char *address = server_address(d->server);
     static const char *const modes[] = {"auto", "resolver", "proxy"};
     log_line(LOG_LEVEL_INFO, "mirror on %.*s:%u (%s), API on %s",
-             (int)(strrchr(s->listen_address, ':') - s->listen_address), s->listen_address,
-             server_port(d->server), modes[s->mode], server_socket(d->server));
+             (int)(strrchr(address, ':') - address), address, server_port(d->server),
+             modes[s->mode], server_socket(d->server));
     for (size_t i = 0; i < s->n_upstreams; i++)
         log_line(LOG_LEVEL_INFO, "registry %s%s%s", s->upstreams[i].name,
                  s->upstreams[i].layout ? ": OCI layout " : "",
@@ -207,10 +216,24 @@ static void discard_old_records(const struct settings *settings)
                  n, settings->records);
 }
 
+/* The right to a port below 1024 is not for the threads and programs that come now. Root, by hand,
+ * is root. */
+static void drop_capabilities(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    if (geteuid() == 0)
+        return;
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (syscall(SYS_capset, &head, none) < 0)
+        log_line(LOG_LEVEL_WARNING, "cannot drop capabilities: %s", strerror(errno));
+}
+
 static int start(struct daemon *d, struct ocv_error *err)
 {
     struct settings *settings = NULL;
     struct instance *instance = NULL;
+    struct listening mirror = {.fd = -1};
     int unix_fd = -1;
     find_records(d);
     int status = notify_listen_socket(&unix_fd, err);
@@ -222,12 +245,18 @@ static int start(struct daemon *d, struct ocv_error *err)
     discard_old_records(settings);
     status = metrics_new(&d->metrics, err);
     if (status == OCV_OK)
-        status = instance_new(settings, d->metrics, &instance, err);
-    else
+        status = listen_mirror(settings, notify_stored(MIRROR), &mirror, err);
+    if (status < 0) {
         settings_free(settings);
-    if (status == OCV_OK)
-        status = server_new(instance, d->metrics, unix_fd, &d->server, err);
-    return status;
+        return status;
+    }
+    drop_capabilities();
+    status = instance_new(settings, d->metrics, &instance, err);
+    if (status < 0) {
+        close(mirror.fd);
+        return status;
+    }
+    return server_new(instance, d->metrics, &mirror, unix_fd, &d->server, err);
 }
 
 /* ---- running -----------------------------------------------------------------------------------
@@ -279,12 +308,23 @@ static void verify(struct daemon *d)
 
 static void watchdog(struct daemon *d)
 {
-    if (!d->watchdog_ms || clock_ms() < d->watchdog_due)
+    if (clock_ms() < d->watchdog_due)
         return;
-    d->watchdog_due = clock_ms() + d->watchdog_ms;
-    if (selfcheck(d->server))
+    d->watchdog_due = clock_ms() + (d->watchdog_ms ? d->watchdog_ms : LOOK_MS);
+    enum selfcheck found = selfcheck(d->server);
+    bool foreign = found == SELFCHECK_FOREIGN;
+    if (foreign && !d->foreign)
+        log_line(LOG_LEVEL_ERROR,
+                 "somebody else answers at %s, where engines ask this node's mirror: look for a "
+                 "redirection (nft list ruleset) and for who listens (ss -ltnp)",
+                 server_address(d->server));
+    else if (!foreign && d->foreign)
+        log_line(LOG_LEVEL_INFO, "we answer at %s again", server_address(d->server));
+    d->foreign = foreign;
+    metrics_usurped(d->metrics, foreign);
+    if (found != SELFCHECK_DEAD)
         notify_send("WATCHDOG=1");
-    else
+    else if (d->watchdog_ms)
         log_line(LOG_LEVEL_ERROR, "no answer from our own port: waiting for the watchdog");
 }
 
@@ -293,7 +333,7 @@ static int drain(struct daemon *d, const sigset_t *signals)
     const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
     int64_t until = clock_ms() + DRAIN_MS;
     notify_send("STOPPING=1");
-    server_drain(d->server);
+    notify_store(server_drain(d->server), MIRROR); /* nobody else gets it before the next of us */
     while (!server_idle(d->server) && clock_ms() < until) {
         int signal = sigtimedwait(signals, NULL, &step);
         if (signal == SIGTERM || signal == SIGINT)

@@ -59,7 +59,7 @@ struct metrics {
     atomic_uint_fast64_t latency[N_BUCKETS + 1];
     atomic_uint_fast64_t latency_us;
     atomic_int_fast64_t probed_at_ms, probe_ms;
-    atomic_uint_fast64_t probes, profile_changes, misfits;
+    atomic_uint_fast64_t probes, profile_changes, misfits, usurped;
     pthread_mutex_t lock; /* new names of what follows */
     struct family chosen, errors, upstream, failures, foreign;
 };
@@ -175,6 +175,11 @@ void metrics_profile_changed(struct metrics *m)
     atomic_fetch_add_explicit(&m->profile_changes, 1, memory_order_relaxed);
 }
 
+void metrics_usurped(struct metrics *m, bool usurped)
+{
+    atomic_store_explicit(&m->usurped, usurped, memory_order_relaxed);
+}
+
 void metrics_misfits(struct metrics *m, uint64_t n)
 {
     atomic_store_explicit(&m->misfits, n, memory_order_relaxed);
@@ -277,6 +282,9 @@ static void print_probes(struct page *p, const struct metrics *m, int64_t now_ms
     PRINT(p, "variantd_profile_changes_total %llu\n", get(&m->profile_changes));
     head(p, "variantd_misfit_images", "gauge", "Images resolved here that no longer fit the node.");
     PRINT(p, "variantd_misfit_images %llu\n", get(&m->misfits));
+    head(p, "variantd_foreign_listener", "gauge",
+         "1: somebody else answers at the mirror's address.");
+    PRINT(p, "variantd_foreign_listener %llu\n", get(&m->usurped));
 }
 
 int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)

@@ -48,6 +48,8 @@ void metrics_profile_changed(struct metrics *metrics);
 void metrics_foreign(struct metrics *metrics, const char *where);
 /** So many recorded images do not fit the node as it is now. */
 void metrics_misfits(struct metrics *metrics, uint64_t n);
+/** Somebody else answers at the mirror's address, or does not any more. */
+void metrics_usurped(struct metrics *metrics, bool usurped);
 /** A provider failed in a probe. */
 void metrics_provider_failed(struct metrics *metrics, const char *provider);
 /** Print everything. */

@@ -3,7 +3,7 @@
 
 #include "clock.h"
 
-#include <stdatomic.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -22,6 +22,33 @@ void peers_init(struct peers *p, size_t max)
 void peers_destroy(struct peers *p)
 {
     pthread_mutex_destroy(&p->lock);
+}
+
+void peers_expect(struct peers *p, unsigned port)
+{
+    atomic_store(&p->expected, port);
+}
+
+bool peers_met(struct peers *p)
+{
+    return atomic_exchange(&p->expected, 0) == 0;
+}
+
+static void meet(struct peers *p, struct MHD_Connection *connection)
+{
+    unsigned expected = atomic_load_explicit(&p->expected, memory_order_relaxed);
+    const union MHD_ConnectionInfo *info =
+        expected ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS) : NULL;
+    if (!info)
+        return;
+    const struct sockaddr *address = info->client_addr;
+    unsigned port = address->sa_family == AF_INET
+                        ? ntohs(((const struct sockaddr_in *)info->client_addr)->sin_port)
+                    : address->sa_family == AF_INET6
+                        ? ntohs(((const struct sockaddr_in6 *)info->client_addr)->sin6_port)
+                        : 0;
+    if (port == expected)
+        atomic_compare_exchange_strong(&p->expected, &expected, 0);
 }
 
 static struct peer *add(struct peers *p, struct MHD_Connection *connection)
@@ -61,6 +88,7 @@ void peers_notify(void *cls, struct MHD_Connection *connection, void **context,
                   enum MHD_ConnectionNotificationCode code)
 {
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        meet(cls, connection);
         *context = add(cls, connection);
     } else if (*context) {
         take_off(cls, *context);

@@ -7,6 +7,7 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,12 +20,16 @@ struct peers {
     struct peer *first;
     size_t n, max;
     uint64_t changes, seen; /* accepted and closed ones; at the last call of peers_stir */
+    atomic_uint expected;   /* a client's port; 0: it has come, or none is */
 };
 
 /** `max`: how many the listener takes. */
 void peers_init(struct peers *peers, size_t max);
 /** No connection is left. */
 void peers_destroy(struct peers *peers);
+/** A client is about to come from this port of loopback; has it? */
+void peers_expect(struct peers *peers, unsigned port);
+bool peers_met(struct peers *peers);
 /** libmicrohttpd's MHD_OPTION_NOTIFY_CONNECTION; `cls` is the peers. */
 void peers_notify(void *cls, struct MHD_Connection *connection, void **context,
                   enum MHD_ConnectionNotificationCode code);

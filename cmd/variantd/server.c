@@ -6,10 +6,10 @@
 #include "api.h"
 #include "foreign.h"
 #include "httpd.h"
-#include "listen.h"
 #include "peers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ struct server {
     struct metrics *metrics;
     struct httpd *mirror, *api, *tcp_metrics;
     struct peers mirror_peers, api_peers, metrics_peers;
+    int held;      /* the mirror's socket, too */
     char *address; /* of the mirror, without its port where the system chose that */
     unsigned port;
     char socket_path[SOCKET_PATH_MAX]; /* of the API; empty for a passed one without a path */
@@ -238,17 +239,24 @@ static unsigned places(unsigned most, unsigned sixteenths)
     return n > 8 ? n : 8;
 }
 
-static int start_mirror(struct server *server, const char *address, struct ocv_error *err)
+static int start_mirror(struct server *server, const struct listening *given, struct ocv_error *err)
 {
-    int fd, status = listen_tcp(address, &fd, &server->port, err);
+    struct listening own = {.fd = -1};
+    int status = given ? OCV_OK : listen_mirror(server->current->settings, -1, &own, err);
     if (status < 0)
         return status;
+    const struct listening *mirror = given ? given : &own;
+    server->port = mirror->port;
+    server->address = strdup(mirror->address);
+    server->held = fcntl(mirror->fd, F_DUPFD_CLOEXEC, 0);
     const struct httpd_calls calls = {handle, completed, peers_notify, server,
                                       &server->mirror_peers};
     const struct httpd_limits limits = {threads(), (unsigned)server->mirror_peers.max,
                                         SERVER_STALL_S, SERVER_HEAD_MAX};
-    status = httpd_new(fd, &calls, &limits, &server->mirror, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", address) : OCV_OK;
+    status = httpd_new(mirror->fd, &calls, &limits, &server->mirror, err);
+    if (status == OCV_OK && !server->address)
+        return ocv_error_nomem(err);
+    return status < 0 ? ocv_error_prefix(err, "%s", mirror->address) : OCV_OK;
 }
 
 /* One that was passed may lie elsewhere than the configuration says. */
@@ -273,20 +281,22 @@ static int start_api(struct server *server, int unix_fd, struct ocv_error *err)
         status = api_start(server, fd, true, &server->api_peers, &server->api, err);
     }
     if (status == OCV_OK && settings->metrics_listen) {
-        unsigned port;
-        status = listen_tcp(settings->metrics_listen, &fd, &port, err);
+        struct listening own = {.fd = -1};
+        status = listen_tcp(settings->metrics_listen, -1, &own, err);
         if (status == OCV_OK)
             status =
-                api_start(server, fd, false, &server->metrics_peers, &server->tcp_metrics, err);
+                api_start(server, own.fd, false, &server->metrics_peers, &server->tcp_metrics, err);
     }
     return status;
 }
 
-int server_new(struct instance *instance, struct metrics *metrics, int unix_fd, struct server **out,
-               struct ocv_error *err)
+int server_new(struct instance *instance, struct metrics *metrics, const struct listening *mirror,
+               int unix_fd, struct server **out, struct ocv_error *err)
 {
     struct server *server = calloc(1, sizeof(*server));
     if (!server) {
+        if (mirror)
+            close(mirror->fd);
         instance_free(instance);
         return ocv_error_nomem(err);
     }
@@ -297,10 +307,8 @@ int server_new(struct instance *instance, struct metrics *metrics, int unix_fd, 
     peers_init(&server->mirror_peers, places(SERVER_CONNECTIONS_MAX, 10));
     peers_init(&server->api_peers, places(API_CONNECTIONS_MAX, 1));
     peers_init(&server->metrics_peers, places(API_CONNECTIONS_MAX, 1));
-    server->address = strdup(instance->settings->listen_address);
-    int status = server->address ? OCV_OK : ocv_error_nomem(err);
-    if (status == OCV_OK)
-        status = start_mirror(server, server->address, err);
+    server->held = -1;
+    int status = start_mirror(server, mirror, err);
     if (status == OCV_OK)
         status = start_api(server, unix_fd, err);
     if (status < 0) {
@@ -336,11 +344,23 @@ bool server_api_stirs(struct server *server)
     return peers_stir(&server->api_peers);
 }
 
-void server_drain(struct server *server)
+void server_expect(struct server *server, unsigned port)
+{
+    peers_expect(&server->mirror_peers, port);
+}
+
+bool server_met(struct server *server)
+{
+    return peers_met(&server->mirror_peers);
+}
+
+int server_drain(struct server *server)
 {
     atomic_store(&server->draining, true);
-    httpd_quiesce(server->mirror); /* new clients are refused and go upstream themselves */
+    httpd_quiesce(server->mirror);
+    listen_hold(server->held); /* new clients are refused and go upstream themselves */
     server_tick(server);
+    return server->held;
 }
 
 bool server_idle(const struct server *server)
@@ -358,6 +378,8 @@ void server_free(struct server *server)
     for (struct instance *instance = server->retired; instance; instance = instance->next)
         mirror_stop(instance->mirror);
     httpd_free(server->mirror);
+    if (server->held >= 0)
+        close(server->held);
     api_stop(server->api);
     api_stop(server->tcp_metrics);
     if (server->own_socket)

@@ -5,6 +5,7 @@
 #define VARIANTD_SERVER_H
 
 #include "instance.h"
+#include "listen.h"
 
 /** Open at once; past it new ones wait in the backlog. At most 10/16 of the files that may be open.
  */
@@ -14,10 +15,11 @@
 
 struct server;
 
-/** Listen and serve. `instance` is taken over. `unix_fd`: a passed socket, or -1. Where the
- *  addresses are in use or not allowed: OCV_ERR_IO, which names them. */
-int server_new(struct instance *instance, struct metrics *metrics, int unix_fd, struct server **out,
-               struct ocv_error *err) OCV_WARN_UNUSED;
+/** Listen and serve. `instance` is taken over, and so are sockets that listen already: `mirror`
+ *  (NULL: as the settings say) and `unix_fd`, a passed one (or -1). Where the addresses are in use
+ *  or not allowed: OCV_ERR_IO, which names them. */
+int server_new(struct instance *instance, struct metrics *metrics, const struct listening *mirror,
+               int unix_fd, struct server **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Requests that begin from now on use `instance`, which is taken over. Addresses stay. */
 void server_replace(struct server *server, struct instance *instance);
 /** The current one, for the thread that also replaces it. */
@@ -34,8 +36,12 @@ const char *server_socket(const struct server *server);
  *  waits for a crowd, not for something that hangs. */
 bool server_mirror_stirs(struct server *server);
 bool server_api_stirs(struct server *server);
-/** Take no new connection, and end those that have no request. */
-void server_drain(struct server *server);
+/** A client of our own comes to the mirror from this port; was it let in by us? */
+void server_expect(struct server *server, unsigned port);
+bool server_met(struct server *server);
+/** Take no new connection, and end those that have no request. The mirror's address is held until
+ *  the end: returned is the socket that holds it, which stays the server's. */
+int server_drain(struct server *server);
 /** Has every request ended? */
 bool server_idle(const struct server *server);
 /** Stop and free. Running requests are cut. */

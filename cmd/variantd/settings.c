@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEFAULT_LISTEN "127.0.0.1:5050"
 #define DEFAULT_PROBE_INTERVAL "10m"
 
 /* ---- names -------------------------------------------------------------------------------------
@@ -272,7 +271,9 @@ static enum mode mode_of(const char *text)
 
 static int read_values(struct settings *s, struct ocv_error *err)
 {
-    int status = copy_text(&s->listen_address, get(s, "listen", DEFAULT_LISTEN), err);
+    const char *listen = get(s, "listen", NULL);
+    s->listen_default = !listen;
+    int status = copy_text(&s->listen_address, listen ? listen : OCV_LISTEN, err);
     if (status == OCV_OK)
         status = copy_text(&s->socket_path, get(s, "socket", OCV_PATH_SOCKET), err);
     if (status == OCV_OK)
@@ -302,7 +303,7 @@ static int check(const struct settings *s, struct ocv_error *err)
     if (!is_loopback(&address)) {
         ocv_error_set(err, OCV_ERR_CONFIG, "listen: %s is not a loopback address",
                       s->listen_address);
-        ocv_error_hint(err, "the mirror answers for this node only: 127.0.0.1:5050");
+        ocv_error_hint(err, "the mirror answers for this node only: " OCV_LISTEN);
         return OCV_ERR_CONFIG;
     }
     if (s->metrics_listen && settings_address(s->metrics_listen, &address, &len, err) < 0)

@@ -23,7 +23,8 @@ struct upstream {
 struct settings {
     struct ocv_config *config; /**< owned; the registry client reads TLS and URLs from it */
     enum mode mode;
-    char *listen_address; /**< "127.0.0.1:5050", "[::1]:5050" */
+    char *listen_address; /**< "127.0.0.1:340", "[::1]:5050" */
+    bool listen_default;  /**< nobody has asked for it */
     char *socket_path;
     char *metrics_listen; /**< metrics on TCP, too, or NULL */
     char *profile_file;   /**< --profile: never probed, or NULL */

@@ -495,7 +495,9 @@ as_user()
     [ "$output" = mirror ]
     run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
     [[ $output == *"nothing to change"* ]]
-    run -0 as_user "$USER_HOME/variantctl" setup podman --status
+    # whose socket it is, and that no variantd says that it is its own, the machine tells
+    run -5 as_user "$USER_HOME/variantctl" setup podman --status
+    [[ $output == *"not variantd, but a program of user 0 listens at $MIRROR"* ]]
     run -0 as_user "$USER_HOME/variantctl" setup podman --uninstall
     diff <(printf '%s\n' "$before") <(TREE=$USER_HOME picture)
     run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
@@ -639,9 +641,18 @@ TOML
 
 @test "where variantd listens is read from the configuration of the tree" {
     mkdir -p "$TREE/etc/ocivariant"
-    printf 'listen: 0.0.0.0:6060\n' >"$TREE/etc/ocivariant/config.yaml"
+    for listen in 0.0.0.0:6060 localhost:6060 '"[::]:6060"' 127.0.0.1:6060; do
+        printf 'listen: %s\n' "$listen" >"$TREE/etc/ocivariant/config.yaml"
+        run -0 "$VARIANTCTL" setup podman --root "$TREE" --registry quay.io
+        grep -qx 'location = "127.0.0.1:6060/quay.io"' "$TREE/etc/containers/registries.conf.d/50-ocivariant.conf"
+    done
+    # the one of another user may be at ::1 with the same port
+    run -2 "$VARIANTCTL" setup podman --root "$TREE" --registry quay.io --listen '[::1]:6060'
+    [[ $output == *"127.0.0.1:6060"* ]]
+    run ! grep -rE 'localhost|::1' "$TREE/etc/containers"
+    rm "$TREE/etc/ocivariant/config.yaml"
     run -0 "$VARIANTCTL" setup podman --root "$TREE" --registry quay.io
-    grep -qx 'location = "127.0.0.1:6060/quay.io"' "$TREE/etc/containers/registries.conf.d/50-ocivariant.conf"
+    grep -qx 'location = "127.0.0.1:340/quay.io"' "$TREE/etc/containers/registries.conf.d/50-ocivariant.conf"
 }
 
 # ---- cut off ---------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
 @test "names of registries are written as the engines compare them, ports are ports" {
     run -0 in_tree podman --registry DOCKER.IO --registry Registry-1.Docker.io --registry R.Example:5000
     [ "$(sed -n 's/^prefix = //p' "$TREE/$DROP_IN")" = $'"docker.io"\n"r.example:5000"' ]
-    [ "$(grep -c '"127.0.0.1:5050/r.example--5000"' "$TREE/$DROP_IN")" = 1 ]
+    [ "$(grep -c '"127.0.0.1:340/r.example--5000"' "$TREE/$DROP_IN")" = 1 ]
     run -2 in_tree podman --registry r.example:0
     run -2 in_tree podman --registry r.example:65536
     run -0 in_tree podman --registry r.example:65535
@@ -144,13 +144,13 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
 
 @test "files that say already what the set-up writes stay their owner's" {
     mkdir -p "$TREE/etc/docker"
-    echo '{"registry-mirrors": ["http://127.0.0.1:5050"]}' >"$TREE/etc/docker/daemon.json"
+    echo '{"registry-mirrors": ["http://127.0.0.1:340"]}' >"$TREE/etc/docker/daemon.json"
     run -0 in_tree docker --registry docker.io
     [[ $output == *"nothing to change: the files say it already"* ]]
     run -5 in_tree docker --status
     run -0 in_tree docker --uninstall
     [ "$output" = "docker is not set up" ]
-    [ "$(cat "$TREE/etc/docker/daemon.json")" = '{"registry-mirrors": ["http://127.0.0.1:5050"]}' ]
+    [ "$(cat "$TREE/etc/docker/daemon.json")" = '{"registry-mirrors": ["http://127.0.0.1:340"]}' ]
     in_tree podman --registry docker.io >/dev/null
     rm "$TREE/$DROP_IN"
     run -0 in_tree podman --uninstall

@@ -291,7 +291,9 @@ refused()
         'CapabilityBoundingSet=' NoNewPrivileges=yes ExecReload=; do
         grep -q "^$name" "$units/variantd.service"
     done
-    grep -qx 'CapabilityBoundingSet=' "$units/variantd.service"
+    grep -qx 'CapabilityBoundingSet=CAP_NET_BIND_SERVICE' "$units/variantd.service"
+    grep -qx 'AmbientCapabilities=CAP_NET_BIND_SERVICE' "$units/variantd.service" # for the port below 1024
+    grep -qx FileDescriptorStoreMax=1 "$units/variantd.service"
     # a dynamic user's RuntimeDirectory that outlives the service lies in /run/private, where only
     # root comes, and one that does not takes the socket with it: the socket's unit makes the folder
     run ! grep '^RuntimeDirectory' "$units/variantd.service"

@@ -4,11 +4,14 @@
  *
  *   supervise WATCHDOG_MS COMMAND [ARGUMENT...]
  *
- * The command gets NOTIFY_SOCKET and WATCHDOG_USEC. A service that has said READY=1 and then no
- * WATCHDOG=1 for so long is told to abort, killed a second later, and started again; so is one that
- * ended by itself. SIGTERM ends both. stdout says: "started PID", "ready PID", "watchdog PID",
- * "ended PID STATUS" (a signal as 128 and its number). */
+ * The command gets NOTIFY_SOCKET and WATCHDOG_USEC, and, once it has stored a descriptor
+ * (FDSTORE=1), that from the next start on (LISTEN_FDS), until it is taken back (FDSTOREREMOVE=1).
+ * A service that has said READY=1 and then no WATCHDOG=1 for so long is told to abort, killed a
+ * second later, and started again; so is one that ended by itself. SIGTERM ends both. stdout says:
+ * "started PID", "ready PID", "watchdog PID", "stored NAME", "removed NAME", "ended PID STATUS" (a
+ * signal as 128 and its number). */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -34,6 +37,8 @@ struct service {
     long watchdog_ms;
     long last_ms; /* the last word, or when it was told to abort */
     int ready, aborting;
+    int stored; /* a descriptor, or -1, and its name */
+    char name[128];
 };
 
 static volatile sig_atomic_t stopping;
@@ -80,6 +85,15 @@ static void start(struct service *service)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != manager)
             _exit(127);
+        if (service->stored >= 0) {
+            char pid[16];
+            snprintf(pid, sizeof(pid), "%d", (int)getpid());
+            setenv("LISTEN_PID", pid, 1);
+            setenv("LISTEN_FDS", "1", 1);
+            setenv("LISTEN_FDNAMES", service->name, 1);
+            if (dup2(service->stored, 3) != 3)
+                _exit(127);
+        }
         execvp(service->argv[0], service->argv);
         perror(service->argv[0]);
         _exit(127);
@@ -91,12 +105,47 @@ static void start(struct service *service)
     printf("started %d\n", (int)service->pid);
 }
 
+static void look_at_store(struct service *service, const char *words, int fd)
+{
+    const char *name = strstr(words, "FDNAME=");
+    name = name ? name + 7 : "stored";
+    int length = (int)strcspn(name, "\n");
+    if (strstr(words, "FDSTORE=1") && fd >= 0) {
+        snprintf(service->name, sizeof(service->name), "%.*s", length, name);
+        service->stored = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+        printf("stored %s\n", service->name);
+    } else if (strstr(words, "FDSTOREREMOVE=1") && service->stored >= 0) {
+        close(service->stored);
+        service->stored = -1;
+        printf("removed %.*s\n", length, name);
+    }
+}
+
+/* Words, and a descriptor where one comes with them. */
+static ssize_t hear_once(int notify, char *words, size_t size, int *fd)
+{
+    _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
+    struct iovec text = {words, size - 1};
+    struct msghdr message = {
+        .msg_iov = &text, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+    ssize_t n = recvmsg(notify, &message, MSG_CMSG_CLOEXEC);
+    *fd = -1;
+    const struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (head && head->cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(head), sizeof(*fd));
+    return n;
+}
+
 static void hear(struct service *service)
 {
     char words[4096];
     ssize_t n;
-    while ((n = recv(service->notify, words, sizeof(words) - 1, 0)) > 0) {
+    int fd;
+    while ((n = hear_once(service->notify, words, sizeof(words), &fd)) > 0) {
         words[n] = '\0';
+        look_at_store(service, words, fd);
+        if (fd >= 0)
+            close(fd);
         if (strstr(words, "READY=1")) {
             service->ready = 1;
             printf("ready %d\n", (int)service->pid);
@@ -146,7 +195,7 @@ static void stop(struct service *service)
 
 int main(int argc, char **argv)
 {
-    struct service service = {.argv = argv + 2};
+    struct service service = {.argv = argv + 2, .stored = -1};
     struct sigaction action = {.sa_handler = on_term};
     char *end = NULL;
     service.watchdog_ms = argc > 2 ? strtol(argv[1], &end, 10) : 0;

@@ -120,12 +120,13 @@ static void start(unsigned threads, unsigned connections, unsigned timeout_s)
     const struct httpd_calls calls = {handle, completed, notify, NULL, NULL};
     const struct httpd_limits limits = {threads, connections, timeout_s, 4096};
     struct ocv_error err = {0};
-    int fd;
+    struct listening listening;
     sem_init(&entered, 0, 0);
     sem_init(&gate, 0, 0);
     atomic_store(&completed_now, 0);
-    ck_assert_int_eq(listen_tcp("127.0.0.1:0", &fd, &port, &err), 0);
-    int status = httpd_new(fd, &calls, &limits, &httpd, &err);
+    ck_assert_int_eq(listen_tcp("127.0.0.1:0", -1, &listening, &err), 0);
+    port = listening.port;
+    int status = httpd_new(listening.fd, &calls, &limits, &httpd, &err);
     ck_assert_msg(status == OCV_OK, "%s", err.message);
 }
 

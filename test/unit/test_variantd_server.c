@@ -14,6 +14,7 @@
 #include <check.h>
 #include <dirent.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +124,8 @@ START_TEST(stop_waits_for_replaced_settings)
     struct ocv_error err = {0};
     char request[256];
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
-    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, -1, &server, &err) ==
+                      OCV_OK,
                   "%s", err.message);
     int client = dial(server_port(server));
     int len = snprintf(request, sizeof(request),
@@ -155,7 +157,8 @@ START_TEST(late_requests_are_not_asked)
     unsigned asked = 0;
     ck_assert_int_le(MIRROR_ANSWER_MS, 3000); /* all of them end by it, as is specified */
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
-    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, -1, &server, &err) ==
+                      OCV_OK,
                   "%s", err.message);
     for (unsigned i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
         fds[i] = dial(server_port(server));
@@ -243,7 +246,8 @@ START_TEST(unread_answers_are_bounded)
     unsigned given = 0;
     write_layout();
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
-    ck_assert_msg(server_new(make_instance(metrics, folder), metrics, -1, &server, &err) == OCV_OK,
+    ck_assert_msg(server_new(make_instance(metrics, folder), metrics, NULL, -1, &server, &err) ==
+                      OCV_OK,
                   "%s", err.message);
     for (unsigned i = 0; i < CLIENTS; i++) {
         fds[i] = dial(server_port(server));
@@ -279,12 +283,45 @@ START_TEST(other_addresses_do_not_fool_the_selfcheck)
     struct server *server = NULL;
     struct ocv_error err = {0};
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
-    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, -1, &server, &err) ==
+                      OCV_OK,
                   "%s", err.message);
-    ck_assert(selfcheck(server));
+    ck_assert_int_eq(selfcheck(server), SELFCHECK_ALIVE);
     socket_name = "another";
     server_replace(server, make_instance(metrics, NULL));
-    ck_assert(selfcheck(server));
+    ck_assert_int_eq(selfcheck(server), SELFCHECK_ALIVE);
+    server_free(server);
+    metrics_free(metrics);
+}
+END_TEST
+
+/* Who answers in our place as we would, without having heard of us. */
+static void *answer_once(void *data)
+{
+    static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+    char request[512];
+    int fd = accept(*(int *)data, NULL, NULL);
+    if (fd >= 0 && recv(fd, request, sizeof(request), 0) > 0)
+        (void)send(fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL);
+    close(fd);
+    return NULL;
+}
+
+START_TEST(another_listener_does_not_pass_for_us)
+{
+    struct metrics *metrics = NULL;
+    struct server *server = NULL;
+    struct ocv_error err = {0};
+    pthread_t thread;
+    ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, -1, &server, &err) ==
+                      OCV_OK,
+                  "%s", err.message);
+    unsigned port = (unsigned)strtoul(strchr(registry, ':') + 1, NULL, 10);
+    ck_assert_int_eq(pthread_create(&thread, NULL, answer_once, &silent), 0);
+    ck_assert_int_eq(selfcheck_mirror(server, "127.0.0.1:0", port), SELFCHECK_FOREIGN);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(selfcheck_mirror(server, "127.0.0.1:0", server_port(server)), SELFCHECK_ALIVE);
     server_free(server);
     metrics_free(metrics);
 }
@@ -300,10 +337,11 @@ START_TEST(passed_socket_may_lie_elsewhere)
     snprintf(path, sizeof(path), "%s/passed", folder);
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
     ck_assert_msg(listen_unix(path, &fd, &err) == OCV_OK, "%s", err.message);
-    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, fd, &server, &err) == OCV_OK,
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, fd, &server, &err) ==
+                      OCV_OK,
                   "%s", err.message);
     ck_assert_str_eq(server_socket(server), path);
-    ck_assert(selfcheck(server));
+    ck_assert_int_eq(selfcheck(server), SELFCHECK_ALIVE);
     server_free(server);
     ck_assert_int_eq(access(path, F_OK), 0); /* its owner removes it */
     metrics_free(metrics);
@@ -348,11 +386,12 @@ START_TEST(dripping_clients_of_the_api_are_closed)
         return;
     }
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
-    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, -1, &server, &err) ==
+                      OCV_OK,
                   "%s", err.message);
     dial_api(fds);
-    ck_assert(selfcheck(server));  /* they came: it is not hung */
-    ck_assert(!selfcheck(server)); /* nobody comes or goes: who knows */
+    ck_assert_int_eq(selfcheck(server), SELFCHECK_ALIVE); /* they came: it is not hung */
+    ck_assert_int_eq(selfcheck(server), SELFCHECK_DEAD);  /* nobody comes or goes: who knows */
     for (unsigned i = 0; i < 200 && !answers; i++) {
         for (unsigned k = 0; k < CROWD; k++)
             (void)!send(fds[k], "G", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -360,7 +399,7 @@ START_TEST(dripping_clients_of_the_api_are_closed)
         answers = api_answers(server_socket(server));
     }
     ck_assert(answers);
-    ck_assert(selfcheck(server));
+    ck_assert_int_eq(selfcheck(server), SELFCHECK_ALIVE);
     for (unsigned i = 0; i < CROWD; i++)
         close(fds[i]);
     server_free(server);
@@ -416,7 +455,8 @@ START_TEST(idle_clients_leave_descriptors)
     files.rlim_cur = 160;
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
-    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, -1, &server, &err) == OCV_OK,
+    ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, -1, &server, &err) ==
+                      OCV_OK,
                   "%s", err.message);
     pid_t idlers = start_idlers(200, server_port(server));
     for (unsigned i = 0; i < 200 && !answers; i++) {
@@ -440,6 +480,7 @@ int main(void)
     tcase_add_test(tcase, late_requests_are_not_asked);
     tcase_add_test(tcase, unread_answers_are_bounded);
     tcase_add_test(tcase, other_addresses_do_not_fool_the_selfcheck);
+    tcase_add_test(tcase, another_listener_does_not_pass_for_us);
     tcase_add_test(tcase, passed_socket_may_lie_elsewhere);
     tcase_add_test(tcase, dripping_clients_of_the_api_are_closed);
     tcase_add_test(tcase, idle_clients_leave_descriptors);

@@ -24,7 +24,7 @@ START_TEST(test_defaults)
     struct settings *s = NULL;
     struct ocv_error err = {0};
     ck_assert_msg(make("", NULL, 0, &s, &err) == OCV_OK, "%s", err.message);
-    ck_assert_str_eq(s->listen_address, "127.0.0.1:5050");
+    ck_assert_str_eq(s->listen_address, "127.0.0.1:340");
     ck_assert_str_eq(s->socket_path, "/run/ocivariant/variantd.sock");
     ck_assert_int_eq(s->mode, MODE_AUTO);
     ck_assert(!s->serve_private && !s->tag_rules && !s->log_json && s->access_log);

@@ -94,9 +94,10 @@ static void set_up(void)
     plan.bytes = BYTES;
     const struct httpd_calls calls = {.handle = handle};
     const struct httpd_limits limits = {.threads = 1, .connections = 16, .head = 4096};
-    int fd;
-    ck_assert_int_eq(listen_tcp("127.0.0.1:0", &fd, &port, NULL), OCV_OK);
-    ck_assert_int_eq(httpd_new(fd, &calls, &limits, &server, NULL), OCV_OK);
+    struct listening listening;
+    ck_assert_int_eq(listen_tcp("127.0.0.1:0", -1, &listening, NULL), OCV_OK);
+    port = listening.port;
+    ck_assert_int_eq(httpd_new(listening.fd, &calls, &limits, &server, NULL), OCV_OK);
 }
 
 static void tear_down(void)

@@ -246,7 +246,7 @@ static int look_around(struct setup *setup, const char *folder, const char *own_
 /* ---- what is written --------------------------------------------------------------------------
  */
 
-/* 127.0.0.1:5050/docker.io, with ":" of the registry's name as "--". */
+/* 127.0.0.1:340/docker.io, with ":" of the registry's name as "--". */
 static int mirror_location(const struct setup *setup, const char *host, struct ocv_buffer *out,
                            struct ocv_error *err)
 {

@@ -24,7 +24,6 @@
 #define SETUP_HOSTS_COMMENT "# written by variantctl setup: this machine's variants first"
 /** Begins the first line of a file that is ours alone. */
 #define SETUP_FILE_COMMENT "# Written by `variantctl setup "
-#define SETUP_LISTEN_DEFAULT "127.0.0.1:5050"
 
 /* ---- what is ours in a file --------------------------------------------------------------------
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Telling what is set up: the state beside the files as they are now. */
 #include "document.h"
+#include "mirror.h"
 #include "run.h"
 
 #include <stdio.h>
@@ -25,6 +26,19 @@ static const char *record_status(struct setup *setup, const struct setup_record 
                                                : "changed since by others";
 }
 
+/* Indexed by enum setup_mirror. */
+static const char *const answers[] = {"unknown", "variantd", "nobody", "foreign", "elsewhere"};
+
+static json_t *mirror_json(const struct setup *setup, const struct setup_state *state)
+{
+    char detail[SETUP_ADDRESS_MAX] = "";
+    enum setup_mirror found =
+        state->listen ? setup_look_at_mirror(setup, state->listen, detail) : SETUP_MIRROR_UNKNOWN;
+    return json_pack("{s:s, s:s?, s:s?}", "answers", answers[found], "user",
+                     found == SETUP_MIRROR_FOREIGN ? detail : NULL, "variantd",
+                     found == SETUP_MIRROR_ELSEWHERE ? detail : NULL);
+}
+
 static json_t *engine_json(struct setup *setup, const struct setup_state *state)
 {
     if (!state->there)
@@ -35,15 +49,35 @@ static json_t *engine_json(struct setup *setup, const struct setup_state *state)
     for (size_t i = 0; i < state->n_records; i++)
         json_array_append_new(files, json_pack("{s:s, s:s}", "path", state->records[i].path,
                                                "state", record_status(setup, &state->records[i])));
-    return json_pack("{s:s, s:b, s:s?, s:s, s:o, s:o}", "engine", setup->engine, "setUp", 1,
+    return json_pack("{s:s, s:b, s:s?, s:s, s:o, s:o, s:o}", "engine", setup->engine, "setUp", 1,
                      "listen", state->listen, "fail", state->fail_closed ? "closed" : "open",
-                     "registries", registries, "files", files);
+                     "registries", registries, "mirror", mirror_json(setup, state), "files", files);
 }
 
 static const char *member(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "?";
+}
+
+static int print_mirror(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
+{
+    const json_t *mirror = json_object_get(engine, "mirror");
+    const char *found = member(mirror, "answers"), *listen = member(engine, "listen");
+    if (strcmp(found, "foreign") == 0)
+        return ocv_buffer_printf(out, err,
+                                 "  WARNING: not variantd, but a program of user %s listens at %s, "
+                                 "and answers this engine's pulls (ss -ltnp)\n",
+                                 member(mirror, "user"), listen);
+    if (strcmp(found, "elsewhere") == 0)
+        return ocv_buffer_printf(out, err,
+                                 "  WARNING: variantd listens at %s, not at %s: run `variantctl "
+                                 "setup %s` again\n",
+                                 member(mirror, "variantd"), listen, member(engine, "engine"));
+    if (strcmp(found, "nobody") == 0)
+        return ocv_buffer_printf(out, err, "  nobody listens at %s: variantd does not run\n",
+                                 listen);
+    return OCV_OK;
 }
 
 static int print_engine(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
@@ -62,6 +96,8 @@ static int print_engine(const json_t *engine, struct ocv_buffer *out, struct ocv
     }
     if (status == OCV_OK)
         status = ocv_buffer_append(out, "\n", 1, err);
+    if (status == OCV_OK)
+        status = print_mirror(engine, out, err);
     json_array_foreach(json_object_get(engine, "files"), i, item)
     {
         if (status == OCV_OK)
@@ -71,12 +107,16 @@ static int print_engine(const json_t *engine, struct ocv_buffer *out, struct ocv
     return status;
 }
 
-/* False where a file is not as it was written. `*any`: an engine is set up. */
+/* False where a file is not as it was written, or who answers is not who was meant. `*any`: an
+ * engine is set up. */
 static bool is_good(const json_t *engine, bool *any)
 {
     size_t i;
     const json_t *file;
+    const char *found = member(json_object_get(engine, "mirror"), "answers");
     *any = *any || json_is_true(json_object_get(engine, "setUp"));
+    if (strcmp(found, "foreign") == 0 || strcmp(found, "elsewhere") == 0)
+        return false;
     json_array_foreach(json_object_get(engine, "files"), i, file)
     {
         if (strcmp(member(file, "state"), "as written") != 0)
@@ -124,5 +164,9 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
         status = ocv_buffer_append(&out, "\n", 1, err);
     if (status == OCV_OK)
         status = cli_print(out.data, out.len, err);
-    return status < 0 ? status : any && good ? OCV_OK : OCV_ERR_CHECK;
+    if (status == OCV_OK && !(any && good)) {
+        *err = (struct ocv_error){0}; /* of what was looked for and was not needed */
+        status = OCV_ERR_CHECK;
+    }
+    return status;
 }

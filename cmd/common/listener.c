@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "listener.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_MAX_BYTES 512
+#define LISTEN_STATE 0x0a /* TCP_LISTEN, as the table has it */
+
+struct wanted {
+    char exact[64], any[64]; /* "0100007F:0154" */
+};
+
+/* An address as the table prints it: words in the machine's order, the port as a number. */
+static void print_address(char out[64], const void *bytes, size_t len, unsigned port)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i += sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, (const char *)bytes + i, sizeof(word));
+        n += (size_t)snprintf(out + n, 64 - n, "%08X", word);
+    }
+    snprintf(out + n, 64 - n, ":%04X", port);
+}
+
+/* The table has those that listen first. The address itself goes before a wildcard. */
+static bool look(const char *table, const struct wanted *wanted, struct listener *out)
+{
+    char line[LINE_MAX_BYTES];
+    bool found = false, exact = false;
+    FILE *file = fopen(table, "re");
+    if (!file)
+        return false;
+    while (!exact && fgets(line, sizeof(line), file)) {
+        char local[64];
+        unsigned state, uid;
+        unsigned long inode;
+        if (sscanf(line, " %*d: %63s %*s %x %*s %*s %*s %u %*d %lu", local, &state, &uid, &inode) !=
+            4)
+            continue; /* the heading */
+        if (state != LISTEN_STATE)
+            break;
+        exact = strcmp(local, wanted->exact) == 0;
+        if (!exact && strcmp(local, wanted->any) != 0)
+            continue;
+        *out = (struct listener){uid, inode};
+        found = true;
+    }
+    fclose(file);
+    return found;
+}
+
+bool listener_find(const struct sockaddr_storage *address, struct listener *out)
+{
+    static const struct in6_addr none;
+    struct wanted wanted;
+    *out = (struct listener){0};
+    if (address->ss_family == AF_INET) {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+        unsigned port = ntohs(four->sin_port);
+        print_address(wanted.exact, &four->sin_addr, sizeof(four->sin_addr), port);
+        print_address(wanted.any, &none, sizeof(four->sin_addr), port);
+        if (look("/proc/net/tcp", &wanted, out))
+            return true;
+        print_address(wanted.any, &none, sizeof(none), port); /* one of [::] takes both */
+        memcpy(wanted.exact, wanted.any, sizeof(wanted.any));
+    } else {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+        print_address(wanted.exact, &six->sin6_addr, sizeof(none), ntohs(six->sin6_port));
+        print_address(wanted.any, &none, sizeof(none), ntohs(six->sin6_port));
+    }
+    return look("/proc/net/tcp6", &wanted, out);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who listens on a TCP port of this machine. */
+#ifndef OCV_LISTENER_H
+#define OCV_LISTENER_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+struct listener {
+    uid_t uid;           /**< whose socket it is: the kernel's word, not the program's */
+    unsigned long inode; /**< of the socket */
+};
+
+/** Who takes connections to this address (IPv4 or IPv6, with its port)? False: nobody, or the
+ *  kernel does not tell. */
+bool listener_find(const struct sockaddr_storage *address, struct listener *out);
+
+#endif
