@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* `override`: what the administrator says a host supports, instead of what was probed. */
+/* `override` and `os_features`: what the administrator says a host supports, instead of what was
+ * probed. */
 #include "config.h"
 #include "profile.h"
 
@@ -78,6 +79,21 @@ static bool apply(json_t *root, const struct ocv_override *o)
     return true;
 }
 
+/* Of formats, such as nydus.remoteimage.v1, that no probe knows to be set up. */
+static bool apply_os_features(json_t *root, const struct ocv_strings *features)
+{
+    json_t *platform = json_object_get(root, "platform");
+    ocv_auto_json *list = json_array();
+    if (features->count == 0)
+        return true;
+    for (size_t i = 0; i < features->count; i++)
+        if (json_array_append_new(list, json_string(features->list[i])) != 0)
+            return false;
+    if (!platform && json_object_set_new(root, "platform", platform = json_object()) != 0)
+        return false;
+    return json_object_set(platform, "os.features", list) == 0;
+}
+
 int ocv_config_override_profile(const struct ocv_config *config, const struct ocv_profile *profile,
                                 struct ocv_profile **out, struct ocv_error *err)
 {
@@ -87,6 +103,7 @@ int ocv_config_override_profile(const struct ocv_config *config, const struct oc
         config = config->base; /* a host's, not a repository's */
     for (size_t i = 0; ok && i < config->n_overrides; i++)
         ok = apply(root, &config->overrides[i]);
+    ok = ok && apply_os_features(root, &config->os_features);
     if (!ok)
         return ocv_error_nomem(err);
     return ocv_profile_from_json(root, out, err);

@@ -154,6 +154,25 @@ static int say_property(const struct ocv_decision *d, const struct ocv_rejection
     }
 }
 
+static int say_os_features(const struct ocv_decision *d, const struct ocv_rejection *r,
+                           struct ocv_buffer *out, struct ocv_error *err)
+{
+    const struct ocv_platform *p = &r->entry->platform;
+    char name[128];
+    int status =
+        ocv_buffer_printf(out, err, "for %s with", ocv_platform_format(p, name, sizeof(name)));
+    for (size_t i = 0, shown = 0; i < p->n_os_features && status == OCV_OK; i++) {
+        struct ocv_platform one = {.os_features = &p->os_features[i], .n_os_features = 1};
+        one.os = d->platform.os;
+        one.architecture = d->platform.architecture;
+        if (ocv_platform_match(&d->platform, &one, NULL) < 0 && shown++ < VALUES_SHOWN)
+            status =
+                ocv_buffer_printf(out, err, "%s %.100s", shown > 1 ? "," : "", p->os_features[i]);
+    }
+    return status == OCV_OK ? ocv_buffer_printf(out, err, ", which this host lacks (os_features)")
+                            : status;
+}
+
 static int say_platform(const struct ocv_decision *d, const struct ocv_rejection *r,
                         struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -161,7 +180,7 @@ static int say_platform(const struct ocv_decision *d, const struct ocv_rejection
     ocv_platform_format(&r->entry->platform, entry, sizeof(entry));
     ocv_platform_format(&d->platform, host, sizeof(host));
     if (r->code == OCV_REJECT_OS_FEATURES)
-        return ocv_buffer_printf(out, err, "%s with OS features that this host lacks", entry);
+        return say_os_features(d, r, out, err);
     if (!r->entry->label && ocv_platform_is_hidden(&r->entry->platform))
         return ocv_buffer_printf(out, err, "for %s: a variant that nobody has annotated", entry);
     return ocv_buffer_printf(out, err, "for %s; this is %s", entry, host);

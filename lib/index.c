@@ -2,8 +2,7 @@
 /* Image indexes with variant annotations (image-spec image-index.md; schema/annotations.md).
  * A malformed index is an error; a malformed entry keeps its code and never counts as a
  * non-variant. */
-#include "index.h"
-
+#include "resolve.h"
 #include "text.h"
 
 #include <stdarg.h>
@@ -48,7 +47,7 @@ static int compare_labels(const void *a, const void *b)
         order = strcmp(or_empty(x->platform.os), or_empty(y->platform.os));
     if (order == 0)
         order = strcmp(or_empty(x->platform.architecture), or_empty(y->platform.architecture));
-    return order;
+    return order ? order : ocv_platform_compare(&x->platform, &y->platform);
 }
 
 /* The same label twice on a platform: none of them can be told from the other, so all are out. */

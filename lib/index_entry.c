@@ -7,6 +7,7 @@
 #include "text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const reject_names[OCV_REJECT_MAX] = {
@@ -65,6 +66,12 @@ static bool is_image_artifact(const char *type)
            is_manifest_type(type);
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A set, so it is kept sorted: two entries with the same ones are easy to tell. */
 static int read_os_features(struct ocv_index *index, const json_t *list, struct ocv_entry *entry,
                             const char *what, struct ocv_error *err)
 {
@@ -81,6 +88,8 @@ static int read_os_features(struct ocv_index *index, const json_t *list, struct 
         if (!features[i])
             return ocv_error_set(err, OCV_ERR_DATA, "%s: os.features has a non-string", what);
     }
+    if (n > 1)
+        qsort(features, n, sizeof(*features), compare_texts);
     entry->platform.os_features = features;
     entry->platform.n_os_features = n;
     return OCV_OK;

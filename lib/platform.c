@@ -60,6 +60,19 @@ static const char *normal_variant(const char *architecture, const char *variant)
     return v;
 }
 
+int ocv_platform_compare(const struct ocv_platform *a, const struct ocv_platform *b)
+{
+    int order = strcmp(or_empty(a->os_version), or_empty(b->os_version));
+    if (order == 0)
+        order = strcmp(normal_variant(or_empty(a->architecture), a->variant),
+                       normal_variant(or_empty(b->architecture), b->variant));
+    if (order == 0 && a->n_os_features != b->n_os_features)
+        order = a->n_os_features < b->n_os_features ? -1 : 1;
+    for (size_t i = 0; order == 0 && i < a->n_os_features; i++)
+        order = strcmp(a->os_features[i], b->os_features[i]);
+    return order;
+}
+
 const char *ocv_platform_architecture(const char *architecture)
 {
     for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)

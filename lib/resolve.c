@@ -20,6 +20,9 @@ static int compare_candidates(const void *pa, const void *pb)
         order = a->place < b->place ? -1 : 1;
     if (order == 0 && a->entry->label && b->entry->label)
         order = strcmp(a->entry->label, b->entry->label);
+    if (order == 0) /* twins in other formats: the one that uses more of this host */
+        order = (a->entry->platform.n_os_features < b->entry->platform.n_os_features) -
+                (a->entry->platform.n_os_features > b->entry->platform.n_os_features);
     if (order == 0)
         order = a->entry->position < b->entry->position ? -1 : 1;
     return order;
@@ -166,6 +169,8 @@ static int choose_platform(struct ocv_decision *d, struct request *request, stru
         return OCV_OK;
     if (!own.architecture) {
         d->platform = *asked;
+        d->platform.os_features = own.os_features;
+        d->platform.n_os_features = own.n_os_features;
         return OCV_OK;
     }
     request->foreign = !ocv_platform_same_architecture(asked, &own) ||

@@ -99,6 +99,9 @@ const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
 /** The architecture in OCI's spelling ("x86_64" -> "amd64"). */
 const char *ocv_platform_architecture(const char *architecture);
 bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b);
+/** Compare what makes two entries of an operating system and architecture different: version,
+ *  variant (x-... and what all machines are count as none) and features, which must be sorted. */
+int ocv_platform_compare(const struct ocv_platform *a, const struct ocv_platform *b);
 /** platform.variant is the "x-..." that hides variants from older clients. */
 bool ocv_platform_is_hidden(const struct ocv_platform *platform);
 

@@ -13,6 +13,17 @@ static bool is_default(const struct ocv_index *index, const struct ocv_entry *en
            entry->kind == OCV_ENTRY_NON_VARIANT && (!variant || strncmp(variant, "x-", 2) != 0);
 }
 
+/* Twins in another format: "cuda12.8+nydus.remoteimage.v1". */
+static void add_features(const struct ocv_platform *p, char *out, size_t size)
+{
+    char clean[128];
+    for (size_t i = 0; i < p->n_os_features; i++) {
+        size_t n = strlen(out);
+        if (p->os && strcmp(p->os, "windows") != 0)
+            snprintf(out + n, size - n, "+%s", cli_text(p->os_features[i], clean, sizeof(clean)));
+    }
+}
+
 const char *explain_name(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
                          size_t size)
 {
@@ -22,6 +33,7 @@ const char *explain_name(const struct ocv_index *index, const struct ocv_entry *
         snprintf(out, size, "(default)");
     else
         snprintf(out, size, "(entry %zu)", entry->position);
+    add_features(&entry->platform, out, size);
     return out;
 }
 

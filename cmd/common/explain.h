@@ -15,8 +15,8 @@ int explain_format(const struct image *image, const struct ocv_decision *decisio
 int explain_matched(const struct image *image, const struct ocv_decision *decision,
                     const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** "LABEL", "(default)" for an ordinary image of an index with variants, else "(entry N)", for a
- *  table's first column. Returns `out`. */
+/** "LABEL" ("LABEL+FEATURE" of a twin in another format), "(default)" for an ordinary image of an
+ * index with variants, else "(entry N)", for a table's first column. Returns `out`. */
 const char *explain_name(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
                          size_t size);
 /** The same of what was chosen, where "ordinary image" tells more than "(entry N)". */

@@ -141,9 +141,11 @@ static const char *text_in(const json_t *object, const char *key)
 
 #define OS_FEATURES_MAX 64u
 
-/* The truth about a platform stands in the image's config. */
+/* The truth about a platform stands in the image's config; but the tools that make a twin in
+ * another format name its features only where it is listed (`listed`, or NULL). */
 static int add_entry(struct build *b, const struct item *item, const struct child *child,
-                     const struct ocv_buffer *config, struct ocv_error *err)
+                     const struct ocv_entry *listed, const struct ocv_buffer *config,
+                     struct ocv_error *err)
 {
     const char *features[OS_FEATURES_MAX];
     json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
@@ -160,6 +162,10 @@ static int add_entry(struct build *b, const struct item *item, const struct chil
         const char *feature = json_string_value(json_array_get(list, i));
         if (feature)
             features[image.platform.n_os_features++] = feature;
+    }
+    if (image.platform.n_os_features == 0 && listed) {
+        image.platform.os_features = listed->platform.os_features;
+        image.platform.n_os_features = listed->platform.n_os_features;
     }
     int status = OCV_OK;
     if (!image.platform.os || !image.platform.architecture)
@@ -198,7 +204,8 @@ static int relabel(struct job *job, const struct item *item, const struct ocv_bu
 }
 
 static int add_child(struct build *b, const struct item *item, size_t image,
-                     const struct ocv_descriptor *descriptor, struct ocv_error *err)
+                     const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
+                     struct ocv_error *err)
 {
     ocv_auto_buffer config;
     ocv_buffer_init(&config, OCV_MANIFEST_MAX);
@@ -210,7 +217,7 @@ static int add_child(struct build *b, const struct item *item, size_t image,
         status = child_config(b->cli, &b->images[image], &job->child, &config, err);
     if (status == OCV_OK && b->relabel && item->label)
         status = relabel(job, item, &config, err);
-    return status == OCV_OK ? add_entry(b, item, &job->child, &config, err) : status;
+    return status == OCV_OK ? add_entry(b, item, &job->child, listed, &config, err) : status;
 }
 
 static bool attests_to(const char *entry, const struct ocv_descriptor *descriptor)
@@ -270,7 +277,7 @@ static int read_index(struct build *b, const struct item *item, size_t image, st
             continue;
         status = child_descriptor(entry, &descriptor, err);
         if (status == OCV_OK)
-            status = add_child(b, item, image, &descriptor, err);
+            status = add_child(b, item, image, &descriptor, entry, err);
         if (status == OCV_OK)
             status = add_attestations(b, item, image, from, &descriptor, err);
         used++;
@@ -297,7 +304,7 @@ static int read_item(struct build *b, const struct item *item, struct ocv_error 
         return has_variants(item, err);
     if (b->images[image].kind == OCV_DOCUMENT_INDEX)
         return read_index(b, item, image, err);
-    return add_child(b, item, image, &b->images[image].top, err);
+    return add_child(b, item, image, &b->images[image].top, NULL, err);
 }
 
 int build_read(struct build *b, struct ocv_error *err)

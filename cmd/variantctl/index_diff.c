@@ -36,6 +36,14 @@ static const char *plain_variant(const struct ocv_entry *e)
     return e->label || !strncmp(v, "x-", 2) ? "" : v;
 }
 
+static bool same_features(const struct ocv_platform *a, const struct ocv_platform *b)
+{
+    bool same = a->n_os_features == b->n_os_features;
+    for (size_t i = 0; same && i < a->n_os_features; i++) /* both are sorted */
+        same = !strcmp(a->os_features[i], b->os_features[i]);
+    return same;
+}
+
 static bool same_entry(const struct ocv_entry *a, const struct ocv_entry *b)
 {
     bool image_a = a->code != OCV_REJECT_ATTESTATION, image_b = b->code != OCV_REJECT_ATTESTATION;
@@ -47,7 +55,7 @@ static bool same_entry(const struct ocv_entry *a, const struct ocv_entry *b)
            !strcmp(text_or(a->platform.os), text_or(b->platform.os)) &&
            !strcmp(text_or(a->platform.architecture), text_or(b->platform.architecture)) &&
            !strcmp(text_or(a->platform.os_version), text_or(b->platform.os_version)) &&
-           !strcmp(plain_variant(a), plain_variant(b));
+           same_features(&a->platform, &b->platform) && !strcmp(plain_variant(a), plain_variant(b));
 }
 
 static const struct ocv_entry *find(const struct ocv_index *index, const struct ocv_entry *wanted)

@@ -20,7 +20,9 @@ static bool same_machine(const struct ocv_entry *a, const struct ocv_entry *b)
 static bool is_default(const struct ocv_entry *e)
 {
     const char *variant = e->platform.variant;
-    return e->code == OCV_REJECT_NONE && e->kind != OCV_ENTRY_VARIANT &&
+    bool other_format =
+        e->platform.n_os_features && e->platform.os && strcmp(e->platform.os, "windows") != 0;
+    return e->code == OCV_REJECT_NONE && e->kind != OCV_ENTRY_VARIANT && !other_format &&
            (!variant || strncmp(variant, "x-", 2) != 0);
 }
 

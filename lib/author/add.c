@@ -187,7 +187,7 @@ int ocv_author_check_against(const struct ocv_author *author, const struct ocv_a
             continue;
         if (!e->label && ocv_author_same_platform(e, other))
             return refuse_default(e, other, err);
-        if (e->label && !strcmp(e->os, other->os) && !strcmp(e->architecture, other->architecture))
+        if (e->label && ocv_author_same_place(author, e, other))
             return ocv_error_set(err, OCV_ERR_DATA, "the second image for %s/%s with this label",
                                  e->os, e->architecture);
         int status = e->label ? check_properties(e, other, err) : OCV_OK;

@@ -21,6 +21,7 @@ struct ocv_author_entry {
     size_t order;               /**< place before a sort, so that equals stay in order */
     const char *digest, *label; /**< label NULL where there is none */
     const char *os, *architecture, *variant, *os_version; /**< empty where absent */
+    const json_t *os_features;                            /**< a list, or NULL */
     const char *subject; /**< of an attestation: the digest that it is about, or NULL */
     enum ocv_author_class class;
 };
@@ -77,6 +78,11 @@ int ocv_author_entry_make(json_t *json, struct ocv_author_entry *out,
 void ocv_author_entry_free(struct ocv_author_entry *entry);
 /** True if both run on exactly the same machines as far as their platform says. */
 bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv_author_entry *b);
+/** True if one label cannot stand on both: the platform without what hides variants. */
+bool ocv_author_same_place(const struct ocv_author *author, const struct ocv_author_entry *a,
+                           const struct ocv_author_entry *b);
+/** Order of the formats of one build: the plain one, then those with more and more features. */
+int ocv_author_compare_features(const struct ocv_author_entry *a, const struct ocv_author_entry *b);
 /** Set a text of an object, or with NULL remove it. Text that is no UTF-8: OCV_ERR_DATA. */
 int ocv_author_put_text(json_t *object, const char *key, const char *value,
                         struct ocv_error *err) OCV_WARN_UNUSED;

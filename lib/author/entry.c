@@ -47,6 +47,7 @@ static void describe(struct ocv_author_entry *e)
     e->architecture = text_of(platform, "architecture");
     e->variant = text_of(platform, "variant");
     e->os_version = text_of(platform, "os.version");
+    e->os_features = json_object_get(platform, "os.features");
     e->subject = json_string_value(json_object_get(annotations, OCV_ANNOTATION_REFERENCE_DIGEST));
     bool reference = json_object_get(annotations, OCV_ANNOTATION_REFERENCE_TYPE);
     if (reference || !is_image(e))
@@ -162,8 +163,46 @@ static const char *normal_variant(const struct ocv_author_entry *e)
     return e->variant;
 }
 
-bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv_author_entry *b)
+int ocv_author_compare_features(const struct ocv_author_entry *a, const struct ocv_author_entry *b)
+{
+    size_t n = json_array_size(a->os_features), m = json_array_size(b->os_features);
+    int order = (n > m) - (n < m);
+    for (size_t i = 0; order == 0 && i < n; i++) {
+        const char *x = json_string_value(json_array_get(a->os_features, i));
+        const char *y = json_string_value(json_array_get(b->os_features, i));
+        order = strcmp(x ? x : "", y ? y : "");
+    }
+    return order;
+}
+
+static bool has_features(const json_t *list, const json_t *of)
+{
+    for (size_t i = 0; i < json_array_size(of); i++) {
+        bool found = false;
+        for (size_t k = 0; k < json_array_size(list) && !found; k++)
+            found = json_equal(json_array_get(list, k), json_array_get(of, i));
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static bool same_system(const struct ocv_author_entry *a, const struct ocv_author_entry *b)
 {
     return !strcmp(a->os, b->os) && !strcmp(a->architecture, b->architecture) &&
-           !strcmp(normal_variant(a), normal_variant(b)) && !strcmp(a->os_version, b->os_version);
+           !strcmp(a->os_version, b->os_version) && has_features(a->os_features, b->os_features) &&
+           has_features(b->os_features, a->os_features);
+}
+
+bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv_author_entry *b)
+{
+    return same_system(a, b) && !strcmp(normal_variant(a), normal_variant(b));
+}
+
+bool ocv_author_same_place(const struct ocv_author *author, const struct ocv_author_entry *a,
+                           const struct ocv_author_entry *b)
+{
+    bool hidden =
+        author->layout == OCV_AUTHOR_HIDDEN || is_hidden(a->variant) || is_hidden(b->variant);
+    return same_system(a, b) && (hidden || !strcmp(normal_variant(a), normal_variant(b)));
 }

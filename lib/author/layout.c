@@ -34,7 +34,9 @@ static int compare_rank(const struct ocv_author *author, const struct ocv_author
         order = strcmp(b->variant, a->variant); /* the best first */
     if (order == 0 && a->class == OCV_AUTHOR_DEFAULT)
         order = strcmp(b->os_version, a->os_version);
-    return order ? order : strcmp(a->label ? a->label : "", b->label ? b->label : "");
+    if (order == 0)
+        order = strcmp(a->label ? a->label : "", b->label ? b->label : "");
+    return order ? order : ocv_author_compare_features(a, b);
 }
 
 int ocv_author_place(struct ocv_author *author, struct ocv_author_entry *e, struct ocv_error *err)

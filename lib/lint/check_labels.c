@@ -133,13 +133,14 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *s
     const struct ocv_entry *a = ocv_index_entry(lint->index, i);
     const struct ocv_entry *b = ocv_index_entry(lint->index, k);
     bool equal = same_sets(a, b);
-    if (!said->differ && !equal && !strcmp(a->label, b->label) && !ocv_lint_same_platform(a, b)) {
+    bool twins = !strcmp(a->label, b->label);
+    if (!said->differ && !equal && twins) {
         said->differ = true;
         ocv_lint_entry_at(lint, OCV_LINT_LABEL_SETS_DIFFER, k, AT_PROPERTIES,
                           "'%s' has other properties in entry %zu", b->label, i);
         hint_remedy(lint, RELABEL, b->digest);
     }
-    if (!equal_platform(a, b))
+    if (twins || !equal_platform(a, b))
         return;
     if (equal && !said->equal) {
         said->equal = true;

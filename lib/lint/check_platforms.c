@@ -18,9 +18,17 @@ static bool is_waiting(const struct ocv_entry *entry)
     return entry->kind == OCV_ENTRY_NON_VARIANT && ocv_lint_hidden(entry);
 }
 
+/* A format that only some hosts read, as nydus and EROFS. Windows names its own features so. */
+static bool is_other_format(const struct ocv_entry *entry)
+{
+    const char *os = entry->platform.os;
+    return entry->platform.n_os_features && (!os || strcmp(os, "windows") != 0);
+}
+
 static bool is_default(const struct ocv_entry *entry)
 {
-    return ocv_lint_usable(entry) && entry->kind != OCV_ENTRY_VARIANT && !is_waiting(entry);
+    return ocv_lint_usable(entry) && entry->kind != OCV_ENTRY_VARIANT && !is_waiting(entry) &&
+           !is_other_format(entry);
 }
 
 static const struct ocv_entry *entry_at(const struct ocv_lint *lint, size_t i)
@@ -134,6 +142,7 @@ static size_t sharing(const struct ocv_lint *lint, size_t i, bool *first)
     for (size_t k = 0; k < ocv_index_count(lint->index); k++) {
         const struct ocv_entry *other = entry_at(lint, k);
         if (!ocv_lint_usable(other) || !ocv_lint_same_platform(entry, other) || !plain(other) ||
+            is_other_format(other) ||
             strcmp(entry->platform.os_version ? entry->platform.os_version : "",
                    other->platform.os_version ? other->platform.os_version : "") != 0)
             continue;
@@ -148,7 +157,7 @@ static void check_shared(struct ocv_lint *lint, size_t i)
     const struct ocv_entry *entry = entry_at(lint, i);
     bool first;
     char name[128];
-    if (!entry->has_platform || !plain(entry))
+    if (!entry->has_platform || !plain(entry) || is_other_format(entry))
         return;
     size_t n = sharing(lint, i, &first);
     if (n < 2 || !first)

@@ -356,3 +356,62 @@ print(*sorted(f"""{item["platform"]["architecture"]}={item["digest"]}""" for ite
     run -0 "$VARIANTCTL" lint "$R/scan:1"
     [[ $output == "0 errors, 0 warnings, 0 notes" ]]
 }
+
+# A converter's work: the same entries again in its format, which their platform names.
+with_twins() # INDEX
+{
+    jq -c '.manifests |= map(., (select(.platform.architecture == "amd64") |
+        .platform["os.features"] = ["nydus.remoteimage.v1"] | .digest = $twin[0].digest | .size = $twin[0].size))' \
+        --slurpfile twin "$STATE/twin.json" <"$1" | tr -d '\n'
+}
+
+@test "twins in another format stand beside the plain entries: hosts that have the format get them" {
+    local host="$OCV_TOP/contrib/examples/profiles/h100.json" twin plain
+    create --quiet "$R/twins:1" >/dev/null
+    mkimage "$L" nydus --file etc/format=nydus
+    "$VARIANTCTL" index copy --quiet "oci:$L:nydus" "$R/twins:nydus"
+    jq '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "nydus")' "$L/index.json" >"$STATE/twin.json"
+    twin=$(jq -r .digest "$STATE/twin.json")
+    "$VARIANTCTL" index show --format json "$R/twins:1" >"$STATE/plain.json"
+    plain=$(jq -r '.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.8").digest' "$STATE/plain.json")
+    with_twins "$STATE/plain.json" >"$STATE/twins.json"
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary "@$STATE/twins.json" "http://$R/v2/twins/manifests/1"
+    run -0 "$VPULL" --print-ref --profile "$host" "$R/twins:1"
+    [ "$output" = "$R/twins@$plain" ]
+    echo 'os_features: [nydus.remoteimage.v1]' >"$STATE/nydus.yaml"
+    run -0 "$VPULL" --config "$STATE/nydus.yaml" --print-ref --profile "$host" "$R/twins:1"
+    [ "$output" = "$R/twins@$twin" ]
+    run -0 "$VARIANTCTL" explain --config "$STATE/nydus.yaml" --profile "$host" "$R/twins:1"
+    [[ $output == *"Chosen  cuda12.8+nydus.remoteimage.v1  $twin"* ]]
+    [[ $output == *" 1  cuda12.8+nydus.remoteimage.v1 "*" 2  cuda12.8 "*" (default)+nydus.remoteimage.v1 "*" (default) "* ]]
+    run -0 "$VARIANTCTL" explain --profile "$host" "$R/twins:1"
+    [[ $output == *" -  cuda12.8+nydus.remoteimage.v1 "*"for linux/amd64/x-cuda12-8 with nydus.remoteimage.v1, which this host lacks (os_features)"* ]]
+    run -0 "$VARIANTCTL" index show "$R/twins:1"
+    [[ $output == *" cuda12.8+nydus.remoteimage.v1 "* ]]
+    run -0 "$VARIANTCTL" lock --config "$STATE/nydus.yaml" --profile "h=$host" -o "$STATE/twins.lock" "$R/twins:1"
+    [ "$(jq -r '.images[0].profiles.h | .label + " " + .digest' "$STATE/twins.lock")" = "cuda12.8 $twin" ]
+    run -0 "$VPULL" --config "$STATE/nydus.yaml" --profile "$host" --print-ref --locked "$STATE/twins.lock"
+    [ "$output" = "$R/twins@$twin" ]
+    run -3 "$VPULL" --profile "$host" --print-ref --locked "$STATE/twins.lock"
+    # lint has nothing against them but a note or warning on what older clients make of os.features
+    run -0 "$VARIANTCTL" lint "$R/twins:1"
+    [[ $output != *OCV11* && $output != *OCV503* && $output == *"0 errors, "* ]]
+    # a label is all of its twins
+    run -0 "$VARIANTCTL" index remove --quiet "$R/twins:1" cuda12.8
+    [ "$(labels "$R/twins:1")" = "- - - v3 v3" ]
+}
+
+@test "an index that a converter merged is a default with its twin" {
+    "$VARIANTCTL" index copy --quiet "oci:$L:cpu" "$R/merged:plain"
+    mkimage "$L" nydus --file etc/format=nydus
+    "$VARIANTCTL" index copy --quiet "oci:$L:nydus" "$R/merged:nydus"
+    jq -n '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: [$layout[0].manifests[] |
+        select(.annotations["org.opencontainers.image.ref.name"] | . == "cpu" or . == "nydus") |
+        {mediaType, digest, size, platform: ({os: "linux", architecture: "amd64"} +
+            if .annotations["org.opencontainers.image.ref.name"] == "nydus" then {"os.features": ["nydus.remoteimage.v1"]} else {} end)}]}' \
+        --slurpfile layout "$L/index.json" >"$STATE/merged.json"
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary "@$STATE/merged.json" "http://$R/v2/merged/manifests/1"
+    run -0 "$VARIANTCTL" index create --quiet "$R/merged:2" "null=$R/merged:1" "v3=$R/src/v3:1,x86_64 :: level :: v3"
+    run -0 "$VARIANTCTL" index show --format json "$R/merged:2"
+    [ "$(jq -c '[.manifests[].platform["os.features"]]' <<<"$output")" = '[null,["nydus.remoteimage.v1"],null]' ]
+}

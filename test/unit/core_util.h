@@ -141,7 +141,21 @@ UNUSED static struct ocv_decision *resolve(const struct ocv_index *index,
     return d;
 }
 
-/* Labels of the order joined by a blank; a non-variant shows as "#POSITION". Static memory. */
+/* Make entry `i` a twin in another format: `features` separated by commas. */
+UNUSED static void add_features(json_t *index, size_t i, const char *features)
+{
+    json_t *entry = json_array_get(json_object_get(index, "manifests"), i), *list = json_array();
+    for (const char *at = features; *at;) {
+        size_t n = strcspn(at, ",");
+        json_array_append_new(list, json_stringn(at, n));
+        at += n + (at[n] == ',');
+        at += strspn(at, " ");
+    }
+    json_object_set_new(json_object_get(entry, "platform"), "os.features", list);
+}
+
+/* Labels of the order joined by a blank, "LABEL+FEATURE" of a twin in another format; a non-variant
+ * shows as "#POSITION". Static memory. */
 UNUSED static const char *order_text(const struct ocv_decision *d)
 {
     static char text[8192];
@@ -153,6 +167,8 @@ UNUSED static const char *order_text(const struct ocv_decision *d)
                     ? snprintf(text + at, sizeof(text) - at, "%s%s", at ? " " : "", e->label)
                     : snprintf(text + at, sizeof(text) - at, "%s#%zu", at ? " " : "", e->position);
         at += (size_t)n;
+        for (size_t k = 0; k < e->platform.n_os_features; k++)
+            at += (size_t)snprintf(text + at, sizeof(text) - at, "+%s", e->platform.os_features[k]);
         ck_assert_uint_lt(at, sizeof(text));
     }
     return text;

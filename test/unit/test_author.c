@@ -395,6 +395,59 @@ START_TEST(annotate_moves_and_renames)
 }
 END_TEST
 
+/* ---- twins in other formats --------------------------------------------------------------------
+ */
+
+static int add_twin(struct ocv_author *author, unsigned n, const char *label, const char *text,
+                    const char *feature)
+{
+    ocv_auto(ocv_properties) set = NULL;
+    if (text)
+        ck_assert_int_eq(ocv_properties_parse(text, strlen(text), &set, &err), OCV_OK);
+    struct ocv_author_image image = {
+        .label = label,
+        .properties = set,
+        .descriptor = {.media_type = OCV_MEDIA_TYPE_MANIFEST, .size = 5},
+        .platform = {.os = "linux",
+                     .architecture = "amd64",
+                     .os_features = &feature,
+                     .n_os_features = feature ? 1 : 0}};
+    fake_digest(image.descriptor.digest, n);
+    return ocv_author_add(author, &image, &err);
+}
+
+START_TEST(twins_stand_behind_the_plain_entry)
+{
+    static const char sm90[] = "nvidia :: sm_arch :: 90_real";
+    static const char nydus[] = "nydus.remoteimage.v1";
+    ocv_auto(ocv_properties) set = NULL;
+    struct ocv_author *author = new_author(OCV_AUTHOR_HIDDEN);
+    ck_assert_int_eq(add_twin(author, 1, "cuda", sm90, nydus), OCV_OK);
+    ck_assert_int_eq(add_twin(author, 2, NULL, NULL, nydus), OCV_OK);
+    ck_assert_int_eq(add_twin(author, 3, "cuda", sm90, NULL), OCV_OK);
+    ck_assert_int_eq(add_twin(author, 4, "null", NULL, NULL), OCV_OK);
+    assert_outline(author, "-/- -/- cuda/x-cuda cuda/x-cuda");
+    ck_assert_ptr_null(strstr(ocv_author_entry(author, 0), nydus));
+    ck_assert_ptr_nonnull(strstr(ocv_author_entry(author, 1), nydus));
+    ck_assert_ptr_null(strstr(ocv_author_entry(author, 2), nydus));
+    ck_assert_ptr_nonnull(strstr(ocv_author_entry(author, 3), nydus));
+    ck_assert_int_eq(add_twin(author, 5, "cuda", sm90, nydus), OCV_ERR_DATA);
+    ck_assert_int_eq(add_twin(author, 5, NULL, NULL, nydus), OCV_ERR_DATA);
+    ck_assert_int_eq(add_twin(author, 5, "cuda", "nvidia :: sm_arch :: 80_real", "erofs"),
+                     OCV_ERR_DATA);
+    ck_assert_msg(strstr(err.message, "the same properties"), "%s", err.message);
+    /* a label is all of them */
+    ck_assert_int_eq(ocv_properties_parse("nvidia :: sm_arch :: 80_real", 28, &set, &err), OCV_OK);
+    ck_assert_int_eq(ocv_author_annotate(author, "cuda", NULL, "sm80", set, &err), OCV_OK);
+    assert_outline(author, "-/- -/- sm80/x-sm80 sm80/x-sm80");
+    ck_assert_int_eq(ocv_author_relayout(author, &err), OCV_OK);
+    assert_outline(author, "-/- -/- sm80/x-sm80 sm80/x-sm80");
+    ck_assert_int_eq(ocv_author_remove(author, "sm80", NULL, &err), OCV_OK);
+    assert_outline(author, "-/- -/-");
+    ocv_author_free(author);
+}
+END_TEST
+
 /* ---- refusals ----------------------------------------------------------------------------------
  */
 
@@ -543,6 +596,7 @@ int main(void)
     tcase_add_test(tcase, an_annotated_null_stays_until_it_is_laid_out_anew);
     tcase_add_test(tcase, null_names_the_default_entry);
     tcase_add_test(tcase, annotate_moves_and_renames);
+    tcase_add_test(tcase, twins_stand_behind_the_plain_entry);
     tcase_add_test(tcase, refuses_what_readers_would);
     tcase_add_test(tcase, refuses_bad_annotations);
     tcase_add_test(tcase, namespaces_follow_only_where_nobody_chose_them);

@@ -36,6 +36,15 @@ static struct ocv_index *case_index(const json_t *c)
         append_joined(text, sizeof(text), properties);
         add_entry(index, "linux/amd64", label, text);
     }
+    size_t i;
+    json_array_foreach(json_object_get(c, "twins"), i, properties)
+    {
+        label = json_string_value(json_object_get(properties, "label"));
+        append_joined(text, sizeof(text), json_object_get(json_object_get(c, "variants"), label));
+        add_entry(index, "linux/amd64", label, text);
+        append_joined(text, sizeof(text), json_object_get(properties, "os_features"));
+        add_features(index, json_object_size(json_object_get(c, "variants")) + i, text);
+    }
     return index_from(index);
 }
 
@@ -70,7 +79,14 @@ static void compare_rejected(const json_t *c, const struct ocv_decision *d)
         char property[256];
         snprintf(property, sizeof(property), "%s :: %s", r.ns ? r.ns : "",
                  r.feature ? r.feature : "");
-        const char *want = json_string_value(json_object_get(expected, r.entry->label));
+        char name[256];
+        size_t n = (size_t)snprintf(name, sizeof(name), "%s", r.entry->label);
+        for (size_t k = 0; k < r.entry->platform.n_os_features; k++)
+            n += (size_t)snprintf(name + n, sizeof(name) - n, "+%s",
+                                  r.entry->platform.os_features[k]);
+        if (r.code == OCV_REJECT_OS_FEATURES)
+            snprintf(property, sizeof(property), "os.features");
+        const char *want = json_string_value(json_object_get(expected, name));
         if (!want || strcmp(want, property) != 0)
             fail_case(c, want ? want : "not rejected", property);
     }
@@ -79,9 +95,14 @@ static void compare_rejected(const json_t *c, const struct ocv_decision *d)
 static void check_vector(const json_t *c)
 {
     ocv_auto(ocv_index) index = case_index(c);
-    ocv_auto(ocv_profile) profile = host_profile(json_object_get(c, "host"));
+    ocv_auto(ocv_profile) probed = host_profile(json_object_get(c, "host"));
+    ocv_auto(ocv_profile) profile = NULL;
     ocv_auto(ocv_config) config = new_config();
     char user[8192];
+    append_joined(user, sizeof(user), json_object_get(c, "host_os_features"));
+    if (*user)
+        set_config(config, "os_features", user);
+    ck_assert_int_eq(ocv_config_override_profile(config, probed, &profile, NULL), OCV_OK);
     append_joined(user, sizeof(user), json_object_get(c, "user_namespaces"));
     if (*user)
         set_config(config, "namespace_priority", user);
