@@ -4,6 +4,7 @@
 #include "api.h"
 
 #include "api_peer.h"
+#include "api_threads.h"
 #include "clock.h"
 #include "foreign.h"
 #include "judge.h"
@@ -26,12 +27,11 @@ struct call {
     char *reference, *digest, *label, *properties;
     bool verdict; /* /v1/verdict, else /v1/resolve */
     bool trusted;
+    uid_t user;
     atomic_bool done; /* by the thread; read when the connection is resumed */
     unsigned status;
     struct ocv_buffer body;
 };
-
-static atomic_uint resolving; /* threads of all servers of the process: one, but for tests */
 
 /* ---- answers -----------------------------------------------------------------------------------
  */
@@ -106,6 +106,8 @@ static void *resolve(void *data)
 {
     struct call *call = data;
     struct ocv_error err = {0};
+    const bool trusted = call->trusted;
+    const uid_t user = call->user;
     struct instance *instance = server_borrow(call->server);
     const struct judge_question question = {.reference = call->reference,
                                             .digest = call->digest,
@@ -123,7 +125,7 @@ static void *resolve(void *data)
     }
     atomic_store(&call->done, true);
     httpd_resume(&call->suspended); /* `call` may be gone from here on */
-    atomic_fetch_sub(&resolving, 1);
+    api_thread_give(trusted, user);
     return NULL;
 }
 
@@ -132,8 +134,10 @@ static enum MHD_Result start_resolve(struct call *call)
     pthread_attr_t attributes;
     pthread_t thread;
     /* counted first: a stop waits for those that are counted, and for no others */
-    if (atomic_fetch_add(&resolving, 1) >= API_RESOLVES_MAX || server_stopping(call->server)) {
-        atomic_fetch_sub(&resolving, 1);
+    bool taken = api_thread_take(call->trusted, call->user);
+    if (!taken || server_stopping(call->server)) {
+        if (taken)
+            api_thread_give(call->trusted, call->user);
         return answer_error(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
                             "too many references are being resolved; try again");
     }
@@ -144,7 +148,7 @@ static enum MHD_Result start_resolve(struct call *call)
     int failed = pthread_create(&thread, &attributes, resolve, call);
     pthread_attr_destroy(&attributes);
     if (failed) {
-        atomic_fetch_sub(&resolving, 1);
+        api_thread_give(call->trusted, call->user);
         call->status = MHD_HTTP_SERVICE_UNAVAILABLE;
         error_json("cannot start a thread", NULL, &call->body);
         atomic_store(&call->done, true);
@@ -197,7 +201,7 @@ static enum MHD_Result handle_question(struct server *server, struct MHD_Connect
     call->server = server;
     call->connection = connection;
     call->verdict = verdict;
-    call->trusted = api_trusted(connection);
+    call->trusted = api_trusted(connection, &call->user);
     *out = call;
     return start_resolve(call);
 }
@@ -366,7 +370,7 @@ int api_start(struct server *server, int fd, bool full, struct peers *peers, str
 void api_stop(struct httpd *httpd)
 {
     /* suspended connections must be resumed before the end: each resolve has a deadline */
-    while (httpd && atomic_load(&resolving) > 0)
+    while (httpd && api_threads_run())
         usleep(10000);
     httpd_free(httpd);
 }

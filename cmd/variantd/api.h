@@ -7,7 +7,6 @@
 #include "peers.h"
 #include "server.h"
 
-#define API_RESOLVES_MAX 32u      /**< at once; each has a thread of its own while it lasts */
 #define API_CONNECTIONS_MAX 1024u /**< at most 1/16 of the files that may be open */
 
 /** Serve on the listening socket, which is taken over. `full`: the unix socket; else only /metrics

@@ -26,13 +26,15 @@ static bool in_group(int fd, gid_t primary)
     return false;
 }
 
-bool api_trusted(struct MHD_Connection *connection)
+bool api_trusted(struct MHD_Connection *connection, uid_t *user)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct ucred peer;
     socklen_t len = sizeof(peer);
+    *user = (uid_t)-1;
     if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
         return false;
+    *user = peer.uid;
     return peer.uid == 0 || peer.uid == geteuid() || in_group(info->connect_fd, peer.gid);
 }

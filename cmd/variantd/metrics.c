@@ -55,7 +55,7 @@ struct family {
 
 struct metrics {
     atomic_uint_fast64_t outcomes[OUTCOME_COUNT];
-    atomic_uint_fast64_t bytes;
+    atomic_uint_fast64_t bytes, slow_readers;
     atomic_uint_fast64_t latency[N_BUCKETS + 1];
     atomic_uint_fast64_t latency_us;
     atomic_int_fast64_t probed_at_ms, probe_ms;
@@ -159,6 +159,11 @@ void metrics_upstream_error(struct metrics *m, const char *registry, const char 
 void metrics_upstream(struct metrics *m, const char *what)
 {
     raise_named(m, &m->upstream, what, "");
+}
+
+void metrics_slow_reader(struct metrics *m)
+{
+    atomic_fetch_add_explicit(&m->slow_readers, 1, memory_order_relaxed);
 }
 
 void metrics_probe(struct metrics *m, int64_t now_ms, int64_t took_ms, bool changed)
@@ -266,6 +271,9 @@ static void print_requests(struct page *p, const struct metrics *m)
     PRINT(p, "variantd_request_duration_seconds_count %llu\n", total);
     head(p, "variantd_sent_bytes_total", "counter", "Body bytes sent to clients.");
     PRINT(p, "variantd_sent_bytes_total %llu\n", get(&m->bytes));
+    head(p, "variantd_slow_readers_total", "counter",
+         "Readers of blobs that were cut since others waited for their places.");
+    PRINT(p, "variantd_slow_readers_total %llu\n", get(&m->slow_readers));
 }
 
 static void print_probes(struct page *p, const struct metrics *m, int64_t now_ms)

@@ -40,6 +40,8 @@ void metrics_chosen(struct metrics *metrics, const char *label);
 void metrics_upstream_error(struct metrics *metrics, const char *registry, const char *kind);
 /** Upstream requests done, by "head" "get" "blob" and what the memory saved ("remembered"). */
 void metrics_upstream(struct metrics *metrics, const char *what);
+/** A client was cut that took next to nothing of a blob while others waited for its place. */
+void metrics_slow_reader(struct metrics *metrics);
 /** The node was probed at `now_ms` (monotonic) in `took_ms`. */
 void metrics_probe(struct metrics *metrics, int64_t now_ms, int64_t took_ms, bool changed);
 /** The profile of a reload is another one; its probe was counted when it was made. */

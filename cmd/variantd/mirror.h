@@ -10,6 +10,10 @@
 
 #define MIRROR_ANSWER_MS 3000 /**< a tag is answered by then: containerd waits for ever */
 
+/** Questions by name that ask registries at once, of peers that are trusted, and as many of others.
+ *  One registry has at most half of what the rest leave. */
+#define MIRROR_ASKS_MAX 64u
+
 struct mirror;
 /** `settings`, `node` and `metrics` are borrowed and outlive the mirror. */
 int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,

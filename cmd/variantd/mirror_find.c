@@ -140,6 +140,6 @@ int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirro
         return status;
     metrics_upstream(m->metrics, "get");
     status = read_labels(&from, reference, out, err);
-    client_give(from.client, status);
+    source_close(m, &from, trusted, status);
     return status;
 }

@@ -2,6 +2,7 @@
 /* Single flight: requests for one tag under one identity share one look-up. */
 #include "clock.h"
 #include "mirror_internal.h"
+#include "peers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,12 +139,16 @@ bool flight_join(struct request *r, const struct ocv_descriptor *child)
     struct question q;
     ask(r, child, &q);
     size_t bucket = bucket_of(&q);
+    unsigned client = peers_client(r->connection);
     bool joined = false;
     pthread_mutex_lock(&m->lock);
     struct flight *f = m->flights[bucket];
     while (f && !same(&f->question, &q))
         f = f->next;
+    if (f && !client) /* it shall not wait in another's share */
+        workers_favour(m->workers, &f->job);
     if (!f && !m->stopping && (f = make(m, &q, bucket))) {
+        f->job.client = client;
         f->next = m->flights[bucket];
         m->flights[bucket] = f;
         if (!workers_submit(m->workers, &f->job)) {

@@ -47,6 +47,9 @@ struct mirror {
     struct request *suspended; /* all that wait */
     struct pass *passes;       /* all that a worker has */
     struct flight *flights[FLIGHT_BUCKETS];
+    struct asks {
+        size_t all, of[WORKERS_UPSTREAMS_MAX];
+    } asks[2]; /* by registry: questions by name of peers that are not trusted, and that are */
 };
 
 /* ---- what is remembered -------------------------------------------------------------------------
@@ -146,9 +149,11 @@ bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *
 int name_parse(const struct mirror *mirror, const char *text, struct ocv_reference **reference,
                const struct upstream **upstream, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Whom to ask on behalf of a peer that is trusted with what the daemon's credentials can read, or
- *  is not. Its client is the caller's to give back. */
+ *  is not: each kind has its share of places, and OCV_ERR_NOMEM where that is taken. */
 int source_open(struct mirror *mirror, const struct upstream *upstream, bool trusted,
                 struct source *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** `status`: how the last call ended. */
+void source_close(struct mirror *mirror, struct source *from, bool trusted, int status);
 /** The index at a name; an ordinary image becomes one, too. Large ones are looked at one after the
  *  other: say `index_done` soon. */
 int index_at(struct mirror *mirror, const char *text, bool trusted, struct ocv_index **index,
@@ -241,6 +246,9 @@ bool pass_start(struct request *request);
 enum MHD_Result pass_answer(struct request *request);
 /** The request ends or no longer wants it. */
 void pass_leave(struct request *request);
+/** Once a second: cut slow readers of blobs where others wait for their places. With the lock
+ *  held. */
+void pass_make_way(struct mirror *mirror);
 /** Cut all of them. With the lock held. */
 void pass_stop_all(struct mirror *mirror);
 

@@ -4,6 +4,7 @@
  * either may leave first. */
 #include "header.h"
 #include "pass.h"
+#include "peers.h"
 #include "room.h"
 
 #include <stdio.h>
@@ -130,6 +131,7 @@ static struct pass *make(struct request *r)
     read_headers(p, r);
     p->job.work = pass_streams(p) ? WORK_BLOB : WORK_DOCUMENT;
     p->job.upstream = (size_t)(p->upstream - m->settings->upstreams);
+    p->job.client = peers_client(r->connection);
     p->job.run = pass_run;
     return p;
 }
@@ -175,6 +177,36 @@ void pass_leave(struct request *r)
     }
     r->pass = NULL;
     item_put(&p->item);
+}
+
+static void make_way(struct pass *p, size_t *waiting)
+{
+    if (!*waiting)
+        return;
+    --*waiting;
+    p->slow = false;
+    metrics_slow_reader(p->mirror->metrics);
+    stream_cut(p->stream);
+}
+
+/* As many as wait, first for the same registry; who was cut goes on elsewhere, or asks for the
+ * rest. */
+void pass_make_way(struct mirror *m)
+{
+    size_t waiting[WORKERS_UPSTREAMS_MAX], left = 0;
+    workers_waiting(m->workers, WORK_BLOB, waiting);
+    for (struct pass *p = m->passes; p; p = p->next) {
+        p->slow = p->arrived && p->stream && stream_slow(p->stream);
+        if (p->slow)
+            make_way(p, &waiting[p->job.upstream]);
+    }
+    for (size_t i = 0; i < WORKERS_UPSTREAMS_MAX; i++)
+        left += waiting[i];
+    if (workers_running(m->workers, WORK_BLOB) < WORKERS_BLOB_EACH)
+        return; /* it is not for what all have together that they wait */
+    for (struct pass *p = m->passes; p; p = p->next)
+        if (p->slow)
+            make_way(p, &left);
 }
 
 void pass_stop_all(struct mirror *m)

@@ -47,6 +47,28 @@ static int find_index(const struct mirror *m, const struct source *from,
     return status;
 }
 
+static bool ask_begin(struct mirror *m, const struct upstream *upstream, bool trusted)
+{
+    struct asks *asks = &m->asks[trusted];
+    size_t *mine = &asks->of[upstream - m->settings->upstreams];
+    pthread_mutex_lock(&m->lock);
+    bool room = 2 * *mine < MIRROR_ASKS_MAX - (asks->all - *mine);
+    if (room) {
+        asks->all++;
+        ++*mine;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return room;
+}
+
+static void ask_end(struct mirror *m, const struct upstream *upstream, bool trusted)
+{
+    pthread_mutex_lock(&m->lock);
+    m->asks[trusted].all--;
+    m->asks[trusted].of[upstream - m->settings->upstreams]--;
+    pthread_mutex_unlock(&m->lock);
+}
+
 int source_open(struct mirror *m, const struct upstream *upstream, bool trusted, struct source *out,
                 struct ocv_error *err)
 {
@@ -55,8 +77,23 @@ int source_open(struct mirror *m, const struct upstream *upstream, bool trusted,
     *out = (struct source){.upstream = upstream};
     if (upstream->layout)
         return OCV_OK;
-    return client_take(m->clients, upstream, identity, PATIENCE_DOCUMENT, FLIGHT_MS, &out->client,
-                       err);
+    if (!ask_begin(m, upstream, trusted))
+        return ocv_error_set(err, OCV_ERR_NOMEM, "%s: too many references are being resolved",
+                             upstream->name);
+    int status = client_take(m->clients, upstream, identity, PATIENCE_DOCUMENT, FLIGHT_MS,
+                             &out->client, err);
+    if (status < 0)
+        ask_end(m, upstream, trusted);
+    return status;
+}
+
+void source_close(struct mirror *m, struct source *from, bool trusted, int status)
+{
+    if (!from->client)
+        return;
+    client_give(from->client, status);
+    from->client = NULL;
+    ask_end(m, from->upstream, trusted);
 }
 
 static int decide(const struct mirror *m, const struct ocv_index *index, struct ocv_buffer *json,
@@ -98,7 +135,7 @@ int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index 
     if (status < 0)
         return status;
     status = find_index(m, &from, reference, index, reading, err);
-    client_give(from.client, status);
+    source_close(m, &from, trusted, status);
     return status;
 }
 

@@ -72,14 +72,15 @@ static void *clock_main(void *data)
     pthread_setname_np(pthread_self(), "deadlines");
     pthread_mutex_lock(&m->lock);
     while (!m->stopping) {
-        if (!m->suspended) {
+        if (!m->suspended && !m->passes) {
             m->tick_ms = INT64_MAX;
             pthread_cond_wait(&m->tick, &m->lock);
             continue;
         }
         int64_t next = m->tick_ms = wake_late(m, clock_ms());
+        pass_make_way(m);
         struct timespec until = {.tv_sec = next / 1000, .tv_nsec = next % 1000 * 1000000};
-        if (m->suspended && !m->stopping)
+        if ((m->suspended || m->passes) && !m->stopping)
             pthread_cond_timedwait(&m->tick, &m->lock, &until);
     }
     wake_late(m, clock_ms());

@@ -16,6 +16,7 @@ struct pass {
     struct mirror *mirror;
     struct pass *next, **link; /* in mirror->passes, under its lock, while a worker has it */
     struct request *request;   /* under the lock; NULL when it has left */
+    bool slow;                 /* under the lock: its reader, at the last look */
     /* the question */
     enum route_kind kind;
     enum identity identity;

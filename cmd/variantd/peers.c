@@ -2,15 +2,19 @@
 #include "peers.h"
 
 #include "clock.h"
+#include "peer_user.h"
+#include "workers.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 struct peer {
     struct peer *next, **link;
     int fd;
     atomic_int_fast64_t since; /* no request since then, monotonic ms; 0: one is running */
+    int client;                /* -1: not asked for yet */
 };
 
 void peers_init(struct peers *p, size_t max)
@@ -59,6 +63,7 @@ static struct peer *add(struct peers *p, struct MHD_Connection *connection)
     if (!peer)
         return NULL; /* it is served, and not watched */
     peer->fd = info ? info->connect_fd : -1;
+    peer->client = -1;
     atomic_init(&peer->since, clock_ms());
     pthread_mutex_lock(&p->lock);
     peer->next = p->first;
@@ -96,11 +101,29 @@ void peers_notify(void *cls, struct MHD_Connection *connection, void **context,
     }
 }
 
-static void mark(struct MHD_Connection *connection, int64_t since)
+static struct peer *peer_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct peer *peer = info ? info->socket_context : NULL;
+    return info ? info->socket_context : NULL;
+}
+
+unsigned peers_client(struct MHD_Connection *connection)
+{
+    struct peer *peer = peer_of(connection);
+    uid_t user;
+    if (!peer)
+        return 0;
+    if (peer->client < 0)
+        peer->client = peer_user(peer->fd, &user) && user != 0 && user != geteuid()
+                           ? (int)(1 + user % (WORKERS_CLIENTS_MAX - 1))
+                           : 0;
+    return (unsigned)peer->client;
+}
+
+static void mark(struct MHD_Connection *connection, int64_t since)
+{
+    struct peer *peer = peer_of(connection);
     if (peer)
         atomic_store_explicit(&peer->since, since, memory_order_relaxed);
 }

@@ -36,6 +36,9 @@ void peers_notify(void *cls, struct MHD_Connection *connection, void **context,
 /** A request begins, and has ended. */
 void peers_busy(struct MHD_Connection *connection);
 void peers_idle(struct MHD_Connection *connection);
+/** Whose share of the workers the connection's requests take: 0 for root, for our own user, and
+ *  where it cannot be told. By a request's own thread. */
+unsigned peers_client(struct MHD_Connection *connection);
 /** Once a second: shut those that have had no request for too long; `all`: for any time. */
 void peers_tick(struct peers *peers, bool all);
 /** Nearly as many as there may be, and some have come or gone since the last call: who waits to be

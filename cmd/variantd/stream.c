@@ -29,6 +29,8 @@ struct stream {
     struct httpd_suspended suspended;
     bool writer_waits;
     int64_t slept_us;
+    int64_t waited_ms, waits_ms; /* for room, since the reader took its due; from when now */
+    uint64_t seen;               /* sent then */
     unsigned patience_ms;
     size_t size;
     char ring[];
@@ -104,9 +106,11 @@ static void wait_for_room(struct stream *s)
     int rc = 0;
     wake_reader(s);
     s->writer_waits = true;
+    s->waits_ms = clock_ms();
     while (!room_in(s) && !s->gone && !rc)
         rc = pthread_cond_timedwait(&s->room, &s->lock, &until);
     s->writer_waits = false;
+    s->waited_ms += clock_ms() - s->waits_ms;
     if (rc && !room_in(s)) {
         s->gone = s->failed = true;
         wake_reader(s);
@@ -145,6 +149,25 @@ void stream_end(struct stream *s, bool good)
     s->failed = !good;
     wake_reader(s);
     pthread_mutex_unlock(&s->lock);
+}
+
+/* While the writer waits it is the reader who is slow, and not the registry. The kernel takes what
+ * is for it in large pieces: that is seen in a long time alone. */
+bool stream_slow(struct stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    int64_t now = clock_ms();
+    if (s->writer_waits) {
+        s->waited_ms += now - s->waits_ms;
+        s->waits_ms = now;
+    }
+    if (s->sent - s->seen >= STREAM_SLOW_BYTES) {
+        s->seen = s->sent;
+        s->waited_ms = 0;
+    }
+    bool slow = s->waited_ms >= STREAM_SLOW_MS && s->writer_waits && !s->gone;
+    pthread_mutex_unlock(&s->lock);
+    return slow;
 }
 
 void stream_cut(struct stream *s)

@@ -13,7 +13,10 @@
 #define STREAM_RING_MAX \
     (1024u * 1024) /**< and with few, where every pause between threads counts */
 #define STREAM_PATIENCE_MS \
-    120000u               /**< a reader below 1 to 6 KB/s, by the ring's size, is dropped */
+    120000u                  /**< a reader below 1 to 6 KB/s, by the ring's size, is dropped */
+#define STREAM_SLOW_MS 10000 /**< of waiting for a reader, in which it should take */
+#define STREAM_SLOW_BYTES \
+    (320u * 1024)         /**< so much, or it gives way where others wait for its place */
 #define STREAM_HELD 1024u /**< bytes of a whole object that wait for its digest */
 
 struct stream;
@@ -29,6 +32,8 @@ void stream_end(struct stream *stream, bool good);
 /** A body of `size` bytes (-1: unknown) for that connection; takes a reference. NULL: no memory. */
 struct MHD_Response *stream_response(struct stream *stream, struct MHD_Connection *connection,
                                      int64_t size);
+/** Now and then: does the writer wait for a reader that takes next to nothing? */
+bool stream_slow(struct stream *stream);
 /** Nobody reads, nobody writes: both sides end now. */
 void stream_cut(struct stream *stream);
 /** Bytes given to the connection. */

@@ -5,18 +5,25 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define STACK_BYTES (256u * 1024) /* TLS, JSON of 4 MiB and buffers of a few KiB fit */
 #define IDLE_S 10                 /* a thread without work ends after it */
+
+/* Jobs at work: all, for each registry, for each client, and for both. */
+struct shares {
+    size_t all, upstream[WORKERS_UPSTREAMS_MAX], client[WORKERS_CLIENTS_MAX];
+    uint16_t both[WORKERS_UPSTREAMS_MAX][WORKERS_CLIENTS_MAX];
+};
 
 struct workers {
     pthread_mutex_t lock;
     pthread_cond_t more; /* a job may be ready, or the end has come */
     pthread_cond_t gone; /* a thread has ended */
     struct job *first, **last;
-    size_t queued, running, threads, idle;
-    size_t at_work[WORK_COUNT], at_work_for[WORK_COUNT][WORKERS_UPSTREAMS_MAX];
+    size_t queued, queued_for[WORKERS_CLIENTS_MAX], running, threads, idle;
+    struct shares at_work[WORK_COUNT];
     bool stopping;
     pthread_t ended; /* the thread that ended last, to be joined by the next one */
     bool any_ended;
@@ -46,9 +53,22 @@ int workers_new(void (*quiet)(void *data), void *data, struct workers **out, str
     return OCV_OK;
 }
 
-static bool may_run(const struct workers *w, enum work work, size_t upstream)
+/* Of `all` at work some are `mine`: may there be one more, within half of what the rest leave? */
+static bool within_half(size_t mine, size_t all, size_t limit)
 {
-    return w->at_work[work] < most[work] && w->at_work_for[work][upstream] < most_each[work];
+    return 2 * mine < limit - (all - mine);
+}
+
+static bool may_run(const struct workers *w, const struct job *job)
+{
+    const struct shares *s = &w->at_work[job->work];
+    size_t limit = most[job->work], each = most_each[job->work];
+    size_t for_it = s->upstream[job->upstream];
+    if (s->all >= limit || for_it >= each || !within_half(for_it, s->all, limit))
+        return false;
+    return !job->client ||
+           (within_half(s->client[job->client] + 1, s->all + 1, limit) &&
+            within_half(s->both[job->upstream][job->client] + 1u, for_it + 1, each));
 }
 
 /* The oldest job that may run now, taken off the queue. */
@@ -56,32 +76,42 @@ static struct job *take(struct workers *w)
 {
     for (struct job **at = &w->first; *at; at = &(*at)->next) {
         struct job *job = *at;
-        if (!may_run(w, job->work, job->upstream))
+        if (!may_run(w, job))
             continue;
         *at = job->next;
         if (!*at)
             w->last = at;
         job->next = NULL;
+        job->queued = false;
         w->queued--;
+        w->queued_for[job->client]--;
         return job;
     }
     return NULL;
 }
 
-/* `job` is gone after it ran: what is counted is copied before. */
+static void count(struct workers *w, const struct job *job, int by)
+{
+    struct shares *s = &w->at_work[job->work];
+    w->running += (size_t)by;
+    s->all += (size_t)by;
+    s->upstream[job->upstream] += (size_t)by;
+    s->client[job->client] += (size_t)by;
+    s->both[job->upstream][job->client] = (uint16_t)(s->both[job->upstream][job->client] + by);
+}
+
+/* `job` is gone after it ran: what is counted is copied before. Several may have waited for what
+ * one leaves, and for room that others share. */
 static void work_on(struct workers *w, struct job *job)
 {
-    enum work work = job->work;
-    size_t upstream = job->upstream;
-    w->running++;
-    w->at_work[work]++;
-    w->at_work_for[work][upstream]++;
+    const struct job counted = *job;
+    count(w, &counted, 1);
+    if (w->queued && w->idle)
+        pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->lock);
     job->run(job);
     pthread_mutex_lock(&w->lock);
-    w->running--;
-    w->at_work[work]--;
-    w->at_work_for[work][upstream]--;
+    count(w, &counted, -1);
 }
 
 static void *main_of_thread(void *data)
@@ -137,24 +167,48 @@ static bool add_thread(struct workers *w)
 bool workers_submit(struct workers *w, struct job *job)
 {
     pthread_mutex_lock(&w->lock);
-    bool accepted = w->queued < WORKERS_QUEUE_MAX && !w->stopping;
+    bool accepted = w->queued < WORKERS_QUEUE_MAX && !w->stopping &&
+                    (!job->client ||
+                     within_half(w->queued_for[job->client] + 1, w->queued + 1, WORKERS_QUEUE_MAX));
     if (accepted && w->idle <= w->queued && w->threads < WORKERS_DOCUMENT_MAX + WORKERS_BLOB_MAX)
         accepted = add_thread(w) || w->threads > 0;
     if (accepted) {
         job->next = NULL;
+        job->queued = true;
         *w->last = job;
         w->last = &job->next;
         w->queued++;
+        w->queued_for[job->client]++;
         pthread_cond_signal(&w->more);
     }
     pthread_mutex_unlock(&w->lock);
     return accepted;
 }
 
+void workers_favour(struct workers *w, struct job *job)
+{
+    pthread_mutex_lock(&w->lock);
+    if (job->queued && job->client) {
+        w->queued_for[job->client]--;
+        w->queued_for[job->client = 0]++;
+        pthread_cond_signal(&w->more);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void workers_waiting(struct workers *w, enum work work, size_t out[WORKERS_UPSTREAMS_MAX])
+{
+    memset(out, 0, WORKERS_UPSTREAMS_MAX * sizeof(*out));
+    pthread_mutex_lock(&w->lock);
+    for (const struct job *job = w->first; job; job = job->next)
+        out[job->upstream] += job->work == work;
+    pthread_mutex_unlock(&w->lock);
+}
+
 size_t workers_running(struct workers *w, enum work work)
 {
     pthread_mutex_lock(&w->lock);
-    size_t n = w->at_work[work];
+    size_t n = w->at_work[work].all;
     pthread_mutex_unlock(&w->lock);
     return n;
 }

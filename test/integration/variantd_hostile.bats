@@ -272,6 +272,45 @@ closed()
     still_serves
 }
 
+# slow_readers N: 170 of a large blob, of whom N have a place; sets $layer
+slow_readers()
+{
+    mkimage "$STATE/images" vast --layer 64M --seed 7
+    push_layout "$STATE/images:vast" "$REGISTRY/vast:1"
+    layer=$(jq -r '.layers | max_by(.size) | .digest' < <(curl -s -H "$ACCEPT_ALL" "http://$REGISTRY/v2/vast/manifests/1"))
+    fresh
+    start_crowd slow 170 "/proxy/v2/${REGISTRY/:/--}/vast/blobs/$layer"
+    [ "$(cat "$BATS_TEST_TMPDIR/crowd")" = "open 170" ]
+    for _ in {1..300}; do
+        [ "$(metric 'variantd_upstream_requests_total{what="blob"}')" -lt "$1" ] || break
+        sleep 0.1
+    done
+}
+
+@test "170 readers that take next to nothing of a blob give way to one who reads it" {
+    local layer
+    slow_readers 96
+    ask GET "/proxy/v2/${REGISTRY/:/--}/vast/blobs/$layer" --max-time 60
+    [ "$code" = 200 ]
+    [ "sha256:$(sha256sum <"$body" | cut -d' ' -f1)" = "$layer" ]
+    [ "$(metric variantd_slow_readers_total)" -ge 1 ]
+    daemon_alive fresh
+}
+
+@test "readers of another user leave places of their registry to others from the start" {
+    local layer other=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
+    require setpriv
+    "${other[@]}" test -x "$CROWD" || skip "another user cannot run $CROWD"
+    printf '#!/bin/sh\nexec %s %s "$@"\n' "${other[*]}" "$CROWD" >"$BATS_TEST_TMPDIR/as_other"
+    chmod +x "$BATS_TEST_TMPDIR/as_other"
+    CROWD=$BATS_TEST_TMPDIR/as_other slow_readers 47
+    ask GET "/proxy/v2/${REGISTRY/:/--}/vast/blobs/$layer" --max-time 60
+    [ "$code" = 200 ]
+    # of 96 places that user has less than half, and none of them had to go for the other
+    [ "$(metric 'variantd_upstream_requests_total{what="blob"}')" = 48 ]
+    [ "$(metric variantd_slow_readers_total)" = 0 ]
+}
+
 @test "the API tells nobody more than the profile, and takes nothing" {
     curl=(curl --silent --max-time 10 --unix-socket "$VARIANTD_SOCKET" --output /dev/null --write-out '%{http_code}')
     [ "$("${curl[@]}" http://localhost/v1/profile)" = 200 ]

@@ -135,13 +135,13 @@ raw()
 
 @test "a proxy hands through what was judged, whatever the tag leads to by now" {
     start_variantd new --registry "$BAD=http://$BAD" --profile "$PROFILES/h100.json"
-    tag proxy good GET # the meaning of that index is known from here on
+    ask GET "/proxy/v2/moving/x/manifests/still?ns=$BAD" # what that index means is known from here on
     [ "sha256:$(sha256sum <"$body" | cut -d' ' -f1)" = "$INDEX" ]
     tag proxy moving GET
     [ "$code" = 200 ]
     [ "$(header docker-content-digest)" = "$INDEX" ]
     [ "sha256:$(sha256sum <"$body" | cut -d' ' -f1)" = "$INDEX" ]
-    # nothing, under no digest, is not what the head of that tag told
+    # nothing, under no digest, is no manifest
     tag proxy empty GET
     [ "$code" = 502 ]
     tag raw empty GET
@@ -194,6 +194,74 @@ raw()
     [ "$(cat "$hung".* | awk '$1 == 504' | wc -l)" = 40 ]
     # the registry's own answer would come after ten seconds or more
     [ "$(cat "$hung".* | awk '$2 > 8' | wc -l)" = 0 ]
+}
+
+# start_third: a registry of its own beside the two, and a daemon that knows nothing yet; sets $THIRD
+start_third()
+{
+    start_daemon third "$OCV_BUILD/test/tools/badregistry" --file "$STATE/index.json"
+    await third awk 'NR == 3 { found = 1 } END { exit !found }' "$STATE/log/third"
+    THIRD=127.0.0.1:$(awk 'NR == 1 { print $1 }' "$STATE/log/third")
+    start_variantd several --registry "$BAD=http://$BAD" --registry "$OTHER=http://$OTHER" \
+        --registry "$THIRD=http://$THIRD" --profile "$PROFILES/h100.json"
+}
+
+# requests_reach WHAT N: until so many have gone upstream
+requests_reach()
+{
+    local _
+    for _ in {1..300}; do
+        [ "$(metric "variantd_upstream_requests_total{what=\"$1\"}")" -lt "$2" ] || return 0
+        sleep 0.05
+    done
+    metric "variantd_upstream_requests_total{what=\"$1\"}"
+    return 1
+}
+
+@test "two silent registries leave a third one all that it needs" {
+    local i host pid
+    start_third
+    for host in "$BAD" "$OTHER"; do
+        for i in $(seq 40); do
+            printf 'url = http://%s/resolver/v2/slow/x%d/manifests/1?ns=%s\noutput = /dev/null\n' "$VARIANTD" "$i" "$host"
+        done
+    done >"$BATS_TEST_TMPDIR/list"
+    curl --silent --parallel --parallel-immediate --parallel-max 100 -H "$ACCEPT_ALL" \
+        --config "$BATS_TEST_TMPDIR/list" 3>&- &
+    pid=$!
+    requests_reach get 64 # that is as many as may wait for the two
+    for i in $(seq 20); do
+        ask GET "/proxy/v2/good/x/manifests/$i?ns=$THIRD"
+        [ "$code" = 200 ]
+    done
+    wait "$pid"
+    stop_daemon several
+    stop_daemon third
+}
+
+@test "root's questions have places that no other user can take, and some need none" {
+    local i pid other=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
+    require setpriv
+    start_third
+    chmod o+x "$STATE"
+    "${other[@]}" test -S "$VARIANTD_SOCKET" || skip "another user cannot reach $STATE"
+    for i in $(seq 48); do
+        printf 'url = http://localhost/v1/resolve?ref=%s/slow/x%d:1\noutput = /dev/null\n' "$BAD" "$i"
+    done >"$BATS_TEST_TMPDIR/list"
+    "${other[@]}" curl --silent --parallel --parallel-immediate --parallel-max 100 \
+        --unix-socket "$VARIANTD_SOCKET" --config - <"$BATS_TEST_TMPDIR/list" 3>&- &
+    pid=$!
+    requests_reach get 32 # as many as one registry has
+    curl=(curl --silent --max-time 20 --unix-socket "$VARIANTD_SOCKET" --output /dev/null --write-out '%{http_code}')
+    for i in $(seq 30); do
+        [ "$("${curl[@]}" "http://localhost/v1/resolve?ref=$THIRD/good/x:$i")" = 200 ]
+        [ "$("${curl[@]}" "http://localhost/v1/resolve?ref=$BAD/good/x:$i")" = 200 ]
+    done
+    [ "$("${other[@]}" "${curl[@]}" 'http://localhost/v1/verdict?label=a&properties=nvidia::sm_arch::90_real')" = 200 ]
+    [ "$("${other[@]}" "${curl[@]}" "http://localhost/v1/resolve?ref=$THIRD/good/x:1")" = 200 ]
+    wait "$pid"
+    stop_daemon several
+    stop_daemon third
 }
 
 @test "a broken blob is fetched on where it broke" {

@@ -5,8 +5,9 @@
  *   crowd drip PORT N          the same, each sending one byte of a request every 200 ms
  *   crowd silent PORT N URL    the same, each asking for URL, waiting for the first bytes of the
  *                              answer and reading no more; prints "open M" when all have those
- *   crowd raw PORT             send stdin as it is, print what comes back until the server closes
- * or two seconds pass without a byte
+ *   crowd slow PORT N URL      the same, each reading on, 10 KB a second; prints "open M" when all
+ * have asked crowd raw PORT             send stdin as it is, print what comes back until the server
+ * closes or two seconds pass without a byte
  *
  * Exit status 0 if all were opened. */
 #include <arpa/inet.h>
@@ -89,6 +90,30 @@ static int silent(unsigned port, long n, const char *url)
     return answered == n ? 0 : 1;
 }
 
+static int slow(unsigned port, long n, const char *url)
+{
+    char request[1024], some[1024];
+    int little = 4096;
+    int *fds = calloc((size_t)n, sizeof(*fds));
+    long open = 0;
+    int len = snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", url);
+    for (; fds && open < n && (fds[open] = dial(port)) >= 0; open++) {
+        setsockopt(fds[open], SOL_SOCKET, SO_RCVBUF, &little, sizeof(little));
+        if (send(fds[open], request, (size_t)len, MSG_NOSIGNAL) != len)
+            break;
+    }
+    printf("open %ld\n", open);
+    fflush(stdout);
+    for (struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN}; open == n;) {
+        if (poll(&in, 1, 100) > 0 && read(STDIN_FILENO, some, 1) <= 0)
+            break;
+        for (long i = 0; i < open; i++)
+            (void)!recv(fds[i], some, sizeof(some), MSG_DONTWAIT);
+    }
+    free(fds);
+    return open == n ? 0 : 1;
+}
+
 static int raw(unsigned port)
 {
     char chunk[4096];
@@ -113,7 +138,8 @@ int main(int argc, char **argv)
     unsigned port = argc > 2 ? (unsigned)strtoul(argv[2], &end, 10) : 0;
     long n = argc > 3 ? strtol(argv[3], &end, 10) : 0;
     if (argc < 3 || (end && *end)) {
-        fputs("usage: crowd idle|drip PORT N | crowd silent PORT N URL | crowd raw PORT\n", stderr);
+        fputs("usage: crowd idle|drip PORT N | crowd silent|slow PORT N URL | crowd raw PORT\n",
+              stderr);
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -125,5 +151,7 @@ int main(int argc, char **argv)
         return raw(port);
     if (strcmp(argv[1], "silent") == 0)
         return argc > 4 ? silent(port, n, argv[4]) : 2;
+    if (strcmp(argv[1], "slow") == 0)
+        return argc > 4 ? slow(port, n, argv[4]) : 2;
     return crowd(port, n, strcmp(argv[1], "drip") == 0);
 }

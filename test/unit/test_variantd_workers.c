@@ -35,17 +35,23 @@ static void run(struct job *job)
     free(job);
 }
 
-static bool submit(enum work work, size_t upstream)
+static struct job *submit_for(enum work work, size_t upstream, unsigned client)
 {
     struct job *job = calloc(1, sizeof(*job));
     ck_assert_ptr_nonnull(job);
     job->work = work;
     job->upstream = upstream;
+    job->client = client;
     job->run = run;
     if (workers_submit(workers, job))
-        return true;
+        return job;
     free(job);
-    return false;
+    return NULL;
+}
+
+static bool submit(enum work work, size_t upstream)
+{
+    return submit_for(work, upstream, 0);
 }
 
 static void set_gate(bool open)
@@ -94,6 +100,83 @@ START_TEST(one_registry_leaves_room_for_others)
 }
 END_TEST
 
+START_TEST(several_registries_leave_room_for_others)
+{
+    size_t before;
+    set_gate(false);
+    for (size_t i = 0; i < 2 * WORKERS_DOCUMENT_EACH; i++) {
+        ck_assert(submit(WORK_DOCUMENT, 0));
+        ck_assert(submit(WORK_DOCUMENT, 1));
+    }
+    await(&inside, before = 2 * WORKERS_DOCUMENT_EACH);
+    for (size_t i = 0; i < WORKERS_DOCUMENT_EACH; i++) /* a third has all that one can have */
+        ck_assert(submit(WORK_DOCUMENT, 2));
+    await(&inside, before += WORKERS_DOCUMENT_EACH);
+    for (size_t i = 3; i < 8; i++) /* and each further one has some */
+        for (size_t n = 0; n < WORKERS_DOCUMENT_EACH; n++)
+            ck_assert(submit(WORK_DOCUMENT, i));
+    await(&inside, before += 16 + 8 + 4 + 2 + 1);
+    ck_assert_uint_eq(workers_running(workers, WORK_DOCUMENT), before);
+    set_gate(true);
+    workers_free(workers);
+    ck_assert_uint_eq(done, 4 * WORKERS_DOCUMENT_EACH + 6 * WORKERS_DOCUMENT_EACH);
+}
+END_TEST
+
+START_TEST(a_client_leaves_room_for_others)
+{
+    const size_t share = WORKERS_BLOB_EACH / 2 - 1;
+    size_t waiting[WORKERS_UPSTREAMS_MAX];
+    set_gate(false);
+    for (size_t i = 0; i < 2 * WORKERS_BLOB_EACH; i++)
+        ck_assert_ptr_nonnull(submit_for(WORK_BLOB, 0, 7));
+    await(&inside, share);
+    for (size_t i = 0; i < 8; i++) /* of the same registry, by another client, who is none */
+        ck_assert_ptr_nonnull(submit_for(WORK_BLOB, 0, 8));
+    await(&inside, share + 8);
+    for (size_t i = 0; i < WORKERS_BLOB_EACH - share - 8; i++) /* and by one who is trusted */
+        ck_assert(submit(WORK_BLOB, 0));
+    await(&inside, WORKERS_BLOB_EACH);
+    workers_waiting(workers, WORK_BLOB, waiting);
+    ck_assert_uint_eq(waiting[0], 2 * WORKERS_BLOB_EACH - share);
+    ck_assert_uint_eq(waiting[1], 0);
+    set_gate(true);
+    workers_free(workers);
+    ck_assert_uint_eq(done, 3 * WORKERS_BLOB_EACH - share);
+}
+END_TEST
+
+START_TEST(who_is_trusted_does_not_wait_in_the_share_of_another)
+{
+    const size_t share = WORKERS_DOCUMENT_EACH / 2 - 1;
+    struct job *last = NULL;
+    set_gate(false);
+    for (size_t i = 0; i < WORKERS_DOCUMENT_EACH; i++)
+        ck_assert_ptr_nonnull(last = submit_for(WORK_DOCUMENT, 0, 7));
+    await(&inside, share);
+    workers_favour(workers, last); /* asked for by somebody else, too */
+    await(&inside, share + 1);
+    set_gate(true);
+    workers_free(workers);
+    ck_assert_uint_eq(done, WORKERS_DOCUMENT_EACH);
+}
+END_TEST
+
+START_TEST(a_client_leaves_places_in_the_queue)
+{
+    size_t accepted = 0;
+    set_gate(false);
+    while (accepted < WORKERS_QUEUE_MAX && submit_for(WORK_DOCUMENT, 0, 7))
+        accepted++;
+    ck_assert_uint_lt(accepted, WORKERS_QUEUE_MAX / 2 + WORKERS_DOCUMENT_EACH);
+    ck_assert(submit(WORK_DOCUMENT, 0));
+    ck_assert_ptr_nonnull(submit_for(WORK_DOCUMENT, 0, 8));
+    set_gate(true);
+    workers_free(workers);
+    ck_assert_uint_eq(done, accepted + 2);
+}
+END_TEST
+
 START_TEST(queue_has_an_end)
 {
     size_t accepted = 0;
@@ -127,6 +210,10 @@ int main(void)
     tcase_add_checked_fixture(tcase, reset, NULL);
     tcase_add_test(tcase, all_is_done_before_the_end);
     tcase_add_test(tcase, one_registry_leaves_room_for_others);
+    tcase_add_test(tcase, several_registries_leave_room_for_others);
+    tcase_add_test(tcase, a_client_leaves_room_for_others);
+    tcase_add_test(tcase, who_is_trusted_does_not_wait_in_the_share_of_another);
+    tcase_add_test(tcase, a_client_leaves_places_in_the_queue);
     tcase_add_test(tcase, queue_has_an_end);
     tcase_add_test(tcase, threads_are_used_again);
     suite_add_tcase(suite, tcase);
