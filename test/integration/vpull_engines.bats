@@ -103,7 +103,7 @@ teardown_file()
     run -0 script -qec "stty rows 40 cols 120; exec $VPULL --authfile $STATE/auth.json --to podman $PRIVATE/demo/big:1" /dev/null
     digest=$(skopeo inspect --tls-verify=false --creds user:secret --format '{{.Digest}}' "docker://$PRIVATE/demo/big:1")
     id=$(jq -r '.layers[0].digest' "$STATE/layout/blobs/sha256/${digest#sha256:}")
-    [[ $output =~ ${id:7:12}": downloading  ["[=\>\ ]*"] "[\ 0-9]*"% "[^$'\n']*" MB/524 MB "[\ 0-9]+" MB/s "[\ 0-9]+"s left" ]]
+    [[ $output =~ ${id:7:12}": downloading  ["[=\>\ ]*"] "[\ 0-9]*"% "[^$'\n']*" MB/524 MB "[\ 0-9.]+" MB/s "[\ 0-9m]+"s left" ]]
     [[ $output == *"${id:7:12}: done"*"Digest: $digest"*"Status: pulled into podman"* ]]
     [[ $output != *Copying* ]] # podman's own bars stay out of ours
     run -0 --separate-stderr podman image inspect --format '{{.Digest}}' "$PRIVATE/demo/big:1"
