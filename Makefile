@@ -64,7 +64,7 @@ PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ociv
 HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
-              $(BUILD)/gen/providers.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
+              $(BUILD)/gen/toolkits.h $(BUILD)/gen/providers.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
 all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service $(BUILD)/50-ocivariant.json $(BUILD)/tag-index.json

@@ -38,7 +38,7 @@ const struct ocv_entry *ocv_decision_default(const struct ocv_decision *decision
     return decision->fallback;
 }
 
-static bool supported(const struct ocv_host *host, uint32_t id)
+bool ocv_host_supports(const struct ocv_host *host, uint32_t id)
 {
     const struct ocv_slot *slot = &host->slots[host->slot_of[id]];
     for (size_t l = 0; slot->ranks && l < slot->n_lists; l++)
@@ -55,7 +55,7 @@ size_t ocv_decision_matched(const struct ocv_decision *decision, const struct oc
     for (size_t i = 0; i < decision->n_candidates && !candidate; i++)
         candidate = decision->candidates[i].entry == entry;
     for (size_t i = 0; candidate && i < entry->n_properties; i++) {
-        if (!supported(&decision->host, entry->properties[i]))
+        if (!ocv_host_supports(&decision->host, entry->properties[i]))
             continue;
         if (n < max)
             ids[n] = entry->properties[i];
@@ -246,6 +246,12 @@ static const struct hint_entry *hint_entry(struct ocv_property p, const char *va
         if (!strcmp(ocv_hints[i].property, text))
             return &ocv_hints[i];
     return NULL;
+}
+
+const char *ocv_hint_needs(struct ocv_property p)
+{
+    const struct hint_entry *one = hint_entry(p, p.value), *all = one ? one : hint_entry(p, "*");
+    return all ? all->needs : NULL;
 }
 
 /* What the profile recorded for a namespace, or NULL. */

@@ -50,7 +50,8 @@ static const char *entry_tag(const struct ocv_index *index, const struct ocv_ent
         json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_REF_NAME));
 }
 
-static void write_selected(struct ocv_json_writer *w, const struct ocv_decision *d)
+static void write_selected(struct ocv_json_writer *w, const struct ocv_decision *d,
+                           struct ocv_buffer *text)
 {
     const struct ocv_entry *entry = ocv_decision_selected(d);
     if (!entry) {
@@ -72,6 +73,11 @@ static void write_selected(struct ocv_json_writer *w, const struct ocv_decision 
     ocv_json_write_close(w, ']');
     if (d->index->rule)
         write_optional(w, "tag", entry_tag(d->index, entry));
+    text->len = 0;
+    if (w->status == OCV_OK)
+        w->status = ocv_decision_note(d, entry, text, w->err);
+    if (text->len)
+        ocv_json_write_string(w, "note", text->data);
     ocv_json_write_close(w, '}');
 }
 
@@ -163,7 +169,7 @@ int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buf
     ocv_json_write_string(&w, "schema", "dev.ocivariant.decision/v1");
     ocv_json_write_string(&w, "index", decision->index->digest);
     ocv_json_write_string(&w, "source", source_name(decision->index));
-    write_selected(&w, decision);
+    write_selected(&w, decision, &text);
     ocv_json_write_open(&w, "order", '[');
     for (size_t i = 0; i < decision->n_candidates; i++) {
         const struct ocv_entry *entry = decision->candidates[i].entry;

@@ -71,5 +71,6 @@ int ocv_judge(const char *label, const char *properties, const char *statics,
     if (status < 0)
         return status;
     *fits = ocv_decision_selected(decision) != NULL;
-    return *fits ? OCV_OK : ocv_decision_reason(decision, 0, reason, err);
+    return *fits ? ocv_decision_note(decision, ocv_decision_selected(decision), reason, err)
+                 : ocv_decision_reason(decision, 0, reason, err);
 }

@@ -473,7 +473,8 @@ OCV_API void ocv_decision_free(struct ocv_decision *decision);
 /** Does a variant fit this host, judged by its own properties, when its index is not at hand (a
  * record of the node, labels of its config)? Properties of `statics` (namespaces joined by ", ", or
  * NULL) are the index's own business and left out. `options` as for ocv_resolve. `*fits`; where it
- * does not, `reason` gets one line. Malformed properties: OCV_ERR_DATA. */
+ * does not, `reason` gets one line, and where it does the line of ocv_decision_note, if any.
+ * Malformed properties: OCV_ERR_DATA. */
 OCV_API int ocv_judge(const char *label, const char *properties, const char *statics,
                       const struct ocv_profile *profile, const struct ocv_resolve_options *options,
                       bool *fits, struct ocv_buffer *reason, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -507,6 +508,11 @@ OCV_API int ocv_decision_reason(const struct ocv_decision *decision, size_t i,
 /** What would make it fit, for people; appends nothing where that is not known. */
 OCV_API int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
                               struct ocv_error *err) OCV_WARN_UNUSED;
+/** What there is to know of an entry that fits, one line for people: that it runs by CUDA's
+ *  minor-version compatibility alone, with an older driver than its build was made for, and which
+ *  driver has all of it. Appends nothing where there is nothing to say. */
+OCV_API int ocv_decision_note(const struct ocv_decision *decision, const struct ocv_entry *entry,
+                              struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append the decision as JSON (dev.ocivariant.decision/v1), with a final newline. */
 OCV_API int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buffer *out,
                                      struct ocv_error *err) OCV_WARN_UNUSED;

@@ -91,6 +91,10 @@ bool ocv_entry_fits(const struct ocv_host *host, const struct ocv_entry *entry,
 int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struct ocv_error *err);
 int ocv_key_compare(const struct ocv_component *a, size_t n, const struct ocv_component *b,
                     size_t m);
+/** Has any list of the host this property? */
+bool ocv_host_supports(const struct ocv_host *host, uint32_t id);
+/** What a host needs to have the property (schema/hints.yaml: "driver 575 or newer"), or NULL. */
+const char *ocv_hint_needs(struct ocv_property p);
 /** The slot a rejection is about, and the host list it was tested against; NULL if none. */
 const struct ocv_slot *ocv_rejection_slot(const struct ocv_decision *d,
                                           const struct ocv_rejection *r);

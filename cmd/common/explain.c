@@ -107,6 +107,20 @@ static const char *platform_text(const struct ocv_entry *entry, char *out, size_
     return entry->has_platform ? ocv_platform_format(&entry->platform, out, size) : "any platform";
 }
 
+/* End the line, and begin another where there is something to know. */
+static int format_note(const struct ocv_decision *decision, const struct ocv_entry *entry,
+                       int width, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t before = out->len;
+    int status = ocv_buffer_printf(out, err, "\n      %-*s  note: ", width, "");
+    size_t mark = out->len;
+    if (status == OCV_OK)
+        status = ocv_decision_note(decision, entry, out, err);
+    if (status == OCV_OK && out->len == mark) /* nothing to say */
+        out->data[out->len = before] = '\0';
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}
+
 static int format_fitting(const struct image *image, const struct ocv_decision *decision, size_t i,
                           struct columns width, struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -123,7 +137,7 @@ static int format_fitting(const struct image *image, const struct ocv_decision *
                                    entry->kind == OCV_ENTRY_NULL || is_default(image->index, entry)
                                        ? "needs nothing special"
                                        : "ordinary image, after all variants");
-    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+    return status < 0 ? status : format_note(decision, entry, width.name, out, err);
 }
 
 static int format_rejected(const struct image *image, const struct ocv_decision *decision, size_t i,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NOTE_MAX 4096u
+
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference)
 {
     return rules_name(mirror, reference);
@@ -111,6 +113,19 @@ static void take(struct choice *choice, const struct ocv_index *index,
         ocv_platform_format(&entry->platform, choice->label, sizeof(choice->label));
 }
 
+/* Said once for a choice, not for each pull. */
+static int log_note(const struct ocv_reference *reference, const struct ocv_decision *decision,
+                    const struct ocv_entry *entry, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, NOTE_MAX);
+    int status = ocv_decision_note(decision, entry, &text, err);
+    if (status == OCV_OK && text.len)
+        log_line(LOG_LEVEL_INFO, "%s:%s (%s) %s", reference->name,
+                 reference->tag ? reference->tag : "latest", entry->label, text.data);
+    return status;
+}
+
 static int decide(struct choice *choice, const struct mirror *mirror, const struct source *from,
                   const struct ocv_reference *reference, const struct ocv_index *index,
                   const struct snapshot *snapshot, struct ocv_error *err)
@@ -123,12 +138,12 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
     const struct ocv_entry *entry = ocv_decision_selected(decision);
     if (ocv_index_has_variants(index))
         note(choice, mirror, from, reference, index, entry);
-    if (entry) {
-        take(choice, index, entry);
-    } else {
+    if (!entry) {
         choice->outcome = OUTCOME_NO_FIT;
+        return OCV_OK;
     }
-    return OCV_OK;
+    take(choice, index, entry);
+    return log_note(reference, decision, entry, err);
 }
 
 struct choice *choice_make(const struct mirror *mirror, const struct source *from,

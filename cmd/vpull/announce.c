@@ -24,7 +24,8 @@ static int64_t default_bytes(struct pull *pull)
     return bytes;
 }
 
-static void announce_text(struct pull *pull, const char *matched, int64_t bytes, int64_t others)
+static void announce_text(struct pull *pull, const char *matched, const char *note, int64_t bytes,
+                          int64_t others)
 {
     char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX], name[80];
     size_t layers = ocv_manifest_layer_count(pull->child.manifest);
@@ -35,12 +36,15 @@ static void announce_text(struct pull *pull, const char *matched, int64_t bytes,
     progress_message(pull->progress, "%s: %s%s%s%s", pull->image.text,
                      explain_choice(pull->image.index, entry, name, sizeof(name)), why,
                      *why ? matched : "", *why ? ")" : "");
+    if (*note)
+        progress_message(pull->progress, "%s", note);
     progress_message(pull->progress, "%s in %zu layer%s%s%s", format_bytes(bytes, size), layers,
                      layers == 1 ? "" : "s", others >= 0 ? "; the default entry is " : "",
                      others >= 0 ? format_bytes(others, other) : "");
 }
 
-static json_t *decision_event(const struct pull *pull, int64_t bytes, int64_t others)
+static json_t *decision_event(const struct pull *pull, const char *note, int64_t bytes,
+                              int64_t others)
 {
     json_t *matched = json_array();
     uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
@@ -58,25 +62,31 @@ static json_t *decision_event(const struct pull *pull, int64_t bytes, int64_t ot
         json_object_set_new(event, "rule", json_string(ocv_tag_choice_family(pull->image.choice)));
         json_object_set_new(event, "tag", json_string(image_tag(&pull->image, pull->entry)));
     }
+    if (event && *note)
+        json_object_set_new(event, "note", json_string(note));
     return event;
 }
 
 int pull_announce(struct pull *pull, struct ocv_error *err)
 {
-    ocv_auto_buffer matched;
+    ocv_auto_buffer matched, note;
     ocv_buffer_init(&matched, TEXT_MAX);
+    ocv_buffer_init(&note, TEXT_MAX);
     if (pull->options->quiet && !pull->options->dry_run)
         return OCV_OK;
     int64_t bytes = child_bytes(&pull->child), others = default_bytes(pull);
     int status =
         explain_matched(&pull->image, pull->decision, pull->entry, MATCHED_SHOWN, &matched, err);
+    if (status == OCV_OK)
+        status = ocv_decision_note(pull->decision, pull->entry, &note, err);
     if (status < 0)
         return status;
+    const char *known = note.data ? note.data : "";
     if (progress_is_json(pull->progress)) {
-        progress_event(pull->progress, "decision", decision_event(pull, bytes, others));
+        progress_event(pull->progress, "decision", decision_event(pull, known, bytes, others));
         return OCV_OK;
     }
-    announce_text(pull, matched.data ? matched.data : "", bytes, others);
+    announce_text(pull, matched.data ? matched.data : "", known, bytes, others);
     if (pull->options->dry_run) {
         printf("%s\n", pull->entry->digest);
         return cli_print("", 0, err);

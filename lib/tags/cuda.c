@@ -7,37 +7,17 @@
 #include "property.h"
 #include "tags.h"
 
+#include "toolkits.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOWER_BOUND "cuda_version_lower_bound"
-#define SM_ARCH "sm_arch"
-#define FIRST_COMPATIBLE_MAJOR 11 /* minor-version compatibility begins here */
 #define DEFAULT_PLATFORM "linux/amd64"
-
-/* The compute capabilities for which a toolkit makes machine code, from that version on and within
- * its major version: `ptxas --help` of the packages nvidia-cuda-nvcc, -cu12 and -cu11 (11.7.99,
- * 11.8.89, 12.0.140 to 12.9.86, 13.0.88 to 13.5.37); 11.0 to 11.4 the release notes. A compute
- * capability of the same major and a lower minor will do (Ada's compatibility guide, 1.2). */
-static const struct {
-    unsigned major, minor;
-    const char *list;
-} toolkits[] = {
-    {13, 4, "75 80 86 87 88 89 90 100 103 107 110 120 121"},
-    {13, 0, "75 80 86 87 88 89 90 100 103 110 120 121"},
-    {12, 9, "50 52 53 60 61 62 70 72 75 80 86 87 89 90 100 103 120 121"},
-    {12, 8, "50 52 53 60 61 62 70 72 75 80 86 87 89 90 100 120"},
-    {12, 0, "50 52 53 60 61 62 70 72 75 80 86 87 89 90"},
-    {11, 8, "35 37 50 52 53 60 61 62 70 72 75 80 86 87 89 90"},
-    {11, 4, "35 37 50 52 53 60 61 62 70 72 75 80 86 87"},
-    {11, 1, "35 37 50 52 53 60 61 62 70 72 75 80 86"},
-    {11, 0, "35 37 50 52 53 60 61 62 70 72 75 80"},
-};
 
 static bool is_cuda(struct ocv_property p, const char *feature)
 {
-    return strcmp(p.ns, "nvidia") == 0 && strcmp(p.feature, feature) == 0;
+    return strcmp(p.ns, OCV_TOOLKIT_NAMESPACE) == 0 && strcmp(p.feature, feature) == 0;
 }
 
 static bool is_ptx(const char *sm_arch)
@@ -63,7 +43,7 @@ static const char *only_value(const struct ocv_properties *set, const char *feat
 static bool names_devices(const struct ocv_tag *tag)
 {
     for (size_t i = 0; i < ocv_properties_count(tag->said); i++)
-        if (is_cuda(ocv_properties_get(tag->said, i), SM_ARCH))
+        if (is_cuda(ocv_properties_get(tag->said, i), OCV_TOOLKIT_DEVICE))
             return true;
     return false;
 }
@@ -92,7 +72,7 @@ static bool read_version(const char *text, unsigned *major, unsigned *minor, boo
 
 const char *ocv_tag_toolkit(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX])
 {
-    const char *value = only_value(tag->said, LOWER_BOUND);
+    const char *value = only_value(tag->said, OCV_TOOLKIT_VERSION);
     unsigned major, minor;
     bool open;
     if (!value || !read_version(value, &major, &minor, &open))
@@ -104,9 +84,9 @@ const char *ocv_tag_toolkit(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX
 /* NULL: of such a toolkit nothing is known. Of a major version alone the newest. */
 static const char *toolkit_list(unsigned major, unsigned minor, bool open)
 {
-    for (size_t i = 0; i < sizeof(toolkits) / sizeof(*toolkits); i++)
-        if (toolkits[i].major == major && (open || toolkits[i].minor <= minor))
-            return toolkits[i].list;
+    for (size_t i = 0; i < sizeof(ocv_toolkits) / sizeof(*ocv_toolkits); i++)
+        if (ocv_toolkits[i].major == major && (open || ocv_toolkits[i].minor <= minor))
+            return ocv_toolkits[i].makes;
     return NULL;
 }
 
@@ -141,8 +121,8 @@ struct claim {
 static int append(struct ocv_buffer *out, const char *feature, const char *value,
                   struct ocv_error *err)
 {
-    return ocv_buffer_printf(out, err, "%snvidia :: %s :: %s", out->len ? ", " : "", feature,
-                             value);
+    return ocv_buffer_printf(out, err, "%s" OCV_TOOLKIT_NAMESPACE " :: %s :: %s",
+                             out->len ? ", " : "", feature, value);
 }
 
 /* What the tag says of anything but its CUDA version. */
@@ -151,7 +131,7 @@ static int append_rest(const struct claim *c, struct ocv_buffer *out, struct ocv
     int status = OCV_OK;
     for (size_t i = 0; i < ocv_properties_count(c->tag->said) && status == OCV_OK; i++) {
         struct ocv_property p = ocv_properties_get(c->tag->said, i);
-        if (!is_cuda(p, LOWER_BOUND))
+        if (!is_cuda(p, OCV_TOOLKIT_VERSION))
             status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
                                        p.feature, p.value);
     }
@@ -167,13 +147,13 @@ static int append_devices(const struct claim *c, bool real, struct ocv_buffer *o
     int status = OCV_OK;
     for (size_t i = 0; c->table && i < c->table->n_sm_arch && status == OCV_OK; i++)
         if (!real || !is_ptx(c->table->sm_arch[i]))
-            status = append(out, SM_ARCH, c->table->sm_arch[i], err);
+            status = append(out, OCV_TOOLKIT_DEVICE, c->table->sm_arch[i], err);
     const char *at = c->made;
     for (size_t n; at && *at && status == OCV_OK; at += n + (at[n] == ' ')) {
         char value[16];
         n = strcspn(at, " ");
         snprintf(value, sizeof(value), "%.*s_real", (int)n, at);
-        status = append(out, SM_ARCH, value, err);
+        status = append(out, OCV_TOOLKIT_DEVICE, value, err);
     }
     return status;
 }
@@ -186,9 +166,9 @@ static int write_claim(const struct claim *c, const char *version, const char *f
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = append_rest(c, &text, err);
     if (status == OCV_OK && version)
-        status = append(&text, LOWER_BOUND, version, err);
+        status = append(&text, OCV_TOOLKIT_VERSION, version, err);
     if (status == OCV_OK && first)
-        status = append(&text, LOWER_BOUND, first, err);
+        status = append(&text, OCV_TOOLKIT_VERSION, first, err);
     if (status == OCV_OK)
         status = append_devices(c, real, &text, err);
     if (status == OCV_OK)
@@ -226,7 +206,7 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
     *base = NULL;
     if (!ocv_tag_toolkit(tag, toolkit))
         return copy(tag->said, all, err);
-    (void)read_version(only_value(tag->said, LOWER_BOUND), &major, &minor, &open);
+    (void)read_version(only_value(tag->said, OCV_TOOLKIT_VERSION), &major, &minor, &open);
     platform = platform ? platform : tag->platform ? tag->platform : DEFAULT_PLATFORM;
     c.table = table_of(tag, toolkit, platform, &nomem);
     c.order = order;
@@ -234,7 +214,7 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
     if (nomem)
         return ocv_error_nomem(err);
     snprintf(first, sizeof(first), "%u.0", major);
-    bool runs = c.table && c.table->minor && minor > 0 && major >= FIRST_COMPATIBLE_MAJOR;
+    bool runs = c.table && c.table->minor && minor > 0 && major >= OCV_TOOLKIT_MINOR_FROM;
     size_t ptx = runs ? count_ptx(c.table) : 0;
     int status = write_claim(&c, toolkit, runs && !ptx ? first : NULL, false, all, err);
     if (status == OCV_OK && ptx && ptx < c.table->n_sm_arch)

@@ -231,6 +231,8 @@ void verdict_ask(const struct verdict_policy *policy, const struct verdict_quest
     }
     answer->verdict = ask(policy, question, answer, why, sizeof(why));
     answer->action = verdict_decide(policy, answer->verdict, question->reference);
+    if (answer->verdict == VERDICT_FITS && *why)
+        answer->action = VERDICT_WARN; /* it runs, and there is something to know */
     if (answer->labels_only && answer->action == VERDICT_REFUSE)
         answer->action = VERDICT_WARN; /* FROM inherits labels: they may be another image's */
     tell(question, answer, why);

@@ -45,6 +45,12 @@ static void check(const struct ocv_decision *d, const struct ocv_index *index)
         if (r.code == OCV_REJECT_NONE || r.code >= OCV_REJECT_MAX || !r.ns != !r.feature)
             abort();
     }
+    for (size_t i = 0; i < order; i++) {
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, 1u << 16);
+        if (ocv_decision_note(d, ocv_decision_order(d, i), &text, NULL) < 0 || !clean(&text))
+            abort();
+    }
     ocv_auto_buffer json;
     ocv_buffer_init(&json, 1u << 28);
     if (ocv_decision_format_json(d, &json, NULL) < 0)

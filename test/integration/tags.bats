@@ -39,7 +39,7 @@ setup_file()
     put rayproject/ray:2.49.2-py311-cu128
     put rayproject/ray:2.49.2-py310-cu128
     # a group whose name says nothing of CUDA, and two tags that say the same
-    for tag in 2.9.1-cuda12.8-cudnn9-runtime 2.9.1-cuda13.0-cudnn9-runtime latest; do
+    for tag in 2.9.1-cuda12.6-cudnn9-runtime 2.9.1-cuda12.8-cudnn9-runtime 2.9.1-cuda13.0-cudnn9-runtime latest; do
         put "pytorch/pytorch:$tag"
     done
     for tag in server server-cuda server-cuda12 server-cuda13; do
@@ -55,6 +55,8 @@ setup_file()
     profile h100 '"90a_real","90_real","90_virtual"' 13 0
     profile old '"90_real"' 12 4
     profile mid '"90_real"' 12 9
+    profile driver570 '"90_real"' 12 8
+    profile b200 '"100_real"' 12 8
     profile eleven '"90_real"' 11 8
     echo '{"schema": "dev.ocivariant.profile/v1", "platform": {"os": "linux", "architecture": "amd64"},
         "namespaces": []}' >"$STATE/cpu.json"
@@ -151,6 +153,32 @@ chooses()
     run -3 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/eleven.json" "$VLLM:v0.14.1"
     run -3 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$STATE/cpu.json" "$VLLM:v0.14.1"
     [[ $stderr == *"v0.14.1_cu130: "*"cuda_version_lower_bound"* ]]
+}
+
+@test "an older driver of the same major version runs what is newer, and it is said" {
+    local note="runs by CUDA minor-version compatibility: built with 12.9, this driver has 12.8; driver 575 or newer runs it natively"
+    chooses driver570 "docker.io/$VLLM:v0.14.1" v0.14.1
+    chooses old docker.io/pytorch/pytorch:2.9.1 2.9.1-cuda12.6-cudnn9-runtime
+    chooses b200 docker.io/pytorch/pytorch:2.9.1 2.9.1-cuda12.8-cudnn9-runtime
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$STATE/driver570.json" "$VLLM:v0.14.1"
+    [ "$output" = "$(digest_of "$VLLM:v0.14.1")" ]
+    [[ $stderr == *"$note"* ]]
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --progress json --profile "$STATE/driver570.json" "$VLLM:v0.14.1"
+    [ "$(jq -r 'select(.event == "decision") | .note' <<<"$stderr")" = "$note" ]
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$STATE/mid.json" "$VLLM:v0.14.1"
+    [[ $stderr != *"minor-version"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" explain --config "$CONFIG" --profile "$STATE/driver570.json" "$VLLM:v0.14.1"
+    [[ $output == *"note: $note"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" resolve --config "$CONFIG" --profile "$STATE/driver570.json" "$VLLM:v0.14.1"
+    [ "$(jq -r .selected.note <<<"$output")" = "$note" ]
+    require_validator
+    printf '%s' "$output" >"$BATS_TEST_TMPDIR/decision.json"
+    valid decision "$BATS_TEST_TMPDIR/decision.json"
+    OCV_DATADIR=$DATA start_variantd rules-570 --registry "docker.io=http://$REGISTRY" \
+        --profile "$STATE/driver570.json" --tag-rules on
+    ask HEAD "/resolver/v2/$VLLM/manifests/v0.14.1?ns=docker.io"
+    [ "$(header docker-content-digest)" = "$(digest_of "$VLLM:v0.14.1")" ]
+    grep -F "docker.io/$VLLM:v0.14.1 (v0.14.1) $note" "$STATE/log/rules-570"
 }
 
 @test "the group need not be a tag itself; an index gives its platforms" {

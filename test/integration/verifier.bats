@@ -21,6 +21,9 @@ setup_file()
         --label 'dev.ocivariant.properties=amd :: gfx_arch :: gfx942'
     mkimage "$STATE/images" fitting --file etc/build=fitting --label dev.ocivariant.label=cuda12.8 \
         --label 'dev.ocivariant.properties=nvidia :: cuda_version_lower_bound :: 12.8'
+    mkimage "$STATE/images" newer --file etc/build=newer --label dev.ocivariant.label=cuda12.9 \
+        --label 'dev.ocivariant.properties=nvidia :: cuda_version_lower_bound :: 12.0, nvidia :: cuda_version_lower_bound :: 12.9'
+    push_layout "$STATE/images:newer" "$PLAIN/newer:1"
     push_layout "$STATE/images:app" "$PLAIN/app:1"
     push_layout "$STATE/images:labelled" "$PLAIN/labelled:1"
     push_layout "$STATE/images:fitting" "$PLAIN/fitting:1"
@@ -182,6 +185,14 @@ copy_to()
     [[ $output == *"say different things"* ]]
     run -1 verify enforce "$PLAIN/app@$ROCM" "$ROCM"
     run -0 verify enforce "$PLAIN/attacker/y@$ROCM" "$ROCM"
+}
+
+@test "a build that runs by CUDA's minor-version compatibility is a warning, whatever the policy" {
+    local digest
+    digest=$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN/newer:1" | sha256sum | cut -d' ' -f1)
+    run -0 --separate-stderr verify closed "$PLAIN/newer:1" "sha256:$digest"
+    [ -z "$output" ]
+    [[ $stderr == *"warning: "*"(cuda12.9) fits this node: runs by CUDA minor-version compatibility: built with 12.9, this driver has 12.8"* ]]
 }
 
 @test "the mirror records every index that it resolves, also where nothing fits" {

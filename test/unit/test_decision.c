@@ -261,6 +261,9 @@ static const struct {
      "'devices':[{'id':'d0','features':[{'name':'sm_arch','values':['75_real']}]}]",
      "nvidia :: sm_arch :: 90_real",
      "this needs SM 90_real: a GPU of compute capability 9.0 (Hopper; CUDA 11.8 or newer)"},
+    {"'driver':'470.1','features':[{'name':'cuda_version_lower_bound','values':['11.4']}]",
+     "nvidia :: cuda_version_lower_bound :: 12.9, nvidia :: cuda_version_lower_bound :: 12.0",
+     "driver 470.1 supports CUDA up to 11.4; this needs 12.0: driver 525 or newer"},
     {"'features':[{'name':'unknown','values':['1']}]", "nvidia :: unknown :: 2", ""},
     {"'features':[]", "nvidia :: cuda_version_lower_bound :: 12.8", ""}, /* no device, no advice */
     {"'features':[],'devices':[{'id':'d0'}]", "nvidia :: cuda_version_lower_bound :: 12.8",
@@ -282,6 +285,58 @@ START_TEST(test_hints)
     ck_assert_uint_eq(ocv_decision_rejected_count(d), 1);
     ck_assert_int_eq(ocv_decision_hint(d, 0, &hint, NULL), OCV_OK);
     ck_assert_str_eq(hint.data ? hint.data : "", hints[_i].hint);
+    free(text);
+}
+END_TEST
+
+#define CUDA(version) "nvidia :: cuda_version_lower_bound :: " version
+#define BY_MINOR "runs by CUDA minor-version compatibility: built with "
+
+/* Of the entry `v`, beside another one of the same image, on a host with CUDA 12.8. */
+static const struct {
+    const char *properties, *other, *note;
+} notes[] = {
+    {CUDA("12.0") ", " CUDA("12.9"), NULL,
+     BY_MINOR "12.9, this driver has 12.8; driver 575 or newer runs it natively"},
+    {CUDA("12.0") ", " CUDA("12.19"), NULL,
+     BY_MINOR "12.19, this driver has 12.8; a newer driver runs it natively"},
+    {CUDA("12.0"), CUDA("12.9"),
+     BY_MINOR "12.9, this driver has 12.8; driver 575 or newer runs it natively"},
+    {CUDA("12.0"), CUDA("12.6"), ""},
+    {CUDA("12.0"), CUDA("13.0"), ""},
+    {CUDA("12.0") ", " CUDA("12.6"), NULL, ""},
+    {CUDA("12.0"), NULL, ""},
+    {CUDA("12.6") ", " CUDA("12.9"), NULL, ""}, /* not the first of a major */
+    {CUDA("12.0") ", " CUDA("13.0"), NULL, ""},
+    {CUDA("12.9"), NULL, ""}, /* does not fit */
+    {"nvidia :: sm_arch :: 90_real", NULL, ""},
+};
+
+START_TEST(test_notes)
+{
+    char *text = quoted("{'schema':'dev.ocivariant.profile/v1','platform':{'os':'linux',"
+                        "'architecture':'amd64'},'namespaces':[{'namespace':'nvidia','features':[{"
+                        "'name':'cuda_version_lower_bound','values':['12.8','12.7','12.6','12.0']},"
+                        "{'name':'sm_arch','values':['90_real']}]}]}");
+    ocv_auto(ocv_profile) p = parse_profile(text);
+    ocv_auto_buffer note;
+    ocv_buffer_init(&note, 4096);
+    json_t *json = index_json("nvidia");
+    add_entry(json, "linux/amd64", "v", notes[_i].properties);
+    if (notes[_i].other) {
+        json_t *list = json_object_get(json, "manifests");
+        json_array_append_new(list, entry_json(0, "linux/amd64", "w", notes[_i].other));
+    }
+    ocv_auto(ocv_index) index = index_from(json);
+    ocv_auto(ocv_decision) d = resolve(index, p, NULL);
+    const struct ocv_entry *v = ocv_index_entry(index, 0);
+    ck_assert_int_eq(ocv_decision_note(d, v, &note, NULL), OCV_OK);
+    ck_assert_str_eq(note.data ? note.data : "", notes[_i].note);
+    json_t *out = decision_json(d);
+    const char *told = json_string_value(json_object_get(json_object_get(out, "selected"), "note"));
+    ck_assert_str_eq(ocv_decision_selected(d) == v && told ? told : "",
+                     ocv_decision_selected(d) == v ? notes[_i].note : "");
+    json_decref(out);
     free(text);
 }
 END_TEST
@@ -402,6 +457,7 @@ int main(void)
     tcase_add_test(tcase, test_names);
     tcase_add_test(tcase, test_json);
     tcase_add_loop_test(tcase, test_hints, 0, sizeof(hints) / sizeof(*hints));
+    tcase_add_loop_test(tcase, test_notes, 0, sizeof(notes) / sizeof(*notes));
     tcase_add_test(tcase, test_json_nothing_fits);
     tcase_add_loop_test(tcase, test_hostile_text, 0, 3);
     tcase_add_test(tcase, test_hostile_label);

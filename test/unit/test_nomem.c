@@ -183,6 +183,8 @@ static int call_resolve(struct ocv_buffer *out, struct ocv_error *err)
         if (status == OCV_OK)
             status = ocv_decision_hint(d, i, out, err);
     }
+    for (size_t i = 0; status == OCV_OK && i < ocv_decision_order_count(d); i++)
+        status = ocv_decision_note(d, ocv_decision_order(d, i), out, err);
     if (status == OCV_OK)
         status = ocv_profile_format(profile, out, err);
     return status < 0 ? status : ocv_decision_format_json(d, out, err);
