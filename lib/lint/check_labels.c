@@ -148,7 +148,7 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *s
                           "%s and %s have equal properties: only the label separates them",
                           a->label, b->label);
         hint_rank(lint);
-    } else if (!equal && !said->tie && may_tie(lint, a, b)) {
+    } else if (!equal && !said->tie && may_tie(lint, a, b) && !ocv_lint_minor_settles(lint, a, b)) {
         said->tie = true;
         ocv_lint_entry_at(lint, OCV_LINT_ONLY_LABEL_SEPARATES, k, AT_PROPERTIES,
                           "on some hosts only the label decides between %s and %s", a->label,

@@ -283,7 +283,7 @@ static void check_subsumed(struct ocv_lint *lint, size_t i, const struct ocv_ent
         for (size_t m = 0; m < entry->n_properties; m++)
             n += ocv_lint_is_feature(ocv_index_property(lint->index, entry->properties[m]),
                                      ocv_lint_cumulative[k].a);
-        if (n < 2)
+        if (n < 2 || ocv_lint_minor_pair(lint, entry, ocv_lint_cumulative[k].a))
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_VALUES_SUBSUMED, i, AT_PROPERTIES,
                           "%zu values of %s: the lowest alone decides who fits", n,

@@ -37,6 +37,24 @@ static bool names_feature(const struct ocv_lint *lint, const struct ocv_entry *e
     return found;
 }
 
+/* The values of a feature that the entry names are all the tag's. */
+static bool is_within(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                      const struct ocv_properties *set, struct ocv_property feature)
+{
+    for (size_t k = 0; k < entry->n_properties; k++) {
+        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+        bool found = strcmp(p.ns, feature.ns) != 0 || strcmp(p.feature, feature.feature) != 0;
+        for (size_t m = 0; m < ocv_properties_count(set) && !found; m++) {
+            struct ocv_property q = ocv_properties_get(set, m);
+            found =
+                !strcmp(p.ns, q.ns) && !strcmp(p.feature, q.feature) && !strcmp(p.value, q.value);
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
 /* Features that both name must share a value; hardware that the tag names must be named at all. A
  * tag may say less than the entry: that is what tags do. `*out`: what the entry has not; `*named`:
  * it has another value of that. */
@@ -44,7 +62,7 @@ static bool disagrees(const struct ocv_lint *lint, const struct ocv_tag *tag, si
                       struct ocv_property *out, bool *named)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, at);
-    const struct ocv_properties *set = ocv_tag_properties(tag);
+    const struct ocv_properties *set = ocv_tag_said(tag), *all = ocv_tag_properties(tag);
     for (size_t k = 0; k < ocv_properties_count(set); k++) {
         struct ocv_property p = ocv_properties_get(set, k), q;
         bool shared = false, value = false, ns = false;
@@ -59,6 +77,8 @@ static bool disagrees(const struct ocv_lint *lint, const struct ocv_tag *tag, si
             *named = names_feature(lint, entry, q, &value, &ns);
             shared = shared || value;
         }
+        /* what the tag says may mean more: a CUDA version that its major's first one runs */
+        shared = shared || (*named && is_within(lint, entry, all, p));
         *out = p;
         if (!shared && (*named || !ns))
             return true;

@@ -96,6 +96,17 @@ int ocv_lint_version_compare(const char *a, const char *b);
 /** The lowest value that the properties name of a feature ("ns :: feature"), or NULL. */
 const char *ocv_lint_lowest(const struct ocv_lint *lint, const struct ocv_entry *entry,
                             const char *feature);
+/** An entry that names of a feature whose versions run within their major (schema/toolkits.yaml)
+ * the version it was built with and the first of that major: the former, else NULL. */
+const char *ocv_lint_minor_pair(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                                const char *feature);
+/** The same, also where another entry of the same image names it. */
+const char *ocv_lint_built_with(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                                const char *feature);
+/** Two such entries tie on hosts that are older than both, and the label chooses the older build
+ *  there: as it should be. */
+bool ocv_lint_minor_settles(const struct ocv_lint *lint, const struct ocv_entry *a,
+                            const struct ocv_entry *b);
 /** How a property's value contradicts the version that was built for, by a relation of
  *  schema/lint-facts.yaml; NULL: it does not. */
 const char *ocv_lint_contradiction(const char *relation, const char *value, const char *version);

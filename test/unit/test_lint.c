@@ -581,6 +581,72 @@ START_TEST(environment)
 }
 END_TEST
 
+/* A version and the first of its major, which runs it, too. */
+START_TEST(minor_versions)
+{
+#define LOWER "nvidia :: cuda_version_lower_bound :: "
+#define PAIR(label, a, b) \
+    "linux/amd64/x-" label " " label " " LOWER a ", " LOWER b ", nvidia :: sm_arch :: 90_real\n"
+    expect(PAIR("a", "12.9", "12.0"), "OCV210", NULL);
+    expect(PAIR("a", "11.8", "11.0"), "OCV210", NULL);
+    expect(PAIR("a", "10.2", "10.0"), "OCV210", "2 values"); /* before the promise */
+    expect(PAIR("a", "12.9", "12.1"), "OCV210", "2 values");
+    expect(PAIR("a", "13.0", "12.0"), "OCV210", "2 values");
+    expect(PAIR("a", "12.9, " LOWER "12.8", "12.0"), "OCV210", "3 values");
+    expect("linux/amd64/x-a a x86_64 :: level :: v2, x86_64 :: level :: v3\n", "OCV210",
+           "2 values");
+    /* where all that is left is the label, it must choose the older build */
+    expect(PAIR("cuda12.6", "12.6", "12.0") PAIR("cuda12.9", "12.9", "12.0"), "OCV120", NULL);
+    expect(PAIR("cuda12.10", "12.10", "12.0") PAIR("cuda12.6", "12.6", "12.0"), "OCV120",
+           "between cuda12.10 and cuda12.6");
+    expect(PAIR("a", "12.9", "12.0") PAIR("b", "12.6", "12.0"), "OCV120", "between a and b");
+    expect("linux/amd64/x-a a habana :: arch :: gaudi2, habana :: arch :: gaudi3\n"
+           "linux/amd64/x-b b habana :: arch :: gaudi, habana :: arch :: gaudi3\n",
+           "OCV120", "between a and b");
+    /* what the base image asks for is what it was built with */
+    expect(PAIR("a", "12.9", "12.0") "  env NVIDIA_REQUIRE_CUDA=cuda>=12.9\n", "OCV402", NULL);
+    expect(PAIR("a", "12.9", "12.0") "  env NVIDIA_REQUIRE_CUDA=cuda>=12.8\n", "OCV402", NULL);
+    expect(PAIR("a", "12.6", "12.0") "  env NVIDIA_REQUIRE_CUDA=cuda>=12.8\n", "OCV402",
+           "below cuda 12.8");
+    expect(PAIR("a", "12.9", "12.0") "  env NVIDIA_REQUIRE_CUDA=cuda>=13.0\n", "OCV402",
+           "below cuda 13.0");
+    expect("linux/amd64/x-a a " LOWER "12.9, nvidia :: sm_arch :: 90_virtual\n"
+           "linux/amd64/x-b b " LOWER "12.0, nvidia :: sm_arch :: 90_real\n  digest-of 0\n"
+           "  env NVIDIA_REQUIRE_CUDA=cuda>=12.9\n",
+           "OCV402", NULL);
+    /* bounds compare by the lowest value */
+    expect(PAIR("a", "12.9", "12.0, nvidia :: cuda_version_upper_bound :: 12.5"), "OCV208", NULL);
+    expect(PAIR("a", "12.9", "12.0, nvidia :: cuda_version_upper_bound :: 12.0"), "OCV208",
+           "at least 12.0 and below 12.0");
+    expect(PAIR("a", "12.9", "12.0") "  env CUDA_VERSION=12.9.1\n", "OCV404", NULL);
+    expect(PAIR("a", "12.9", "12.0") "  env CUDA_VERSION=13.0.0\n", "OCV404", "lower major");
+}
+END_TEST
+
+/* Of a family whose builds run so, a tag's word is the version, its major's first, or both. */
+START_TEST(minor_version_tags)
+{
+#define TAGGED(values, tag) \
+    "linux/amd64 null\nlinux/amd64/x-a a " values "\ntag vllm/vllm-openai:" tag " = 1\n"
+#define BOTH LOWER "12.9, " LOWER "12.0, nvidia :: sm_arch :: 90_real"
+    expect(TAGGED(BOTH, "v0.14.1-cu129"), "OCV301", NULL);
+    expect(TAGGED(BOTH, "v0.14.1"), "OCV301", NULL);
+    expect(TAGGED(LOWER "12.9, nvidia :: sm_arch :: 90_real", "v0.14.1-cu129"), "OCV301", NULL);
+    expect(TAGGED(LOWER "12.0, nvidia :: sm_arch :: 90a_real", "v0.14.1-cu129"), "OCV301", NULL);
+    expect(TAGGED(BOTH, "v0.14.1-cu126"), "OCV301", "has another value");
+    expect(TAGGED(BOTH, "v0.14.1-cu130"), "OCV301", "has another value");
+    expect(TAGGED(LOWER "12.8", "v0.14.1-cu129"), "OCV301", "has another value");
+    /* nobody has said of these that they run so */
+    expect("linux/amd64 null\nlinux/amd64/x-a a " LOWER "12.0\n"
+           "tag rayproject/ray:2.49.2-cu128 = 1\n",
+           "OCV301", "has another value");
+    expect("linux/amd64 null\nlinux/amd64/x-a a " LOWER "12.9, " LOWER "12.0\n"
+           "tag r.example/app:1.0-cu129 = 1\n",
+           "OCV301", NULL);
+#undef TAGGED
+}
+END_TEST
+
 /* ---- tags ---- */
 
 /* One image under two labels: a tag that agrees with either is right. */
@@ -927,6 +993,8 @@ int main(void)
     tcase_add_test(other, reach_agrees_with_the_resolver);
     tcase_add_test(other, requirements);
     tcase_add_test(other, environment);
+    tcase_add_test(other, minor_versions);
+    tcase_add_test(other, minor_version_tags);
     tcase_add_test(other, tags_of_shared_images);
     tcase_add_test(other, tag_drift);
     tcase_add_test(other, tags_without_rules);

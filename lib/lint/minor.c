@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Versions that are compatible within their major: an entry names the one that its image was built
+ * with and the first of the same major, from which on it runs. */
+#include "internal.h"
+
+#include "toolkits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEATURE OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION
+
+/* "12.0" for "12.9"; false for a major that comes before the promise. */
+static bool first_of(const char *version, char out[32])
+{
+    long major = strtol(version, NULL, 10);
+    snprintf(out, 32, "%ld.0", major);
+    return major >= OCV_TOOLKIT_MINOR_FROM;
+}
+
+/* The values of the feature; at most two are of interest. */
+static size_t values(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                     const char *feature, const char *out[2])
+{
+    size_t n = 0;
+    for (size_t k = 0; k < entry->n_properties; k++) {
+        struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+        if (!ocv_lint_is_feature(p, feature))
+            continue;
+        if (n < 2)
+            out[n] = p.value;
+        n++;
+    }
+    return n;
+}
+
+const char *ocv_lint_minor_pair(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                                const char *feature)
+{
+    const char *found[2];
+    char first[32];
+    if (strcmp(feature, FEATURE) != 0 || values(lint, entry, feature, found) != 2)
+        return NULL;
+    for (size_t i = 0; i < 2; i++)
+        if (first_of(found[i], first) && strcmp(found[!i], first) == 0)
+            return found[i];
+    return NULL;
+}
+
+const char *ocv_lint_built_with(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                                const char *feature)
+{
+    const char *found[2], *other[2], *pair = ocv_lint_minor_pair(lint, entry, feature);
+    char first[32];
+    if (pair || strcmp(feature, FEATURE) != 0 || values(lint, entry, feature, found) != 1)
+        return pair;
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+        const struct ocv_entry *twin = ocv_index_entry(lint->index, i);
+        if (twin == entry || strcmp(twin->digest, entry->digest) != 0)
+            continue;
+        if (values(lint, twin, feature, other) == 1 && strcmp(other[0], found[0]) != 0 &&
+            first_of(other[0], first) && strcmp(found[0], first) == 0)
+            return other[0];
+    }
+    return NULL;
+}
+
+bool ocv_lint_minor_settles(const struct ocv_lint *lint, const struct ocv_entry *a,
+                            const struct ocv_entry *b)
+{
+    const char *x = ocv_lint_minor_pair(lint, a, FEATURE);
+    const char *y = ocv_lint_minor_pair(lint, b, FEATURE);
+    int order = x && y ? ocv_lint_version_compare(x, y) : 0;
+    return order != 0 && (order < 0) == (strcmp(a->label, b->label) < 0);
+}
