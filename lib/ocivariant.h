@@ -539,11 +539,13 @@ OCV_API const struct ocv_descriptor *ocv_manifest_layer(const struct ocv_manifes
 
 struct ocv_layout;
 /** Flags of ocv_layout_open, joined by `|`. */
-enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_PASSING = 2 };
+enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_PASSING = 2, OCV_LAYOUT_VERIFY = 4 };
 
 /** Open a layout folder; OCV_LAYOUT_CREATE makes what is missing and allows writing. With
  *  OCV_LAYOUT_PASSING as well, streamed blobs need not survive a power cut: they are read again at
- *  once, so they stay in memory and are not waited for. Holds no lock.
+ *  once, so they stay in memory and are not waited for. With OCV_LAYOUT_VERIFY whoever would write
+ *  a blob that is there reads it first, also where the same file (inode, time of change, size) was
+ *  found to be right before. Holds no lock.
  *  Not a layout: OCV_ERR_DATA; missing: OCV_ERR_NOT_FOUND. */
 OCV_API int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
@@ -551,7 +553,7 @@ OCV_API void ocv_layout_free(struct ocv_layout *layout);
 /** The folder as it was given to ocv_layout_open. */
 OCV_API const char *ocv_layout_path(const struct ocv_layout *layout);
 /** True if a blob of that digest and size is there (size -1: any). By name and size; content is
- *  verified when it was written and when it is read. */
+ *  verified when it is written, when it is read, and when it would be written again. */
 OCV_API bool ocv_layout_has_blob(const struct ocv_layout *layout, const char *digest, int64_t size);
 /** Read a whole blob of at most out->max bytes and verify its digest. */
 OCV_API int ocv_layout_read_blob(const struct ocv_layout *layout, const char *digest,

@@ -12,6 +12,7 @@ enum {
     OPTION_PROGRESS,
     OPTION_TAG,
     OPTION_JOBS,
+    OPTION_VERIFY,
     OPTION_LOCKED,
     OPTION_LOCK_PROFILE,
 };
@@ -24,6 +25,7 @@ static const struct option options_table[] = {
     {"progress", required_argument, NULL, OPTION_PROGRESS},
     {"tag", required_argument, NULL, OPTION_TAG},
     {"jobs", required_argument, NULL, OPTION_JOBS},
+    {"verify", no_argument, NULL, OPTION_VERIFY},
     {"namespace", required_argument, NULL, 'n'},
     {"locked", required_argument, NULL, OPTION_LOCKED},
     {"lock-profile", required_argument, NULL, OPTION_LOCK_PROFILE},
@@ -54,6 +56,8 @@ static void print_help(void)
         "  --progress auto|plain|json   auto: bars on a terminal, else lines; json: events\n"
         "  --tag NAME               name of the result, for an IMAGE named by digest\n"
         "  --jobs N                 layers at once, 1 to 8 (default 4)\n"
+        "  --verify                 with --to oci:DIR: read what is there already, also what was\n"
+        "                           found to be right before\n"
         "  -n, --namespace NS       containerd namespace\n"
         "  --locked FILE            pull what this lock says (variantctl lock): its images, or "
         "the\n"
@@ -125,6 +129,9 @@ static int own_option(struct settings *s, int value, struct ocv_error *err)
         return OCV_OK;
     case OPTION_LOCK_PROFILE:
         s->lock_profile = optarg;
+        return OCV_OK;
+    case OPTION_VERIFY:
+        s->pull.verify = true;
         return OCV_OK;
     case OPTION_JOBS:
         return read_jobs(optarg, &s->pull.jobs, err);

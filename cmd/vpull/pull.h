@@ -18,7 +18,7 @@ struct pull_options {
     const char *ns;                  /**< -n: containerd namespace */
     unsigned jobs;                   /**< layers at once, 0: the default */
     const struct lock_image *locked; /**< of the image that is pulled now, or NULL */
-    bool dry_run, print_ref, quiet;
+    bool dry_run, print_ref, quiet, verify;
     struct plugin_globals docker; /**< docker's own global options */
 };
 

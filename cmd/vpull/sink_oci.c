@@ -69,7 +69,8 @@ static int pull_oci(struct pull *pull, const char *argument, char *where, size_t
         status =
             ocv_error_set(err, OCV_ERR_INVALID, "--to oci:%s: '%s' is not a tag", argument, tag);
     if (status == OCV_OK)
-        status = ocv_layout_open(dir, OCV_LAYOUT_CREATE, &layout, err);
+        status = ocv_layout_open(
+            dir, OCV_LAYOUT_CREATE | (pull->options->verify ? OCV_LAYOUT_VERIFY : 0), &layout, err);
     if (status == OCV_OK)
         status = pull_to_layout(pull, layout, err);
     const char *name = layout_tag(pull, tag);

@@ -99,7 +99,10 @@ int ocv_layout_write_blob(struct ocv_layout *layout, const void *data, size_t le
     const char *hex = NULL;
     if (status == OCV_OK)
         status = ocv_store_split_digest(digest, algorithm, &hex, err);
-    if (status < 0 || ocv_layout_has_blob(layout, digest, (int64_t)len))
+    bool present = false;
+    if (status == OCV_OK)
+        status = ocv_store_find_blob(layout, digest, (int64_t)len, &present, err);
+    if (status < 0 || present)
         return status;
     ocv_auto_fd int tmp = -1;
     ocv_auto_fd int blobs = -1;

@@ -165,7 +165,9 @@ static int start(struct ocv_blob_writer *writer, bool wait, bool *present, bool 
     int status = lock_partial(writer, wait, busy, err);
     if (status < 0 || *busy)
         return status;
-    *present = ocv_layout_has_blob(writer->layout, writer->digest, writer->size);
+    status = ocv_store_find_blob(writer->layout, writer->digest, writer->size, present, err);
+    if (status < 0)
+        return status;
     if (*present) { /* finished by the one we waited for: the partial is a new one, ours */
         unlinkat(writer->private, writer->partial, 0);
         return OCV_OK;
@@ -190,9 +192,9 @@ static int open_writer(struct ocv_layout *layout, const char *digest, int64_t si
     *out = NULL;
     *busy = false;
     *offset = 0;
-    *present = ocv_layout_has_blob(layout, digest, size);
-    if (*present)
-        return OCV_OK;
+    status = ocv_store_find_blob(layout, digest, size, present, err);
+    if (status < 0 || *present)
+        return status;
     struct ocv_blob_writer *writer = NULL;
     status = new_writer(layout, digest, size, &writer, err);
     if (!writer)
@@ -347,6 +349,7 @@ static int publish(const struct ocv_blob_writer *writer, struct ocv_error *err)
         return status;
     if (renameat(writer->private, writer->partial, blobs, writer->hex) < 0)
         return fail(writer, "rename", err);
+    ocv_store_remember_blob(writer->layout, writer->digest, writer->fd);
     if (!writer->layout->passing && fsync(blobs) < 0)
         return ocv_store_fail(err, writer->layout->path, "blobs", "sync");
     return OCV_OK;

@@ -143,6 +143,7 @@ int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct 
     memcpy(layout->path, dir, strlen(dir) + 1);
     layout->writable = create;
     layout->passing = flags & OCV_LAYOUT_PASSING;
+    layout->distrust = flags & OCV_LAYOUT_VERIFY;
     layout->fd = fd;
     fd = -1;
     if (create)

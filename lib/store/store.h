@@ -22,7 +22,8 @@
 struct ocv_layout {
     int fd;
     bool writable;
-    bool passing; /* blobs are read again at once, and need not survive a power cut */
+    bool passing;  /* blobs are read again at once, and need not survive a power cut */
+    bool distrust; /* blobs that are there are read, whatever is remembered of them */
     char path[];
 };
 
@@ -99,6 +100,15 @@ int ocv_store_open_blobs(const struct ocv_layout *layout, const char *algorithm,
                          struct ocv_error *err);
 /** OCV_ERR_INVALID if the layout was opened for reading. */
 int ocv_store_check_writable(const struct ocv_layout *layout, struct ocv_error *err);
+
+/* ---- verified.c ---- */
+
+/** Is the blob there with its size and, as was seen once of that very file, its content? One that
+ *  is not what its name says is not there: a writer puts the right one in its place. */
+int ocv_store_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
+                        bool *present, struct ocv_error *err);
+/** The blob that is open there has been checked. */
+void ocv_store_remember_blob(const struct ocv_layout *layout, const char *digest, int blob);
 
 /* ---- index_json.c: index.json as a document, without I/O ---- */
 

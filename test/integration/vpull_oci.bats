@@ -42,6 +42,34 @@ teardown_file()
     run -0 skopeo inspect "oci:$STATE/b:1"
 }
 
+# blobs_are_whole DIR: each is what its name says
+blobs_are_whole()
+{
+    (cd "$1/blobs/sha256" && sha256sum -- * | awk '$1 != $2 { bad = 1 } END { exit bad }')
+}
+
+@test "wrong bytes of the right size are found in a layout and replaced; --verify reads all" {
+    local blob when
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/rotten" --profile "$H100" "$IMAGE"
+    for blob in "$STATE"/rotten/blobs/sha256/*; do # manifest, config and layers
+        printf X | dd of="$blob" bs=1 seek=3 conv=notrunc status=none
+    done
+    run ! blobs_are_whole "$STATE/rotten"
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/rotten" --profile "$H100" "$IMAGE"
+    [[ $output != *"already there"* ]]
+    blobs_are_whole "$STATE/rotten"
+    run -0 --separate-stderr "$VPULL" --to "oci:$STATE/rotten" --profile "$H100" "$IMAGE"
+    [[ $output == *"already there"* ]]
+    # as a disk loses it: the file looks as it did
+    for blob in "$STATE"/rotten/blobs/sha256/*; do
+        when=$(stat -c %y "$blob")
+        printf X | dd of="$blob" bs=1 seek=3 conv=notrunc status=none
+        touch -d "$when" "$blob"
+    done
+    run -0 --separate-stderr "$VPULL" --verify --to "oci:$STATE/rotten" --profile "$H100" "$IMAGE"
+    blobs_are_whole "$STATE/rotten"
+}
+
 @test "from one layout to another without network" {
     run -0 --separate-stderr "$VPULL" --to "oci:$STATE/c" --profile "$PROFILES/mi300x.json" "oci:$STATE/layout:app"
     run -0 skopeo inspect "oci:$STATE/c:app"
