@@ -88,6 +88,48 @@ static int fill_features(const struct filler *f, const struct ocv_declared_list 
     return status;
 }
 
+/* ---- why a device serves nothing ---------------------------------------------------------------
+ */
+
+/* True if the kernel has one of the drivers that the file names, whatever it is bound to. */
+static const char *loaded_driver(const struct filler *f)
+{
+    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
+    const struct ocv_yaml *d = drivers && !drivers->text ? drivers->first : drivers;
+    for (; d; d = drivers->text ? NULL : d->next) {
+        static const char *const buses[] = {"pci", "platform"};
+        for (size_t i = 0; i < 2; i++) {
+            char path[128];
+            snprintf(path, sizeof(path), "sys/bus/%s/drivers/%s", buses[i], d->text);
+            if (ocv_sysroot_folder(f->host->root, path))
+                return d->text;
+        }
+    }
+    return NULL;
+}
+
+static void reason(const struct filler *f, const struct ocv_declared *device, char *out,
+                   size_t size)
+{
+    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
+    const char *driver = !drivers ? "*" : drivers->text ? drivers->text : drivers->first->text;
+    const char *loaded = loaded_driver(f);
+    if (device->split)
+        snprintf(out, size, "split into virtual functions, and none of them is left for this host");
+    else if (device->driven)
+        snprintf(out, size, "recognised, but its generation is not known to this version");
+    else if (device->pci && device->pci->driver[0])
+        snprintf(out, size, "bound to driver '%s', which serves no builds here",
+                 device->pci->driver);
+    else if (loaded)
+        snprintf(out, size,
+                 "driver '%.48s' is loaded but did not take it; the kernel's log says why", loaded);
+    else if (strcmp(driver, "*") != 0)
+        snprintf(out, size, "driver '%.48s' is not loaded", driver);
+    else
+        snprintf(out, size, "no driver is loaded");
+}
+
 /* ---- devices --------------------------------------------------------------------------------- */
 
 static int fill_attributes(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
@@ -152,8 +194,14 @@ static int fill_device(const struct filler *f, const struct ocv_declared *device
         status = ocv_device_attribute(json, "driver_version", f->driver_version, f->err);
     const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
     for (; feature && status == OCV_OK; feature = feature->next)
-        if (ocv_yaml_get(feature, "values")) /* what is read from a file is of the machine */
+        /* what is read from a file is of the machine, but for a device that it does not serve */
+        if (ocv_yaml_get(feature, "values") || !usable(device))
             status = fill_device_feature(f, device, feature, json);
+    if (status == OCV_OK && !usable(device)) {
+        char why[128];
+        reason(f, device, why, sizeof(why));
+        status = ocv_device_attribute(json, "reason", why, f->err);
+    }
     return status;
 }
 
@@ -196,46 +244,6 @@ static int fill_devices(const struct filler *f, const struct ocv_declared_list *
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-
-/* True if the kernel has one of the drivers that the file names, whatever it is bound to. */
-static const char *loaded_driver(const struct filler *f)
-{
-    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
-    const struct ocv_yaml *d = drivers && !drivers->text ? drivers->first : drivers;
-    for (; d; d = drivers->text ? NULL : d->next) {
-        static const char *const buses[] = {"pci", "platform"};
-        for (size_t i = 0; i < 2; i++) {
-            char path[128];
-            snprintf(path, sizeof(path), "sys/bus/%s/drivers/%s", buses[i], d->text);
-            if (ocv_sysroot_folder(f->host->root, path))
-                return d->text;
-        }
-    }
-    return NULL;
-}
-
-/* Why a device serves nothing. */
-static void reason(const struct filler *f, const struct ocv_declared *device, char *out,
-                   size_t size)
-{
-    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
-    const char *driver = !drivers ? "*" : drivers->text ? drivers->text : drivers->first->text;
-    const char *loaded = loaded_driver(f);
-    if (device->split)
-        snprintf(out, size, "split into virtual functions, and none of them is left for this host");
-    else if (device->driven)
-        snprintf(out, size, "recognised, but its generation is not known to this version");
-    else if (device->pci && device->pci->driver[0])
-        snprintf(out, size, "bound to driver '%s', which serves no builds here",
-                 device->pci->driver);
-    else if (loaded)
-        snprintf(out, size,
-                 "driver '%.48s' is loaded but did not take it; the kernel's log says why", loaded);
-    else if (strcmp(driver, "*") != 0)
-        snprintf(out, size, "driver '%.48s' is not loaded", driver);
-    else
-        snprintf(out, size, "no driver is loaded");
-}
 
 /* What an operator has to know of the first device that serves nothing. */
 static void note(const struct filler *f, const struct ocv_declared_list *devices)

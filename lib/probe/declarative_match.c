@@ -30,14 +30,29 @@ struct ocv_declared *ocv_match_append(const struct ocv_matcher *m, int *status)
     return device;
 }
 
-/* A device lent to a guest has a driver that is of no use here. Where a file names no driver every
- * other one counts; "*" is any at all. */
+/* Drivers that hold a device for a guest or for a program of their own. Source: Linux, drivers/pci
+ * (pci-stub), drivers/xen (pciback; Xen's tools call it xen-pciback), drivers/uio; DPDK (igb_uio).
+ */
+static bool holds_back(const char *driver)
+{
+    static const char *const names[] = {"pci-stub", "pciback", "xen-pciback", "uio_pci_generic",
+                                        "igb_uio"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(driver, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Where a file names no driver every one counts that leaves the device to this host: none of those,
+ * and no vfio-pci or variant of it. "*" takes vfio, too: some runtimes drive their device with it.
+ */
 bool ocv_match_driver(const struct ocv_matcher *m, const char *driver)
 {
     const struct ocv_yaml *drivers = ocv_yaml_get(m->declaration->tree, "drivers");
+    bool any = *driver && !holds_back(driver);
     if (!drivers)
-        return *driver && strcmp(driver, "vfio-pci") != 0 && strcmp(driver, "pci-stub") != 0;
-    return ocv_yaml_find(drivers, driver) >= 0 || (*driver && ocv_yaml_find(drivers, "*") >= 0);
+        return any && !strstr(driver, "vfio");
+    return ocv_yaml_find(drivers, driver) >= 0 || (any && ocv_yaml_find(drivers, "*") >= 0);
 }
 
 /* ---- PCI ------------------------------------------------------------------------------------- */
