@@ -206,34 +206,39 @@ static int append_name(struct ocv_buffer *list, const char *name, struct ocv_err
     return ocv_buffer_printf(list, err, "%s%s", list->len ? ", " : "", name);
 }
 
-/* What an index without the annotation would have: accelerators by name, then processors. */
-static int append_used(const struct ocv_tag_candidate *candidates, size_t n,
-                       struct ocv_buffer *list, struct ocv_error *err)
+static int by_name(const void *a, const void *b)
 {
-    ocv_auto_buffer all;
-    ocv_auto(ocv_properties) set = NULL;
-    ocv_buffer_init(&all, OCV_MANIFEST_MAX);
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* What an index without the annotation would have: accelerators by name, then processors. */
+static int append_used(struct making *m, const struct ocv_tag_candidate *candidates, size_t n,
+                       struct ocv_buffer *list)
+{
+    size_t all = 0, used = 0;
+    for (size_t i = 0; i < n; i++)
+        all += ocv_properties_count(candidates[i].tag->said);
+    const char **names = ocv_arena_alloc(&m->arena, all + 1, sizeof(*names));
+    if (!names)
+        return ocv_error_nomem(m->err);
+    for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < ocv_properties_count(candidates[i].tag->said); k++) {
-            struct ocv_property p = ocv_properties_get(candidates[i].tag->said, k);
-            if (status == OCV_OK)
-                status = ocv_buffer_printf(&all, err, "%s%s :: n :: n", all.len ? ", " : "", p.ns);
+            const char *ns = ocv_properties_get(candidates[i].tag->said, k).ns;
+            if (!named(names, used, ns))
+                names[used++] = ns;
         }
-    if (status == OCV_OK)
-        status = ocv_properties_parse(all.data ? all.data : "", all.len, &set, err);
+    qsort(names, used, sizeof(*names), by_name);
+    int status = OCV_OK;
     for (int cpu = 0; cpu < 2; cpu++)
-        for (size_t i = 0; status == OCV_OK && i < ocv_properties_count(set); i++) {
-            const char *ns = ocv_properties_get(set, i).ns;
-            if (ocv_namespace_is_cpu(ns) == (cpu == 1))
-                status = append_name(list, ns, err);
-        }
+        for (size_t i = 0; status == OCV_OK && i < used; i++)
+            if (ocv_namespace_is_cpu(names[i]) == (cpu == 1))
+                status = append_name(list, names[i], m->err);
     return status;
 }
 
 /* The family's list, or where the order needs one the usual list; the order comes last. */
-static int put_namespaces(const struct making *m, const struct ocv_tag_candidate *candidates,
-                          size_t n, json_t *annotations)
+static int put_namespaces(struct making *m, const struct ocv_tag_candidate *candidates, size_t n,
+                          json_t *annotations)
 {
     const struct ocv_tag_family *family = n ? candidates[0].tag->family : NULL;
     struct ocv_buffer list;
@@ -243,7 +248,7 @@ static int put_namespaces(const struct making *m, const struct ocv_tag_candidate
     for (size_t i = 0; own && status == OCV_OK && i < family->n_namespaces; i++)
         status = append_name(&list, family->namespaces[i], m->err);
     if (!own && ordered)
-        status = append_used(candidates, n, &list, m->err);
+        status = append_used(m, candidates, n, &list);
     if (status == OCV_OK && ordered &&
         !(own && named(family->namespaces, family->n_namespaces, OCV_TAG_ORDER_NAMESPACE)))
         status = append_name(&list, OCV_TAG_ORDER_NAMESPACE, m->err);

@@ -257,6 +257,34 @@ START_TEST(test_order)
 }
 END_TEST
 
+/* However much the tags of a set say together. */
+START_TEST(test_many_properties)
+{
+    char text[512];
+    ocv_auto_buffer rule;
+    struct ocv_error err = {0};
+    ocv_buffer_init(&rule, 16384);
+    int status = ocv_buffer_printf(&rule, &err, "%s",
+                                   "schema: dev.ocivariant.tags/v1\nfamily: many\n"
+                                   "repositories: [r.example/many]\nparts:\n  - {use: cuda}\n"
+                                   "  - {match: '[0-9.]+', first: true, group: version}\n"
+                                   "  - {match: 'gpu([0-9])', gives: [");
+    for (unsigned i = 0; i < 60 && status == OCV_OK; i++)
+        status =
+            ocv_buffer_printf(&rule, &err, "%s'amd :: gfx_arch :: gfx\\1%02u'", i ? ", " : "", i);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&rule, &err, "]}\ngroup_tags: ['{version}']\n");
+    if (status == OCV_OK)
+        status = ocv_tag_rules_add(rules, "many.yaml", rule.data, rule.len, NULL, &err);
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
+    ocv_auto(ocv_tag_plan) plan =
+        plan_of("r.example/many:1.0", "1.0-cuda12.6 1.0-cuda12.8 1.0-gpu1 1.0-gpu2 1.0-gpu3 "
+                                      "1.0-gpu4 1.0-gpu5 1.0-gpu6");
+    ocv_auto(ocv_index) index = index_of(plan);
+    ck_assert_str_eq(annotation(index, OCV_ANNOTATION_NAMESPACES, text), "amd, nvidia, priority");
+}
+END_TEST
+
 static bool needs(const struct ocv_index *index, const char *label, const char *feature,
                   const char *value)
 {
@@ -325,6 +353,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_choice, 0, sizeof(choices) / sizeof(*choices));
     tcase_add_test(tcase, test_order);
+    tcase_add_test(tcase, test_many_properties);
     tcase_add_test(tcase, test_twice);
     tcase_add_test(tcase, test_long_label);
     tcase_add_test(tcase, test_platform);
