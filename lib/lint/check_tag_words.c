@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* "cuda12.8.1", "cu128" -> "12.8"; a major version alone leaves the minor open. Of two digits more
- * the last is a patch release's, "rocm624", but there was none after the second of a x.1:
- * "rocm714". */
+ * the last is a patch release's, "rocm624" and "rocm613"; but there was no ROCm 7.1.2, so "rocm714"
+ * is 7.14, and no 1.x has images, so "rocm100" is 10.0. */
 static bool read_version(const char *part, size_t len, const struct lint_fact *word, char out[32])
 {
     size_t skip = strcspn(word->a, "0"), major = strlen(word->a) - skip;
@@ -17,6 +17,8 @@ static bool read_version(const char *part, size_t len, const struct lint_fact *w
     const char *number = part + skip;
     size_t rest = len - skip, digits = strspn(number, "0123456789");
     digits = digits < rest ? digits : rest;
+    if (major == 1 && digits > 1 && *number == '1')
+        major = 2;
     if (digits == 0 || strspn(number, "0123456789.") < rest || digits > major + 2)
         return false;
     if (digits < rest) /* a dot divides them */
@@ -24,7 +26,7 @@ static bool read_version(const char *part, size_t len, const struct lint_fact *w
     else if (digits <= major)
         snprintf(out, 32, "%.*s.999", (int)digits, number);
     else {
-        bool two = digits == major + 2 && number[major] == '1' && number[major + 1] > '1';
+        bool two = digits == 3 && number[0] == '7' && number[1] == '1' && number[2] > '1';
         snprintf(out, 32, "%.*s.%.*s", (int)major, number, two ? 2 : 1, number + major);
     }
     return true;

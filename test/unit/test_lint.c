@@ -722,6 +722,12 @@ START_TEST(tags_without_rules)
     expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_user_space :: 6.2\n"
            "tag r.example/app:1.0-rocm624 = 1\n",
            "OCV301", NULL);
+    expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_user_space :: 6.1\n"
+           "tag r.example/app:1.0-rocm613 = 1\n",
+           "OCV301", NULL);
+    expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_user_space :: 10.0\n"
+           "tag r.example/app:1.0-rocm100 = 1\n",
+           "OCV301", NULL);
     expect("linux/amd64 null\nlinux/amd64/x-r r amd :: rocm_user_space :: 7.2\n"
            "tag r.example/app:1.0-rocm714 = 1\n",
            "OCV301", "it says 'rocm714'");
