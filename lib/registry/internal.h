@@ -59,6 +59,7 @@ struct ocv_token {
 
 struct ocv_registry {
     CURLM *multi;
+    unsigned transfers; /* running on it */
     const struct ocv_config *config;
     char *user_agent, *ca_file, *cert_file, *key_file;
     char **insecure;
@@ -215,6 +216,7 @@ struct ocv_exchange {
     bool redirect_guard;
     bool swapped; /* the other scheme was tried */
     bool swapped_on_400;
+    bool fresh; /* over a connection of its own: an old one began with what was not for us */
     bool credentials_used;
     unsigned attempts, redirects, logins, restarts;
     uint64_t token_serial;
@@ -249,6 +251,9 @@ int ocv_exchange_hop_host(struct ocv_exchange *exchange, const char *origin, boo
 CURLMcode ocv_multi_perform(CURLM *multi);
 int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const struct ocv_host *host,
                        const char *authorization);
+/** After an answer: never use a connection again on which more came than that. */
+void ocv_transfer_drop_surplus(const struct ocv_transfer *transfer,
+                               const struct ocv_registry *registry);
 void ocv_transfer_stop(struct ocv_transfer *transfer, struct ocv_registry *registry);
 void ocv_transfer_free(struct ocv_transfer *transfer, struct ocv_registry *registry);
 void ocv_response_reset(struct ocv_response *response);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static int too_large(struct ocv_exchange *x)
@@ -263,6 +264,8 @@ static void set_basics(struct ocv_exchange *exchange, const char *url, const str
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, t);
     if (host->loopback)
         curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    if (exchange->fresh)
+        curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 }
 
 int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const struct ocv_host *host,
@@ -290,14 +293,36 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const str
         return ocv_error_nomem(&exchange->error);
     if (curl_multi_add_handle(exchange->registry->multi, t->easy) != CURLM_OK)
         return ocv_error_nomem(&exchange->error);
+    exchange->registry->transfers++;
     t->running = true;
     return OCV_OK;
 }
 
+/* Whoever asks next over that connection would take it for its answer. Only of plain HTTP/1.1 is it
+ * known that nothing else can have come, and only while nobody else asks, who may have the
+ * connection by now. libcurl asks anew over another where one was shut. */
+void ocv_transfer_drop_surplus(const struct ocv_transfer *t, const struct ocv_registry *registry)
+{
+    curl_socket_t fd = CURL_SOCKET_BAD;
+    const char *scheme = NULL;
+    long version = 0;
+    char byte;
+    curl_easy_getinfo(t->easy, CURLINFO_SCHEME, &scheme);
+    curl_easy_getinfo(t->easy, CURLINFO_HTTP_VERSION, &version);
+    if (registry->transfers > 1 || !scheme || strcasecmp(scheme, "http") != 0 ||
+        version != CURL_HTTP_VERSION_1_1 ||
+        curl_easy_getinfo(t->easy, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd == CURL_SOCKET_BAD)
+        return;
+    if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+        shutdown(fd, SHUT_RDWR);
+}
+
 void ocv_transfer_stop(struct ocv_transfer *t, struct ocv_registry *registry)
 {
-    if (t->running)
+    if (t->running) {
         curl_multi_remove_handle(registry->multi, t->easy);
+        registry->transfers--;
+    }
     t->running = false;
     for (struct curl_slist *h = t->headers; h; h = h->next)
         explicit_bzero(h->data, strlen(h->data));

@@ -114,6 +114,20 @@ static bool worth_retry(const struct ocv_exchange *x, const struct ocv_host *hos
     }
 }
 
+/* Bytes that came behind the end of an earlier answer stood before this one. */
+static bool misled(struct ocv_exchange *x)
+{
+    const struct ocv_transfer *t = &x->transfer;
+    long connects = 1;
+    curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &connects);
+    if (x->fresh || connects || t->response.status || x->form || x->upload ||
+        (t->result != CURLE_UNSUPPORTED_PROTOCOL && t->result != CURLE_WEIRD_SERVER_REPLY))
+        return false;
+    x->fresh = true;
+    x->state = OCV_EXCHANGE_READY;
+    return true;
+}
+
 static void follow(struct ocv_exchange *x)
 {
     CURL *easy = x->transfer.easy;
@@ -253,6 +267,7 @@ void ocv_exchange_judge(struct ocv_exchange *x)
     struct ocv_host *hop = NULL;
     char *url = NULL, origin[OCV_ORIGIN_MAX] = "";
     log_answer(x);
+    ocv_transfer_drop_surplus(t, x->registry);
     curl_easy_getinfo(t->easy, CURLINFO_EFFECTIVE_URL, &url);
     if ((x->redirect || x->url) && url && ocv_url_origin(url, origin, NULL) == OCV_OK)
         (void)ocv_exchange_hop_host(x, origin, false, &hop);
@@ -271,6 +286,8 @@ void ocv_exchange_judge(struct ocv_exchange *x)
                                                        "%s does not answer ranges properly",
                                                        host->authority));
     } else if (t->result != CURLE_OK && t->abort_status == 0 && !refused(&t->response)) {
+        if (misled(x))
+            return;
         if (!t->response.status && !host->decided && scheme_trouble(x) && swap_scheme(x))
             return;
         if (t->response.status)

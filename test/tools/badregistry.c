@@ -287,6 +287,17 @@ static bool mode_otherhead(const struct request *r)
                r->blob || strstr(r->path, "/manifests/sha256:") ? image_config.digest
                                                                 : served_index.digest);
 }
+/* More than it announced, at once or when whoever asked believes to have all. */
+static bool mode_surplus(const struct request *r)
+{
+    return good(r) && put(r->fd, "0\r\n\r\n", 5);
+}
+static bool mode_surpluslate(const struct request *r)
+{
+    bool kept = good(r);
+    usleep(100000);
+    return kept && put(r->fd, "0\r\n\r\n", 5);
+}
 static bool mode_truncated(const struct request *r)
 {
     return r->head ? good(r) : half(r, false);
@@ -670,6 +681,8 @@ static const struct {
     {"tiny", mode_tiny},
     {"lengthless", mode_lengthless},
     {"otherhead", mode_otherhead},
+    {"surplus", mode_surplus},
+    {"surpluslate", mode_surpluslate},
     {"truncated", mode_truncated},
     {"shortlength", mode_shortlength},
     {"wrongdigest", mode_wrongdigest},

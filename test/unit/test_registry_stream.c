@@ -272,6 +272,25 @@ START_TEST(documents)
 }
 END_TEST
 
+/* What came behind the end of one answer is not the beginning of the next. */
+START_TEST(bytes_too_many)
+{
+    static const char *const modes[] = {"surplus", "surpluslate"};
+    struct ocv_stream q = {.kind = OCV_STREAM_MANIFEST, .object = "1"};
+    new_client((struct ocv_registry_options){0}); /* that never asks twice after a failure */
+    for (size_t i = 0; i < 12; i++) {
+        struct seen first = {0}, second = {0};
+        q.head_only = i % 2;
+        ck_assert_msg(stream(modes[i / 2 % 2], q, &first) == 0, "%zu: %s", i, err.message);
+        if (i >= 8) /* it has come by now */
+            usleep(200000);
+        q.head_only = false;
+        ck_assert_msg(stream("good", q, &second) == 0, "%zu: %s", i, err.message);
+        ck_assert_str_eq(first.head.digest, second.head.digest);
+    }
+}
+END_TEST
+
 START_TEST(unchanged_document)
 {
     struct seen seen = {0};
@@ -363,6 +382,7 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, other_part_is_refused);
     tcase_add_test(tcase, caller_stops);
     tcase_add_test(tcase, documents);
+    tcase_add_test(tcase, bytes_too_many);
     tcase_add_test(tcase, unchanged_document);
     tcase_add_test(tcase, bad_documents);
     tcase_add_test(tcase, deadline);
