@@ -52,6 +52,22 @@ static bool look(const char *table, const struct wanted *wanted, struct listener
     return found;
 }
 
+/* An IPv4 address is also had by a socket of IPv6: as a mapped address, or by [::]. */
+static bool look_mapped(const struct sockaddr_in *four, struct listener *out)
+{
+    static const struct in6_addr none;
+    struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    struct wanted wanted;
+    unsigned port = ntohs(four->sin_port);
+    print_address(wanted.any, &mapped, sizeof(mapped), port);
+    memcpy(&mapped.s6_addr[12], &four->sin_addr, sizeof(four->sin_addr));
+    print_address(wanted.exact, &mapped, sizeof(mapped), port);
+    if (look("/proc/net/tcp6", &wanted, out))
+        return true;
+    print_address(wanted.any, &none, sizeof(none), port);
+    return look("/proc/net/tcp6", &wanted, out);
+}
+
 bool listener_find(const struct sockaddr_storage *address, struct listener *out)
 {
     static const struct in6_addr none;
@@ -62,14 +78,10 @@ bool listener_find(const struct sockaddr_storage *address, struct listener *out)
         unsigned port = ntohs(four->sin_port);
         print_address(wanted.exact, &four->sin_addr, sizeof(four->sin_addr), port);
         print_address(wanted.any, &none, sizeof(four->sin_addr), port);
-        if (look("/proc/net/tcp", &wanted, out))
-            return true;
-        print_address(wanted.any, &none, sizeof(none), port); /* one of [::] takes both */
-        memcpy(wanted.exact, wanted.any, sizeof(wanted.any));
-    } else {
-        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
-        print_address(wanted.exact, &six->sin6_addr, sizeof(none), ntohs(six->sin6_port));
-        print_address(wanted.any, &none, sizeof(none), ntohs(six->sin6_port));
+        return look("/proc/net/tcp", &wanted, out) || look_mapped(four, out);
     }
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    print_address(wanted.exact, &six->sin6_addr, sizeof(none), ntohs(six->sin6_port));
+    print_address(wanted.any, &none, sizeof(none), ntohs(six->sin6_port));
     return look("/proc/net/tcp6", &wanted, out);
 }

@@ -190,6 +190,8 @@ START_TEST(the_kernel_tells_who_listens)
     check_found("127.0.0.1:0", "127.0.0.1");
     check_found("0.0.0.0:0", "127.0.0.1");
     check_found("[::]:0", "127.0.0.1");
+    check_found("[::ffff:127.0.0.1]:0", "127.0.0.1");
+    check_found("[::ffff:0.0.0.0]:0", "127.0.0.1");
     check_found("[::1]:0", "[::1]");
     check_found("[::]:0", "[::1]");
 }
