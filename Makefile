@@ -219,7 +219,7 @@ install: all
 	install -d $(DESTDIR)$(DATADIR)/hooks.d
 	install -m 644 $(BUILD)/50-ocivariant.json $(DESTDIR)$(DATADIR)/hooks.d
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	install -m 644 $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service contrib/systemd/*.socket $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -m 644 $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service $(BUILD)/ocivariant-verify.service contrib/systemd/*.socket contrib/systemd/*.timer $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 

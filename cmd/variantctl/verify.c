@@ -2,7 +2,7 @@
 /* variantctl verify: drivers are downgraded, cards are moved; does what was pulled still fit? */
 #include "paths.h"
 #include "verbs.h"
-#include "verify_sources.h"
+#include "verify_known.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -11,11 +11,12 @@
 #define RECORD_MAX (64u * 1024)
 #define PLACES_MAX 64u
 
-enum { OPTION_FROM = 1, OPTION_FORMAT, OPTION_ALL };
+enum { OPTION_FROM = 1, OPTION_FORMAT, OPTION_ALL, OPTION_STRICT };
 
 static const struct option options[] = {{"from", required_argument, NULL, OPTION_FROM},
                                         {"format", required_argument, NULL, OPTION_FORMAT},
                                         {"all", no_argument, NULL, OPTION_ALL},
+                                        {"strict", no_argument, NULL, OPTION_STRICT},
                                         CLI_HOST_OPTIONS,
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
@@ -27,10 +28,13 @@ static void print_help(void)
         "Check the images on this node against what it can run today, by the node's records of\n"
         "what was resolved, else by config labels (which containerd's client does not tell). Exit\n"
         "5 if one does not fit any more; what only its labels say, which images inherit, is a\n"
-        "warning.\n\nOptions:\n"
+        "warning. One that fits, though another one of its index fits better, is lesser: pull it\n"
+        "again as the line says. variantd is asked about what is not known here, and counts what\n"
+        "it is told, unless --profile names another machine.\n\nOptions:\n"
         "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
         "                           (default: every engine that answers)\n"
         "  --all                    show what fits and what cannot be judged, too\n"
+        "  --strict                 exit 5 for a lesser one, too\n"
         "  --format table|json      what is printed (table)\n",
         stdout);
     fputs(CLI_HOST_HELP CLI_COMMON_HELP, stdout);
@@ -40,7 +44,9 @@ struct verify {
     struct cli *cli;
     char records[4096];
     json_t *results;
-    size_t fits, misfits, warnings, unjudged;
+    bool ask;    /* the daemon knows this machine */
+    bool strict; /* a lesser one is a failure */
+    size_t fits, lesser, misfits, warnings, unjudged;
 };
 
 /* ---- judging -----------------------------------------------------------------------------------
@@ -51,134 +57,27 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* What is known of an image, and by what. */
-struct known {
-    const char *by; /* "record", "index", "labels", or NULL */
-    const char *digest;
-    char *label; /* a copy; the two others are in `text` and `list` */
-    const char *properties, *statics;
-    struct ocv_buffer text, list;
-    size_t n; /* repositories that were heard */
-    bool differ;
-};
-
-static int set_known(struct known *k, const char *label, const char *properties,
-                     const char *statics)
+/* What to do about a lesser one; NULL: nothing, or no memory. */
+static char *remedy_of(const struct local_image *image, const char *verdict)
 {
-    char *copy = label ? strdup(label) : NULL;
-    if ((label && !copy) || ocv_buffer_append(&k->text, properties, strlen(properties), NULL) < 0 ||
-        (statics && ocv_buffer_append(&k->list, statics, strlen(statics), NULL) < 0)) {
-        free(copy);
-        return OCV_ERR_NOMEM;
-    }
-    k->label = copy;
-    k->properties = k->text.data ? k->text.data : "";
-    k->statics = k->list.data;
-    return OCV_OK;
-}
-
-/* Without a name, all repositories that have the digest must say the same. */
-static int hear(struct known *k, const char *label, const char *properties, const char *statics)
-{
-    if (k->n++ == 0)
-        return set_known(k, label, properties, statics);
-    k->differ = k->differ || strcmp(k->properties, properties) != 0 ||
-                strcmp(k->statics ? k->statics : "", statics ? statics : "") != 0;
-    return OCV_OK;
-}
-
-/* What this node chose itself. */
-static int hear_record(void *data, const struct ocv_record *record)
-{
-    return record->properties ? hear(data, record->label, record->properties, record->statics)
-                              : OCV_OK;
-}
-
-/* What stands in an index that this node has resolved, though another image of it was chosen. */
-static int hear_index(void *data, struct ocv_record_index *kept)
-{
-    struct known *k = data;
-    ocv_auto_buffer text, list;
-    const struct ocv_entry *entry = ocv_index_find_digest(kept->index, k->digest);
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    if (!entry || entry->code != OCV_REJECT_NONE || !ocv_index_has_variants(kept->index))
-        return OCV_OK;
-    int status = ocv_index_describe(kept->index, entry, &text, &list, NULL);
-    return status < 0 ? status : hear(k, entry->label, text.data ? text.data : "", list.data);
-}
-
-static void forget(struct known *k)
-{
-    free(k->label);
-    k->label = NULL;
-    k->properties = k->statics = NULL;
-    k->text.len = k->list.len = 0;
-    k->n = 0;
-    k->differ = false;
-}
-
-/* True if one of them knows it; what repositories say that differ is nothing. */
-static bool look_up(const struct verify *v, const char *repository, const char *digest, bool record,
-                    struct known *k)
-{
-    forget(k);
-    k->digest = digest;
-    int status = record
-                     ? ocv_record_walk(v->records, repository, digest, hear_record, k, NULL)
-                     : ocv_record_index_walk(v->records, repository, digest, hear_index, k, NULL);
-    if (status >= 0 && record && k->n && !repository) /* siblings must not say something else */
-        status = ocv_record_index_walk(v->records, NULL, digest, hear_index, k, NULL);
-    return status >= 0 && k->n > 0 && !k->differ;
-}
-
-/* In full, or NULL. */
-static char *repository_of(const char *name)
-{
-    ocv_auto(ocv_reference) reference = NULL;
-    bool named = name && !ocv_digest_wellformed(name) &&
-                 ocv_reference_parse(name, &reference, NULL) == OCV_OK;
-    return named ? strdup(reference->name) : NULL;
-}
-
-static void find_known(const struct verify *v, const struct local_image *image, struct known *k)
-{
-    /* an id, or a layout's bare tag, names no repository */
-    bool full = image->name && strpbrk(image->name, "/:");
-    char *named = full ? repository_of(image->name) : NULL;
-    *k = (struct known){0};
-    ocv_buffer_init(&k->text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&k->list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    for (size_t i = 0; i < 2 * image->n_digests && !k->by; i++) {
-        bool record = i < image->n_digests;
-        size_t at = record ? i : i - image->n_digests;
-        char *of = image->repositories ? repository_of(image->repositories[at]) : NULL;
-        if (look_up(v, of ? of : named, image->digests[at], record, k))
-            k->by = record ? "record" : "index";
-        free(of);
-    }
-    free(named);
-    if (k->by)
-        return;
-    forget(k);
-    k->digest = image->n_digests ? image->digests[0] : NULL;
-    if (image->properties && set_known(k, image->label, image->properties, NULL) == OCV_OK)
-        k->by = "labels";
-}
-
-static void free_known(struct known *k)
-{
-    free(k->label);
-    ocv_buffer_free(&k->text);
-    ocv_buffer_free(&k->list);
+    char *line = NULL;
+    const char *ns = strncmp(image->where, "containerd:", 11) == 0 ? image->where + 11 : NULL;
+    if (strcmp(verdict, "lesser") != 0 || !image->name || ocv_digest_wellformed(image->name))
+        return NULL;
+    int made = ns ? asprintf(&line, "vpull --to containerd -n %s %s", ns, image->name)
+                  : asprintf(&line, "vpull --to %s %s", image->where, image->name);
+    return made < 0 ? NULL : line;
 }
 
 static int add_result(struct verify *v, const struct local_image *image, const struct known *k,
                       const char *verdict, const char *reason, struct ocv_error *err)
 {
-    json_t *entry = json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?}", "where", image->where,
-                              "image", image->name, "digest", k->digest, "label", k->label,
-                              "verdict", verdict, "by", k->by, "reason", reason);
+    char *remedy = remedy_of(image, verdict);
+    json_t *entry =
+        json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where", image->where, "image",
+                  image->name, "digest", k->digest, "label", k->label, "verdict", verdict, "by",
+                  k->by, "reason", reason, "remedy", remedy);
+    free(remedy);
     return !entry || json_array_append_new(v->results, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
@@ -189,7 +88,7 @@ static const char *judge_index(const struct verify *v, const struct ocv_index *i
 {
     ocv_auto(ocv_decision) decision = NULL;
     k->by = "index";
-    forget(k);
+    known_forget(k);
     if (ocv_resolve(index, v->cli->profile, choose, &decision, err) < 0)
         return "unknown";
     const struct ocv_entry *chosen = ocv_decision_selected(decision);
@@ -217,6 +116,26 @@ static const char *judge_image(const struct verify *v, const struct ocv_resolve_
     return fits ? "fits" : "misfit";
 }
 
+/* By what is kept here; else by variantd, which is told at the same time. */
+static const char *compare(struct verify *v, const struct local_image *image,
+                           const struct ocv_resolve_options *choose, struct known *k,
+                           const char *verdict, struct ocv_buffer *reason)
+{
+    bool fits = strcmp(verdict, "fits") == 0;
+    if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_wellformed(image->name))
+        return verdict; /* nobody's any more: what took its name has it now */
+    if (fits && known_lesser(v->records, k, v->cli->profile, choose, reason))
+        verdict = "lesser";
+    if (!v->ask || (!fits && strcmp(verdict, "none") != 0))
+        return verdict;
+    const char *told = known_ask(v->cli->config, k, image->name, reason, &v->ask);
+    if (!told || strcmp(told, "none") == 0)
+        return verdict;
+    if (!k->by)
+        k->by = "daemon";
+    return told;
+}
+
 static int check_image(void *data, const struct local_image *image)
 {
     struct verify *v = data;
@@ -224,19 +143,22 @@ static int check_image(void *data, const struct local_image *image)
     struct ocv_error err = {0};
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);
-    find_known(v, image, &known);
+    known_find(v->records, image, &known);
     const struct ocv_resolve_options choose = {.config = v->cli->config,
                                                .platform = v->cli->platform};
     const char *verdict = image->index
                               ? judge_index(v, image->index, &choose, &known, &reason, &err)
                               : judge_image(v, &choose, &known, &reason, &err);
+    if (!image->index)
+        verdict = compare(v, image, &choose, &known, verdict, &reason);
     v->fits += strcmp(verdict, "fits") == 0;
+    v->lesser += strcmp(verdict, "lesser") == 0;
     v->misfits += strcmp(verdict, "misfit") == 0;
     v->warnings += strcmp(verdict, "warning") == 0;
     v->unjudged += strcmp(verdict, "unknown") == 0;
     const char *why = err.message[0] ? err.message : reason.data;
     int status = add_result(v, image, &known, verdict, why, &err);
-    free_known(&known);
+    known_free(&known);
     return status;
 }
 
@@ -283,10 +205,12 @@ static int print_row(const json_t *r, struct ocv_error *err)
 {
     const char *label = text_of(r, "label"), *reason = text_of(r, "reason");
     const char *name = text_of(r, "image");
+    const char *remedy = text_of(r, "remedy");
     char *line = NULL;
-    if (asprintf(&line, "%-7s  %s: %s%s%s%s%s%s", text_of(r, "verdict"), text_of(r, "where"),
+    if (asprintf(&line, "%-7s  %s: %s%s%s%s%s%s%s%s", text_of(r, "verdict"), text_of(r, "where"),
                  name ? name : "(no name)", label ? " (" : "", label ? label : "", label ? ")" : "",
-                 reason ? ": " : "", reason ? reason : "") < 0)
+                 reason ? ": " : "", reason ? reason : "", remedy ? "; " : "",
+                 remedy ? remedy : "") < 0)
         return ocv_error_nomem(err);
     clean(line);
     puts(line);
@@ -302,15 +226,16 @@ static int print_table(const struct verify *v, bool all, struct ocv_error *err)
     json_array_foreach(v->results, i, r)
     {
         const char *verdict = text_of(r, "verdict");
-        bool trouble = strcmp(verdict, "misfit") == 0 || strcmp(verdict, "warning") == 0;
+        bool trouble = strcmp(verdict, "misfit") == 0 || strcmp(verdict, "lesser") == 0 ||
+                       strcmp(verdict, "warning") == 0;
         if ((trouble || all) && status == OCV_OK)
             status = print_row(r, err);
     }
     size_t n = json_array_size(v->results);
     printf("%zu %s: %zu fit, %zu do not, %zu do not by their labels, %zu cannot be judged, "
-           "%zu have no variants\n",
+           "%zu have no variants, %zu could be better\n",
            n, n == 1 ? "image" : "images", v->fits, v->misfits, v->warnings, v->unjudged,
-           n - v->fits - v->misfits - v->warnings - v->unjudged);
+           n - v->fits - v->lesser - v->misfits - v->warnings - v->unjudged, v->lesser);
     return status;
 }
 
@@ -318,7 +243,7 @@ static int show(const struct verify *v, bool json, bool all, struct ocv_error *e
 {
     if (json) {
         json_t *root = json_pack("{s:s, s:O, s:b}", "schema", "dev.ocivariant.verify/v1", "images",
-                                 v->results, "ok", v->misfits == 0);
+                                 v->results, "ok", v->misfits == 0 && !(v->strict && v->lesser));
         char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
         json_decref(root);
         if (!text)
@@ -337,6 +262,7 @@ static int run(struct verify *v, const char *const *places, size_t n, struct ocv
     snprintf(v->records, sizeof(v->records), "%.4000s/resolved",
              state && *state ? state : OCV_PATH_STATE);
     int status = cli_load(v->cli, err);
+    v->ask = !v->cli->profile_file;
     if (status == OCV_OK)
         status = cli_profile(v->cli, err);
     if (status == OCV_OK && !(v->results = json_array()))
@@ -361,6 +287,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
             places[n++] = optarg;
         else if (value == OPTION_ALL)
             all = true;
+        else if (value == OPTION_STRICT)
+            v.strict = true;
         else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
             json = optarg[0] == 'j';
         else
@@ -379,5 +307,5 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
     json_decref(v.results);
     if (status < 0)
         return cli_fail(cli, &err);
-    return v.misfits ? 5 : 0;
+    return v.misfits || (v.strict && v.lesser) ? 5 : 0;
 }

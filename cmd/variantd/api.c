@@ -7,6 +7,7 @@
 #include "api_threads.h"
 #include "clock.h"
 #include "foreign.h"
+#include "here.h"
 #include "judge.h"
 #include "room.h"
 
@@ -28,6 +29,7 @@ struct call {
     bool verdict; /* /v1/verdict, else /v1/resolve */
     bool trusted;
     uid_t user;
+    bool held;        /* the image is on the node */
     atomic_bool done; /* by the thread; read when the connection is resumed */
     unsigned status;
     struct ocv_buffer body;
@@ -113,7 +115,8 @@ static void *resolve(void *data)
                                             .digest = call->digest,
                                             .label = call->label,
                                             .properties = call->properties,
-                                            .trusted = call->trusted};
+                                            .trusted = call->trusted,
+                                            .held = call->held};
     int status = call->verdict ? judge(instance, &question, &call->body, &err)
                                : mirror_resolve(instance->mirror, call->reference, call->trusted,
                                                 &call->body, &err);
@@ -202,6 +205,8 @@ static enum MHD_Result handle_question(struct server *server, struct MHD_Connect
     call->connection = connection;
     call->verdict = verdict;
     call->trusted = api_trusted(connection, &call->user);
+    const char *held = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "held");
+    call->held = held && strcmp(held, "1") == 0;
     *out = call;
     return start_resolve(call);
 }
@@ -248,6 +253,7 @@ static enum MHD_Result handle_metrics(struct server *server, struct MHD_Connecti
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1024u * 1024);
+    metrics_lesser(server_metrics(server), here_lesser());
     if (metrics_format(server_metrics(server), clock_ms(), &text, NULL) < 0)
         return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
     return answer_copy(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",

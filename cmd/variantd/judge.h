@@ -10,11 +10,13 @@
 struct judge_question {
     const char *reference, *digest, *label, *properties;
     bool trusted;
+    bool held; /**< it is on the node: an index stands for what engines take of it by themselves */
 };
 
-/** Append {"verdict": "fits|misfit|none|index|unknown", "label", "fit", "reason"}, and "source":
- * "labels" where nothing but the image's own labels says so. What cannot be
- * told is "unknown" with the reason, not an error. Blocks while a registry is asked. */
+/** Append {"verdict": "fits|lesser|misfit|none|index|unknown", "label", "fit", "reason"}, and
+ * "source": "labels" where nothing but the image's own labels says so, and "required" where a
+ * lesser one does not use what the configuration requires. What cannot be told is "unknown" with
+ * the reason, not an error. Blocks while a registry is asked. */
 int judge(const struct instance *instance, const struct judge_question *question,
           struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
 /** What was chosen in the index at a reference (NULL: nothing fits), for hooks and verify, to be

@@ -10,8 +10,10 @@
 struct answer {
     const char *verdict; /* NULL: not known yet */
     char label[64], fit[64], reason[REASON_MAX];
-    bool alone;       /* an image without an index */
-    bool labels_only; /* by the image's own labels */
+    char properties[OCV_ENTRY_PROPERTIES_BYTES_MAX + 1]; /* by which it was judged */
+    char required[256]; /* of a lesser one: what it lacks of what the configuration requires */
+    bool alone;         /* an image without an index */
+    bool labels_only;   /* by the image's own labels */
 };
 
 /** Judge one set of properties; malformed ones are "unknown", and a status below 0. */
@@ -23,5 +25,9 @@ int judge_properties(const struct instance *instance, const char *label, const c
  *  too; else it is "unknown". */
 bool judge_recorded(const struct instance *instance, const char *repository, const char *digest,
                     bool trusted, struct answer *out, char *reference, size_t size);
+/** The first of what the configuration requires that an image with these properties does not use on
+ *  this node, or NULL. */
+const char *judge_unmet(const struct instance *instance, const struct ocv_config *config,
+                        const char *properties);
 
 #endif

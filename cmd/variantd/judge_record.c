@@ -21,6 +21,7 @@ int judge_properties(const struct instance *instance, const char *label, const c
     node_put(snapshot);
     out->verdict = status < 0 ? "unknown" : fits ? "fits" : "misfit";
     snprintf(out->label, sizeof(out->label), "%s", label ? label : "");
+    snprintf(out->properties, sizeof(out->properties), "%s", properties ? properties : "");
     snprintf(out->reason, sizeof(out->reason), "%s",
              status < 0    ? err.message
              : reason.data ? reason.data

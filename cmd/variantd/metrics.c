@@ -59,7 +59,7 @@ struct metrics {
     atomic_uint_fast64_t latency[N_BUCKETS + 1];
     atomic_uint_fast64_t latency_us;
     atomic_int_fast64_t probed_at_ms, probe_ms;
-    atomic_uint_fast64_t probes, profile_changes, misfits, usurped;
+    atomic_uint_fast64_t probes, profile_changes, misfits, lesser, usurped;
     pthread_mutex_t lock; /* new names of what follows */
     struct family chosen, errors, upstream, failures, foreign;
 };
@@ -190,6 +190,11 @@ void metrics_misfits(struct metrics *m, uint64_t n)
     atomic_store_explicit(&m->misfits, n, memory_order_relaxed);
 }
 
+void metrics_lesser(struct metrics *m, uint64_t n)
+{
+    atomic_store_explicit(&m->lesser, n, memory_order_relaxed);
+}
+
 void metrics_provider_failed(struct metrics *m, const char *provider)
 {
     raise_named(m, &m->failures, provider, "");
@@ -293,6 +298,9 @@ static void print_probes(struct page *p, const struct metrics *m, int64_t now_ms
     head(p, "variantd_foreign_listener", "gauge",
          "1: somebody else answers at the mirror's address.");
     PRINT(p, "variantd_foreign_listener %llu\n", get(&m->usurped));
+    head(p, "variantd_lesser_images", "gauge",
+         "Images here that run, though another one of their index fits the node better.");
+    PRINT(p, "variantd_lesser_images %llu\n", get(&m->lesser));
 }
 
 int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)

@@ -52,6 +52,8 @@ void metrics_foreign(struct metrics *metrics, const char *where);
 void metrics_misfits(struct metrics *metrics, uint64_t n);
 /** Somebody else answers at the mirror's address, or does not any more. */
 void metrics_usurped(struct metrics *metrics, bool usurped);
+/** So many images here are not the best that this node could have. */
+void metrics_lesser(struct metrics *metrics, uint64_t n);
 /** A provider failed in a probe. */
 void metrics_provider_failed(struct metrics *metrics, const char *provider);
 /** Print everything. */

@@ -45,6 +45,8 @@ struct mirror_entry {
     bool found;    /**< the digest is one of its entries: label, properties, statics say which */
     char label[64],
         fit[64]; /**< `fit`: what this node would get; empty: nothing, or a non-variant */
+    /* digests of what this node would get, and of what an engine takes by itself; or empty */
+    char fit_digest[OCV_DIGEST_MAX], default_digest[OCV_DIGEST_MAX];
     struct ocv_buffer properties, statics;
 };
 void mirror_entry_init(struct mirror_entry *entry);

@@ -35,8 +35,13 @@ int mirror_describe(struct mirror *m, const struct ocv_index *index, const char 
         out->alone =
             ocv_index_count(index) == 1 && strcmp(ocv_index_entry(index, 0)->digest, own) == 0;
         out->is_index = digest && strcmp(own, digest) == 0;
-        if (selected)
+        const struct ocv_entry *plain = ocv_decision_default(decision);
+        if (selected) {
             snprintf(out->fit, sizeof(out->fit), "%s", selected->label ? selected->label : "");
+            snprintf(out->fit_digest, sizeof(out->fit_digest), "%s", selected->digest);
+        }
+        if (plain)
+            snprintf(out->default_digest, sizeof(out->default_digest), "%s", plain->digest);
         if (entry && entry->code == OCV_REJECT_NONE) {
             out->found = true;
             snprintf(out->label, sizeof(out->label), "%s", entry->label ? entry->label : "");

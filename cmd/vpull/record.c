@@ -16,15 +16,15 @@ static const char *record_dir(char *out, size_t size)
     return out;
 }
 
-/* In which repository engines will find it: of a layout's image, that of the name it is given. */
+/* In which repository engines will find it: of a layout's image, that of the name it is given, else
+ * the layout, which is nobody's repository. */
 static char *repository_of(const struct pull *pull)
 {
     ocv_auto(ocv_reference) named = NULL;
     if (pull->image.reference)
         return strdup(pull->image.reference->name);
-    if (!pull->name || ocv_reference_parse(pull->name, &named, NULL) < 0)
-        return NULL;
-    return strdup(named->name);
+    bool name = pull->name && ocv_reference_parse(pull->name, &named, NULL) == OCV_OK;
+    return strdup(name ? named->name : pull->image.text);
 }
 
 void pull_record(const struct pull *pull)

@@ -119,7 +119,7 @@ enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ver
 
 static const char *const names[] = {
     [VERDICT_FITS] = "fits",   [VERDICT_MISFIT] = "misfit",   [VERDICT_NONE] = "none",
-    [VERDICT_INDEX] = "index", [VERDICT_UNKNOWN] = "unknown",
+    [VERDICT_INDEX] = "index", [VERDICT_UNKNOWN] = "unknown", [VERDICT_LESSER] = "lesser",
 };
 
 const char *verdict_name(enum verdict verdict)
@@ -168,6 +168,7 @@ static enum verdict parse(const struct ocv_buffer *body, struct verdict_answer *
         if (strcmp(names[i], word) == 0)
             verdict = (enum verdict)i;
     const char *source = json_string_value(json_object_get(root, "source"));
+    answer->required = json_is_string(json_object_get(root, "required"));
     answer->labels_only = source && strcmp(source, "labels") == 0;
     snprintf(answer->label, sizeof(answer->label), "%s", label ? label : "");
     snprintf(answer->fit, sizeof(answer->fit), "%s", fit ? fit : "");
@@ -210,12 +211,14 @@ static void tell(const struct verdict_question *q, struct verdict_answer *answer
         [VERDICT_NONE] = "has no variants",
         [VERDICT_INDEX] = "is an index with variants, in which nobody has chosen",
         [VERDICT_UNKNOWN] = "cannot be judged",
+        [VERDICT_LESSER] = "is not the best for this node",
     };
     bool reason = *why && answer->verdict != VERDICT_INDEX;
     snprintf(answer->reason, sizeof(answer->reason), "%.300s%s%s%s %s%s%.500s%s%s", image,
              answer->label[0] ? " (" : "", answer->label, answer->label[0] ? ")" : "",
              words[answer->verdict], reason ? ": " : "", reason ? why : "",
-             answer->fit[0] ? "; what would fit: " : "", answer->fit);
+             answer->fit[0] && answer->verdict != VERDICT_LESSER ? "; what would fit: " : "",
+             answer->verdict != VERDICT_LESSER ? answer->fit : "");
     ocv_text_clean(answer->reason); /* names and limits cut characters in two; nobody takes such */
 }
 
@@ -230,7 +233,9 @@ void verdict_ask(const struct verdict_policy *policy, const struct verdict_quest
         return;
     }
     answer->verdict = ask(policy, question, answer, why, sizeof(why));
-    answer->action = verdict_decide(policy, answer->verdict, question->reference);
+    bool wanting = answer->verdict == VERDICT_LESSER && answer->required;
+    answer->action =
+        verdict_decide(policy, wanting ? VERDICT_MISFIT : answer->verdict, question->reference);
     if (answer->verdict == VERDICT_FITS && *why)
         answer->action = VERDICT_WARN; /* it runs, and there is something to know */
     if (answer->labels_only && answer->action == VERDICT_REFUSE)

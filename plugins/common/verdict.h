@@ -15,6 +15,7 @@ enum verdict {
     VERDICT_NONE,    /**< no variants: not ours to judge */
     VERDICT_INDEX,   /**< an index that carries variants: nobody has chosen in it */
     VERDICT_UNKNOWN, /**< cannot be told: the fail policy decides */
+    VERDICT_LESSER,  /**< it runs, but another one of its index fits better */
 };
 enum verdict_action { VERDICT_ALLOW, VERDICT_WARN, VERDICT_REFUSE };
 
@@ -44,6 +45,7 @@ struct verdict_answer {
     bool labels_only;  /**< by the image's own labels alone: never VERDICT_REFUSE */
     char label[64];    /**< the variant's, or empty */
     char fit[64];      /**< the label that would fit this node, or empty */
+    bool required;     /**< a lesser one lacks what the configuration requires: as a misfit */
     char reason[1024]; /**< one line for people: image, variant, why, what would fit */
 };
 /** Ask, and decide. Never fails: what cannot be asked is VERDICT_UNKNOWN with the reason, and an

@@ -281,6 +281,24 @@ START_TEST(test_cut)
 }
 END_TEST
 
+/* A lesser build runs, unless it lacks what is required; and it is told of as what it is. */
+START_TEST(test_lesser)
+{
+    set_answer(
+        "{\"verdict\":\"lesser\",\"fit\":\"cuda12.8\",\"reason\":\"cuda12.8 fits it better\"}");
+    with_policy("policy: enforce");
+    ck_assert_int_eq(prepare(&w, "k8s.io/1/extract", "", image), GRPC_OK);
+    set_answer("{\"verdict\":\"lesser\",\"fit\":\"cuda12.8\",\"required\":\"nvidia\","
+               "\"reason\":\"cuda12.8 fits it better, and nvidia is required\"}");
+    with_policy("policy: enforce\nfail: closed");
+    ck_assert_int_eq(prepare(&w, "k8s.io/2/extract", "", image), GRPC_FAILED_PRECONDITION);
+    with_policy("policy: warn");
+    ck_assert_int_eq(prepare(&w, "k8s.io/3/extract", "", image), GRPC_OK);
+    with_policy("policy: off");
+    ck_assert_int_eq(prepare(&w, "k8s.io/4/extract", "", image), GRPC_OK);
+}
+END_TEST
+
 int main(void)
 {
     if (geteuid() != 0) {
@@ -294,6 +312,7 @@ int main(void)
     tcase_add_test(tcase, test_kept);
     tcase_add_test(tcase, test_twice);
     tcase_add_test(tcase, test_any);
+    tcase_add_test(tcase, test_lesser);
     tcase_add_test(tcase, test_properties);
     tcase_add_test(tcase, test_known_later);
     tcase_add_test(tcase, test_reload);

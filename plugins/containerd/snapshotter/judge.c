@@ -49,18 +49,19 @@ static void write_metrics(const struct snap_judge *j)
     (void)unlink(temporary); /* of a writer that was killed, or somebody's link */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); /* umask is 0 here */
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    bool ok = file &&
-              fprintf(file,
-                      "# TYPE ocivariant_snapshotter_verdicts_total counter\n"
-                      "ocivariant_snapshotter_verdicts_total{verdict=\"fits\"} %llu\n"
-                      "ocivariant_snapshotter_verdicts_total{verdict=\"misfit\"} %llu\n"
-                      "ocivariant_snapshotter_verdicts_total{verdict=\"none\"} %llu\n"
-                      "ocivariant_snapshotter_verdicts_total{verdict=\"index\"} %llu\n"
-                      "ocivariant_snapshotter_verdicts_total{verdict=\"unknown\"} %llu\n"
-                      "# TYPE ocivariant_snapshotter_actions_total counter\n"
-                      "ocivariant_snapshotter_actions_total{action=\"refused\"} %llu\n"
-                      "ocivariant_snapshotter_actions_total{action=\"warned\"} %llu\n",
-                      c->fits, c->misfit, c->none, c->index, c->unknown, c->refused, c->warned) > 0;
+    bool ok = file && fprintf(file,
+                              "# TYPE ocivariant_snapshotter_verdicts_total counter\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"fits\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"lesser\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"misfit\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"none\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"index\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"unknown\"} %llu\n"
+                              "# TYPE ocivariant_snapshotter_actions_total counter\n"
+                              "ocivariant_snapshotter_actions_total{action=\"refused\"} %llu\n"
+                              "ocivariant_snapshotter_actions_total{action=\"warned\"} %llu\n",
+                              c->fits, c->lesser, c->misfit, c->none, c->index, c->unknown,
+                              c->refused, c->warned) > 0;
     if (!file && fd >= 0)
         close(fd);
     if (file && (fclose(file) != 0 || !ok || rename(temporary, j->metrics) < 0))
@@ -74,7 +75,7 @@ void snap_judge_count(struct snap_judge *j, const struct verdict_answer *answer)
     unsigned long long *const by_verdict[] = {
         [VERDICT_FITS] = &j->counters.fits,       [VERDICT_MISFIT] = &j->counters.misfit,
         [VERDICT_NONE] = &j->counters.none,       [VERDICT_INDEX] = &j->counters.index,
-        [VERDICT_UNKNOWN] = &j->counters.unknown,
+        [VERDICT_UNKNOWN] = &j->counters.unknown, [VERDICT_LESSER] = &j->counters.lesser,
     };
     ++*by_verdict[answer->verdict];
     j->counters.refused += answer->action == VERDICT_REFUSE;
@@ -153,7 +154,9 @@ void snap_judge_ask(struct snap_judge *j, const struct verdict_question *q,
         one.digest = set.records[i].digest;
         one.reference = set.records[i].reference;
         verdict_ask(&j->policy, &one, out);
-        if (out->verdict == VERDICT_FITS) /* two images may call different things the same */
+        if (out->verdict == VERDICT_FITS ||
+            (out->verdict == VERDICT_LESSER &&
+             out->action == VERDICT_ALLOW)) /* two images may call different things the same */
             break;
     }
     if (set.full && out->verdict == VERDICT_MISFIT) /* and so many that the right one may be left */
@@ -237,8 +240,8 @@ static enum grpc_code judge_unpack(struct snap_judge *j, const char *ns, const c
     if (!q.digest && !q.label && !q.properties)
         return GRPC_OK; /* a lower layer, or an image that nobody described */
     ask_once(j, &q, &answer);
-    bool ours = answer.verdict == VERDICT_FITS || answer.verdict == VERDICT_MISFIT ||
-                (answer.verdict == VERDICT_UNKNOWN && q.label);
+    bool ours = answer.verdict == VERDICT_FITS || answer.verdict == VERDICT_LESSER ||
+                answer.verdict == VERDICT_MISFIT || (answer.verdict == VERDICT_UNKNOWN && q.label);
     if (answer.action != VERDICT_REFUSE && ours && is_top(labels))
         note_variant(j, ns, chain, &q, &answer);
     return snap_judge_act(&answer, labels, err); /* invalidates what `q` borrows */

@@ -17,7 +17,7 @@ struct remembered {
 };
 
 struct counters {
-    unsigned long long fits, misfit, none, index, unknown, refused, warned;
+    unsigned long long fits, lesser, misfit, none, index, unknown, refused, warned;
 };
 
 struct snap_judge {

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the configuration requires of a repository's images (`require`): one that does not use it is
+ * not what the administrator wants to run, though it would. */
+#include "judge_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Is the property what is required: "ns", "ns :: feature" or all of it? */
+static bool is_it(const struct ocv_property *p, const char *required)
+{
+    char text[512];
+    int ns = (int)strlen(p->ns), len;
+    len = snprintf(text, sizeof(text), "%s :: %s :: %s", p->ns, p->feature, p->value);
+    if (len < 0 || len >= (int)sizeof(text))
+        return false;
+    size_t feature = (size_t)ns + 4 + strlen(p->feature), n = strlen(required);
+    return strncmp(text, required, n) == 0 && (n == (size_t)ns || n == feature || n == (size_t)len);
+}
+
+/* Of several values of a feature, that of this node. */
+static bool uses(const struct instance *instance, const struct ocv_properties *all,
+                 const char *required)
+{
+    for (size_t i = 0; i < ocv_properties_count(all); i++) {
+        struct ocv_property p = ocv_properties_get(all, i);
+        char text[512];
+        struct answer one = {0};
+        if (!is_it(&p, required))
+            continue;
+        snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+        if (judge_properties(instance, "required", text, NULL, &one) == OCV_OK &&
+            strcmp(one.verdict, "fits") == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *judge_unmet(const struct instance *instance, const struct ocv_config *config,
+                        const char *properties)
+{
+    const char *const *required = NULL;
+    ocv_auto(ocv_properties) all = NULL;
+    size_t n = ocv_config_list(config, "require", &required);
+    if (n && *properties && ocv_properties_parse(properties, strlen(properties), &all, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!all || !uses(instance, all, required[i]))
+            return required[i];
+    return NULL;
+}
