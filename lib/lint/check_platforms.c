@@ -214,8 +214,7 @@ static void check_entry(struct ocv_lint *lint, size_t i)
     } else if (entry->kind == OCV_ENTRY_VARIANT) {
         check_variant_platform(lint, i);
     }
-    if (entry->platform.n_os_features && entry->platform.os &&
-        strcmp(entry->platform.os, "windows") != 0)
+    if (is_other_format(entry) && !ocv_lint_hidden(entry))
         ocv_lint_entry_at(lint, OCV_LINT_OS_FEATURES, i, "/platform/os.features",
                           "os.features are ignored by most clients");
     if (ocv_lint_hidden(entry))
