@@ -971,6 +971,11 @@ OCV_API struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice);
 /** The family whose rules made it ("huggingface-tei"), and the name that its tags stand for. */
 OCV_API const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice);
 OCV_API const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice); /**< "1.9" */
+/** How many tags stand for the name, and the i-th of them with what it stood for when it was fixed;
+ *  NULL past the last. */
+OCV_API size_t ocv_tag_choice_count(const struct ocv_tag_choice *choice);
+OCV_API const char *ocv_tag_choice_candidate(const struct ocv_tag_choice *choice, size_t i,
+                                             const struct ocv_descriptor **descriptor);
 /** The tag of an entry of that index ("86-1.9"), and what it stood for when it was fixed. */
 OCV_API const char *ocv_tag_choice_tag(const struct ocv_tag_choice *choice,
                                        const struct ocv_entry *entry,

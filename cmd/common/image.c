@@ -184,6 +184,83 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out, str
     return status;
 }
 
+/* A repository whose tags are those of a lock. */
+struct locked_source {
+    struct rules_source registry;
+    struct ocv_tag_source by; /* what reads by digest */
+    const struct lock_image *locked;
+};
+
+static int locked_tags(void *data, int (*visit)(void *, const char *), void *visit_data,
+                       struct ocv_error *err)
+{
+    const struct locked_source *s = data;
+    int stop = 0;
+    (void)err;
+    for (size_t i = 0; i < s->locked->n_tags && !stop; i++)
+        stop = visit(visit_data, s->locked->tags[i].tag);
+    return OCV_OK;
+}
+
+static int locked_head(void *data, const char *tag, struct ocv_descriptor *out,
+                       struct ocv_error *err)
+{
+    const struct locked_source *s = data;
+    for (size_t i = 0; i < s->locked->n_tags; i++)
+        if (!strcmp(s->locked->tags[i].tag, tag)) {
+            *out = s->locked->tags[i].descriptor;
+            return OCV_OK;
+        }
+    return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s is not locked", tag);
+}
+
+static int locked_get(void *data, const char *digest, struct ocv_buffer *body,
+                      struct ocv_descriptor *out, struct ocv_error *err)
+{
+    const struct locked_source *s = data;
+    return s->by.get(s->by.data, digest, body, out, err);
+}
+
+static int locked_blob(void *data, const struct ocv_descriptor *blob, struct ocv_buffer *body,
+                       struct ocv_error *err)
+{
+    const struct locked_source *s = data;
+    return s->by.blob(s->by.data, blob, body, err);
+}
+
+int image_open_locked(struct cli *cli, const char *text, const struct lock_image *locked,
+                      struct image *out, struct ocv_error *err)
+{
+    struct locked_source data = {.locked = locked};
+    *out = (struct image){.text = text};
+    ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
+    int status = ocv_reference_parse(text, &out->reference, err);
+    if (status == OCV_OK)
+        status = image_bind_credentials(cli, out->reference, err);
+    if (status == OCV_OK)
+        status = cli_registry(cli, err);
+    if (status == OCV_OK)
+        status = rules_load(cli, out->reference, &out->rules, err);
+    if (status < 0)
+        return status;
+    data.by = rules_source(cli, out->reference, &data.registry);
+    struct ocv_tag_source source = {.data = &data,
+                                    .tags = locked_tags,
+                                    .head = locked_head,
+                                    .get = locked_get,
+                                    .blob = locked_blob};
+    status = ocv_tag_choice_new(out->rules, out->reference, &source, &out->choice, err);
+    if (status == OCV_OK && !out->choice) {
+        ocv_error_set(err, OCV_ERR_DATA, "%s: the tag rules here make no set of the locked tags",
+                      text);
+        ocv_error_hint(err, "--lock-profile NAME takes what is locked for a machine");
+        return OCV_ERR_DATA;
+    }
+    if (status == OCV_OK)
+        take_choice(out);
+    return status;
+}
+
 const char *image_tag(const struct image *image, const struct ocv_entry *entry)
 {
     return image->choice ? ocv_tag_choice_tag(image->choice, entry, NULL) : NULL;

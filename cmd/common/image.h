@@ -4,6 +4,7 @@
 #define OCV_IMAGE_H
 
 #include "cli.h"
+#include "lockfile.h"
 
 struct image {
     const char *text;                /**< as given */
@@ -26,6 +27,10 @@ bool image_split_layout(const char *text, char **dir, char **tag);
 /** Open by name: registry reference or oci:DIR[:TAG]. Fetches the top document. */
 int image_open(struct cli *cli, const char *text, struct image *out,
                struct ocv_error *err) OCV_WARN_UNUSED;
+/** Open the set of tags that a lock has, whatever the tags stand for now, by the tag rules of this
+ *  machine; those that make no set of them are OCV_ERR_DATA. */
+int image_open_locked(struct cli *cli, const char *text, const struct lock_image *locked,
+                      struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The same, and where the document has no variants of its own, by the tag rules (unless the
  *  configuration has `tag_rules: off`): the index is then one of the tags that stand for the name,
  *  which need not be a tag itself. */

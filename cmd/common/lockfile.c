@@ -37,6 +37,44 @@ static int read_choices(const char *path, const json_t *entry, struct lock_image
     return OCV_OK;
 }
 
+static int read_tag(const char *path, const char *tag, const json_t *value,
+                    const struct lock_image *image, struct lock_tag *out, struct ocv_error *err)
+{
+    const char *digest = text_of(value, "digest"), *type = text_of(value, "mediaType");
+    const json_t *size = json_object_get(value, "size");
+    out->tag = tag;
+    out->descriptor.size = json_is_integer(size) ? json_integer_value(size) : -1;
+    if (!ocv_tag_valid(tag) || !digest || !ocv_digest_known(digest) ||
+        (type && strlen(type) >= sizeof(out->descriptor.media_type)))
+        return complain(err, path, image->reference, "a tag without a usable digest");
+    snprintf(out->descriptor.digest, sizeof(out->descriptor.digest), "%s", digest);
+    snprintf(out->descriptor.media_type, sizeof(out->descriptor.media_type), "%s",
+             type ? type : "");
+    return OCV_OK;
+}
+
+static int read_tags(const char *path, const json_t *entry, struct lock_image *out,
+                     struct ocv_error *err)
+{
+    json_t *tags = json_object_get(entry, "tags"), *value;
+    const char *key;
+    size_t n = json_object_size(tags);
+    if (!tags)
+        return OCV_OK;
+    if (n == 0 || n > LOCK_TAGS_MAX)
+        return complain(err, path, out->reference, "'tags' must hold at least one tag");
+    out->tags = calloc(n, sizeof(*out->tags));
+    if (!out->tags)
+        return ocv_error_nomem(err);
+    json_object_foreach(tags, key, value)
+    {
+        int status = read_tag(path, key, value, out, &out->tags[out->n_tags++], err);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
 static int read_image(const char *path, const json_t *entry, struct lock_image *out,
                       struct ocv_error *err)
 {
@@ -50,7 +88,10 @@ static int read_image(const char *path, const json_t *entry, struct lock_image *
         return complain(err, path, out->reference, "'reference' names no image");
     if (!out->top || !ocv_digest_known(out->top))
         return complain(err, path, out->reference, "'index' must be a digest");
-    return read_choices(path, entry, out, err);
+    int status = read_tags(path, entry, out, err);
+    if (status == OCV_OK && out->n_tags && (!parsed || !parsed->tag))
+        return complain(err, path, out->reference, "'tags' of what is no tag");
+    return status < 0 ? status : read_choices(path, entry, out, err);
 }
 
 static int read_images(const char *path, struct lock *lock, struct ocv_error *err)
@@ -94,8 +135,10 @@ int lock_read(const char *path, struct lock *out, struct ocv_error *err)
 
 void lock_free(struct lock *lock)
 {
-    for (size_t i = 0; i < lock->n_images; i++)
+    for (size_t i = 0; i < lock->n_images; i++) {
         free(lock->images[i].choices);
+        free(lock->images[i].tags);
+    }
     free(lock->images);
     json_decref(lock->root);
     *lock = (struct lock){0};

@@ -9,18 +9,27 @@
 #define LOCK_SCHEMA "dev.ocivariant.lock/v1"
 #define LOCK_MAX (16u * 1024 * 1024) /**< bytes of a lock */
 #define LOCK_IMAGES_MAX 10000u
-#define LOCK_PROFILES_MAX 1000u /**< of an image */
+#define LOCK_PROFILES_MAX 1000u              /**< of an image */
+#define LOCK_TAGS_MAX OCV_TAG_CANDIDATES_MAX /**< of an image whose variants are tags */
 
 struct lock_choice {
     const char *profile; /**< its name in the lock */
     const char *digest;  /**< of the manifest */
     const char *label;   /**< NULL for a non-variant */
 };
+/** A tag of a set that tag rules make, and what it stood for. */
+struct lock_tag {
+    const char *tag;
+    struct ocv_descriptor descriptor; /**< size negative, media type empty: not in the lock */
+};
 struct lock_image {
     const char *reference; /**< as lock_name makes it, or "oci:DIR:TAG" */
-    const char *top;       /**< digest of the index (or manifest) at the reference */
+    const char *top;       /**< digest of the index (or manifest) at the reference; of a set of tags
+                                that of the index made of them, which lies nowhere */
     struct lock_choice *choices;
     size_t n_choices;
+    struct lock_tag *tags; /**< NULL: its variants are entries of an index */
+    size_t n_tags;
 };
 struct lock {
     struct lock_image *images;

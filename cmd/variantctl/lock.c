@@ -63,15 +63,14 @@ static json_t *matched(const struct image *image, const struct ocv_decision *dec
     return list;
 }
 
-static int lock_for(struct cli *cli, const struct image *image, const struct named_profile *machine,
+static int lock_for(struct cli *cli, struct image *image, const struct named_profile *machine,
                     json_t *profiles, struct ocv_error *err)
 {
     ocv_auto(ocv_profile) profile = NULL;
     ocv_auto(ocv_decision) decision = NULL;
-    const struct ocv_resolve_options choose = {.config = cli->config};
     int status = ocv_config_override_profile(cli->config, machine->profile, &profile, err);
     if (status == OCV_OK)
-        status = ocv_resolve(image->index, profile, &choose, &decision, err);
+        status = image_resolve_for(cli, image, profile, &decision, err);
     const struct ocv_entry *entry = status == OCV_OK ? ocv_decision_selected(decision) : NULL;
     if (status == OCV_OK && !entry) {
         status =
@@ -84,9 +83,11 @@ static int lock_for(struct cli *cli, const struct image *image, const struct nam
         json_pack("{s:s?, s:s, s:s, s:I, s:o}", "label", entry->label, "digest", entry->digest,
                   "mediaType", entry->media_type, "size", (json_int_t)entry->size, "properties",
                   matched(image, decision, entry));
-    return !choice || json_object_set_new(profiles, machine->name, choice) < 0
-               ? ocv_error_nomem(err)
-               : OCV_OK;
+    if (!choice || json_object_set_new(profiles, machine->name, choice) < 0)
+        return ocv_error_nomem(err);
+    const char *tag = image_tag(image, entry);
+    return tag && json_object_set_new(choice, "tag", json_string(tag)) < 0 ? ocv_error_nomem(err)
+                                                                           : OCV_OK;
 }
 
 /* A layout stays as it was named. */
@@ -110,19 +111,24 @@ static bool is_there(const json_t *images, const char *name)
     return false;
 }
 
-/* A lock holds one index; tags that stand for a group have none, and move one by one. */
-static int open_image(struct cli *cli, const char *text, struct image *image, struct ocv_error *err)
+/* Of a set that tag rules made: whose rules, and every tag with what it stood for, since the choice
+ * is made among them again. */
+static int add_tags(const struct image *image, json_t *entry, struct ocv_error *err)
 {
-    int status = image_open_by_rule(cli, text, image, err);
-    if (status < 0 || !image->choice)
-        return status;
-    ocv_error_set(err, OCV_ERR_UNSUPPORTED,
-                  "%s: its variants are tags, not the entries of an index, and cannot be locked",
-                  text);
-    ocv_error_hint(err,
-                   "lock the full tag that \"vpull --dry-run\" shows for each machine, or make "
-                   "an index: variantctl index create --from-tags");
-    return OCV_ERR_UNSUPPORTED;
+    const struct ocv_descriptor *d;
+    const char *tag;
+    json_t *tags = json_object();
+    int lost = !tags || json_object_set_new(entry, "tags", tags) < 0;
+    for (size_t i = 0; !lost && (tag = ocv_tag_choice_candidate(image->choice, i, &d)); i++)
+        lost = json_object_set_new(tags, tag,
+                                   json_pack("{s:s, s:s, s:I}", "digest", d->digest, "mediaType",
+                                             d->media_type, "size", (json_int_t)d->size)) < 0;
+    if (!lost)
+        lost = json_object_set_new(entry, "rule",
+                                   json_pack("{s:s, s:s}", "family",
+                                             ocv_tag_choice_family(image->choice), "group",
+                                             ocv_tag_choice_group(image->choice))) < 0;
+    return lost ? ocv_error_nomem(err) : OCV_OK;
 }
 
 static int lock_image(struct cli *cli, const struct request *r, const char *text, json_t *images,
@@ -130,7 +136,7 @@ static int lock_image(struct cli *cli, const struct request *r, const char *text
 {
     struct image image = {0};
     char name[2048];
-    int status = open_image(cli, text, &image, err);
+    int status = image_open_by_rule(cli, text, &image, err);
     json_t *profiles = json_object();
     if (status == OCV_OK)
         full_name(&image, name, sizeof(name));
@@ -143,6 +149,8 @@ static int lock_image(struct cli *cli, const struct request *r, const char *text
                       "mediaType", image.top.media_type, "profiles", profiles);
         if (!entry || json_array_append_new(images, entry) < 0)
             status = ocv_error_nomem(err);
+        else if (image.choice)
+            status = add_tags(&image, entry, err);
     }
     json_decref(profiles);
     image_close(&image);

@@ -34,8 +34,10 @@ static void announce_text(struct pull *pull, const char *matched, const char *no
                       : *matched                       ? " (matched "
                                                        : " (not checked";
     progress_message(pull->progress, "%s: %s%s%s%s", pull->image.text,
-                     explain_choice(pull->image.index, entry, name, sizeof(name)), why,
-                     *why ? matched : "", *why ? ")" : "");
+                     entry->label || !pull_label(pull)
+                         ? explain_choice(pull->image.index, entry, name, sizeof(name))
+                         : pull_label(pull),
+                     why, *why ? matched : "", *why ? ")" : "");
     if (*note)
         progress_message(pull->progress, "%s", note);
     progress_message(pull->progress, "%s in %zu layer%s%s%s", format_bytes(bytes, size), layers,
@@ -53,11 +55,10 @@ static json_t *decision_event(const struct pull *pull, const char *note, int64_t
         struct ocv_property p = ocv_index_property(pull->image.index, ids[i]);
         json_array_append_new(matched, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
     }
-    json_t *event =
-        json_pack("{s:s, s:s, s:s?, s:s, s:o, s:I, s:o}", "image", pull->image.text, "index",
-                  pull->image.top.digest, "label", pull->entry->label, "digest",
-                  pull->entry->digest, "matched", matched, "bytes", (json_int_t)bytes,
-                  "default_bytes", others >= 0 ? json_integer(others) : json_null());
+    json_t *event = json_pack("{s:s, s:s, s:s?, s:s, s:o, s:I, s:o}", "image", pull->image.text,
+                              "index", pull->image.top.digest, "label", pull_label(pull), "digest",
+                              pull->entry->digest, "matched", matched, "bytes", (json_int_t)bytes,
+                              "default_bytes", others >= 0 ? json_integer(others) : json_null());
     if (event && pull->image.choice) {
         json_object_set_new(event, "rule", json_string(ocv_tag_choice_family(pull->image.choice)));
         json_object_set_new(event, "tag", json_string(image_tag(&pull->image, pull->entry)));

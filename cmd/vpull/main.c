@@ -228,6 +228,9 @@ static int pull_locked(struct cli *cli, const struct settings *s, struct progres
         return fail(cli, progress, locked->reference, &err);
     }
     options.locked = choice ? NULL : locked;
+    options.choice = choice;
+    if (locked->n_tags && !choice) /* the set is chosen in again, with what its tags stood for */
+        return pull_one(cli, &options, progress, locked->reference, target);
     if (strncmp(locked->reference, "oci:", 4) == 0) {
         if (!choice) /* a layout's name leads to the index; its digest is compared */
             return pull_one(cli, &options, progress, locked->reference, target);

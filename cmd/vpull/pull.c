@@ -12,6 +12,12 @@
 #define TEXT_MAX (64u * 1024)
 #define REJECTIONS_SHOWN 10u
 
+const char *pull_label(const struct pull *pull)
+{
+    const struct lock_choice *choice = pull->options->choice;
+    return !pull->entry->label && choice ? choice->label : pull->entry->label;
+}
+
 char *pull_digest_reference(const struct pull *pull)
 {
     char *text = NULL;
@@ -80,7 +86,7 @@ static int check_locked(const struct pull *pull, struct ocv_error *err)
     char name[80];
     if (!locked)
         return OCV_OK;
-    if (strcmp(pull->image.top.digest, locked->top) != 0)
+    if (!locked->n_tags && strcmp(pull->image.top.digest, locked->top) != 0)
         return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: is %s, and %s is locked",
                              locked->reference, pull->image.top.digest, locked->top);
     if (lock_holds(locked, pull->entry->digest))
@@ -151,7 +157,7 @@ static int print_result(const struct pull *pull, const char *where, struct ocv_e
     if (progress_is_json(pull->progress)) {
         progress_event(pull->progress, "done",
                        json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:b}", "image", pull->image.text,
-                                 "digest", pull->entry->digest, "label", pull->entry->label, "name",
+                                 "digest", pull->entry->digest, "label", pull_label(pull), "name",
                                  pull->name, "where", where, "cached", pull->cached));
         return OCV_OK;
     }
@@ -196,7 +202,9 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
     if (chosen)
         return print_and_free(chosen, err);
     cli_profile_begin(cli);
-    int status = image_open_by_rule(cli, text, &pull.image, err);
+    int status = options->locked && options->locked->n_tags
+                     ? image_open_locked(cli, text, options->locked, &pull.image, err)
+                     : image_open_by_rule(cli, text, &pull.image, err);
     if (status == OCV_OK)
         status = resolve(&pull, err);
     if (status == OCV_OK)

@@ -18,6 +18,8 @@ struct pull_options {
     const char *ns;                  /**< -n: containerd namespace */
     unsigned jobs;                   /**< layers at once, 0: the default */
     const struct lock_image *locked; /**< of the image that is pulled now, or NULL */
+    /** taken from the lock unchecked (--lock-profile), or NULL */
+    const struct lock_choice *choice;
     bool dry_run, print_ref, quiet, verify;
     struct plugin_globals docker; /**< docker's own global options */
 };
@@ -39,6 +41,8 @@ struct sink;
 int pull_image(struct cli *cli, const struct pull_options *options, struct progress *progress,
                const char *text, const struct sink *sink, const char *argument,
                struct ocv_error *err) OCV_WARN_UNUSED;
+/** Label of what was chosen, here or for the lock; NULL where it has none. */
+const char *pull_label(const struct pull *pull);
 /** "repo@sha256:..." of the chosen manifest; NULL without memory. The caller frees it. */
 char *pull_digest_reference(const struct pull *pull);
 /** Fetch the chosen image into a layout with progress shown. */

@@ -373,6 +373,20 @@ struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice)
     return index;
 }
 
+size_t ocv_tag_choice_count(const struct ocv_tag_choice *choice)
+{
+    return choice->n;
+}
+
+const char *ocv_tag_choice_candidate(const struct ocv_tag_choice *choice, size_t i,
+                                     const struct ocv_descriptor **descriptor)
+{
+    if (i >= choice->n)
+        return NULL;
+    *descriptor = &choice->fixed[i].candidate.descriptor;
+    return ocv_tag_text(choice->fixed[i].candidate.tag);
+}
+
 const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice)
 {
     return ocv_tag_family(choice->fixed[0].candidate.tag);

@@ -18,6 +18,12 @@ static void check(const struct lock *lock)
         if (!ocv_digest_known(image->top) || !image->n_choices ||
             !lock_find(lock, image->reference))
             abort();
+        if (!image->n_tags != !image->tags || image->n_tags > LOCK_TAGS_MAX)
+            abort();
+        for (size_t j = 0; j < image->n_tags; j++)
+            if (!ocv_tag_valid(image->tags[j].tag) ||
+                !ocv_digest_known(image->tags[j].descriptor.digest))
+                abort();
         for (size_t j = 0; j < image->n_choices; j++) {
             const struct lock_choice *choice = &image->choices[j];
             if (lock_choice(image, choice->profile) != choice ||

@@ -111,6 +111,26 @@ lock()
     [ "$output" = "$ROCM" ]
 }
 
+@test "--lock-profile names the variant as the lock does" {
+    lock --profiles "$STATE/machines" -o "$STATE/by-name.lock" "$REGISTRY/app:1"
+    run -0 "$VPULL" --to "oci:$STATE/by-name" --locked "$STATE/by-name.lock" --lock-profile h100
+    [[ $output == *": cuda12.8"$'\n'* && $output != *"ordinary image"* ]]
+    run -0 "$VPULL" --to "oci:$STATE/by-name" --progress json --locked "$STATE/by-name.lock" --lock-profile h100
+    [[ $output == *'"label": "cuda12.8"'* || $output == *'"label":"cuda12.8"'* ]]
+}
+
+# Locks of 0.1.0 have no tags, and no tag rules.
+@test "a lock that an older version wrote is pulled by" {
+    jq -n --arg ref "$REGISTRY/app:1" --arg index "$INDEX" --arg digest "$CUDA" '{images: [{index: $index,
+        mediaType: "application/vnd.oci.image.index.v1+json", profiles: {h100: {digest: $digest, label: "cuda12.8",
+        mediaType: "application/vnd.oci.image.manifest.v1+json", properties: ["nvidia :: sm_arch :: 90_real"], size: 549}},
+        reference: $ref}], schema: "dev.ocivariant.lock/v1"}' >"$STATE/old.lock"
+    run -0 "$VPULL" --profile "$PROFILES/h100.json" --print-ref --locked "$STATE/old.lock"
+    [ "$output" = "$REGISTRY/app@$CUDA" ]
+    run -0 "$VPULL" --print-ref --locked "$STATE/old.lock" --lock-profile h100
+    [ "$output" = "$REGISTRY/app@$CUDA" ]
+}
+
 @test "the lock holds when the tag moves" {
     lock --profiles "$STATE/machines" -o "$STATE/c.lock" "$REGISTRY/app:1"
     skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/plain:1" "docker://$REGISTRY/app:moved" 3>&-
@@ -136,6 +156,8 @@ lock()
         '{"schema":"dev.ocivariant.lock/v1","images":[{"reference":"a"}]}' \
         '{"schema":"dev.ocivariant.lock/v1","images":[{"reference":"a","index":"sha256:x","profiles":{}}]}' \
         "{\"schema\":\"dev.ocivariant.lock/v1\",\"images\":[{\"reference\":\"a\",\"index\":\"$INDEX\",\"profiles\":{\"x\":{\"digest\":\"../x\"}}}]}" \
+        "{\"schema\":\"dev.ocivariant.lock/v1\",\"images\":[{\"reference\":\"a:1\",\"index\":\"$INDEX\",\"tags\":{\"../x\":{\"digest\":\"$INDEX\"}},\"profiles\":{\"x\":{\"digest\":\"$INDEX\"}}}]}" \
+        "{\"schema\":\"dev.ocivariant.lock/v1\",\"images\":[{\"reference\":\"a:1\",\"index\":\"$INDEX\",\"tags\":{\"1\":{}},\"profiles\":{\"x\":{\"digest\":\"$INDEX\"}}}]}" \
         "{\"schema\":\"dev.ocivariant.lock/v1\",\"images\":[{\"reference\":\"../../x y\",\"index\":\"$INDEX\",\"profiles\":{\"x\":{\"digest\":\"$INDEX\"}}}]}"; do
         printf '%s' "$text" >"$STATE/broken.lock"
         run -4 "$VPULL" --to "oci:$STATE/never" --locked "$STATE/broken.lock"

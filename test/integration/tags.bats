@@ -247,6 +247,51 @@ chooses()
     [[ $output == *"mirror.yaml:1: 'docker.io/vllm' is not the name of a registry"* ]]
 }
 
+# locked OPTION...: vpull by the lock of text-embeddings-inference
+locked()
+{
+    "$VPULL" --config "$CONFIG" --locked "$STATE/tei.lock" "$@"
+}
+
+@test "a set that tags make is locked: the tags, what they stood for, and each machine's own" {
+    local lock=("$VARIANTCTL" lock --config "$CONFIG" --profile "a10=$STATE/a10.json" --profile "h100=$STATE/h100.json")
+    local a10 h100 name
+    for name in 1.9 86-1.9 hopper-1.9 cpu-1.9; do
+        skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/$TEI:$name" "docker://$REGISTRY/$TEI-locked:$name" 3>&-
+    done
+    a10=$(digest_of "$TEI:86-1.9") h100=$(digest_of "$TEI:hopper-1.9")
+    run -0 "${lock[@]}" -o "$STATE/tei.lock" "ghcr.io/$TEI:1.9"
+    valid lock "$STATE/tei.lock"
+    [ "$(jq -c '.images[0].rule' "$STATE/tei.lock")" = '{"family":"huggingface-tei","group":"1.9"}' ]
+    [ "$(jq -r '.images[0].tags["86-1.9"].digest' "$STATE/tei.lock")" = "$a10" ]
+    [ "$(jq -c '.images[0].profiles | [.a10, .h100] | map([.tag, .label, .digest])' "$STATE/tei.lock")" = \
+        "[[\"86-1.9\",\"86_1.9\",\"$a10\"],[\"hopper-1.9\",\"hopper_1.9\",\"$h100\"]]" ]
+    run -0 --separate-stderr "${lock[@]}" "ghcr.io/$TEI:1.9"
+    [ "$output" = "$(cat "$STATE/tei.lock")" ] # the same bytes
+    run -0 --separate-stderr locked --print-ref --profile "$STATE/h100.json"
+    [ "$output" = "ghcr.io/$TEI@$h100" ]
+    # the tag moves, and goes: what was locked is pulled all the same
+    skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/$TEI:cpu-1.9" "docker://$REGISTRY/$TEI:hopper-1.9" 3>&-
+    run -0 --separate-stderr "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" "ghcr.io/$TEI:1.9"
+    [ "$output" != "ghcr.io/$TEI@$h100" ]
+    run -0 --separate-stderr locked --print-ref --profile "$STATE/h100.json"
+    [ "$output" = "ghcr.io/$TEI@$h100" ]
+    run -0 locked --to "oci:$STATE/locked" --profile "$STATE/a10.json" "ghcr.io/$TEI:1.9"
+    [[ $output == *"ghcr.io/$TEI:1.9: 86_1.9 (matched "*"tag 86-1.9 by the tag rules of huggingface-tei"* || $output == *"tag 86-1.9 by the tag rules of huggingface-tei"*"86_1.9 (matched "* ]]
+    [[ $output == *"Digest: $a10"* ]]
+    [ "$(jq -r '.manifests[0].annotations["io.containerd.image.name"]' "$STATE/locked/index.json")" = "ghcr.io/$TEI:1.9" ]
+    # another machine's choice, unchecked; one that is not locked
+    run -0 locked --to "oci:$STATE/other" --lock-profile h100
+    [[ $output == *": hopper_1.9"$'\n'* && $output == *"Digest: $h100"* && $output != *"ordinary image"* ]]
+    run -3 --separate-stderr locked --print-ref --profile "$STATE/t4.json"
+    [[ $stderr == *"this machine would get "*"which is not locked"* ]]
+    # rules that make no set of these tags
+    mkdir -p "$BATS_TEST_TMPDIR/tags.d"
+    run -4 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --locked "$STATE/tei.lock" --print-ref --profile "$STATE/h100.json"
+    [[ $stderr == *"make no set of the locked tags"*"--lock-profile"* ]]
+    skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/$TEI-locked:hopper-1.9" "docker://$REGISTRY/$TEI:hopper-1.9" 3>&-
+}
+
 @test "annotations in the index come first, and then no rule is read" {
     mkdir -p "$BATS_TEST_TMPDIR/tags.d"
     echo 'not: [a rule file' >"$BATS_TEST_TMPDIR/tags.d/broken.yaml"
@@ -284,12 +329,10 @@ chooses()
     [ "$(jq -r 'select(.event == "decision") | .tag, .rule' <<<"$stderr" | tr '\n' ' ')" = "turing-1.9 huggingface-tei " ]
 }
 
-@test "tags that stand for a group cannot be locked, a full tag can" {
-    run -1 "$VARIANTCTL" lock --config "$CONFIG" --profile "t4=$STATE/t4.json" -o "$STATE/rule.lock" "ghcr.io/$TEI:1.9"
-    [[ $output == *"its variants are tags"*"hint: "* ]]
-    [ ! -e "$STATE/rule.lock" ]
+@test "a full tag is locked as what it is" {
     run -0 "$VARIANTCTL" lock --config "$CONFIG" --profile "t4=$STATE/t4.json" -o "$STATE/rule.lock" "ghcr.io/$TEI:turing-1.9"
     [ "$(jq -r '.images[0].profiles.t4.digest' "$STATE/rule.lock")" = "$(digest_of "$TEI:turing-1.9")" ]
+    [ "$(jq -r '.images[0] | has("tags")' "$STATE/rule.lock")" = false ]
 }
 
 @test "an image for another machine than its tag says loses once its config is read" {
