@@ -428,17 +428,18 @@ START_TEST(map_keeps_indexes)
 }
 END_TEST
 
+static const char whole_index[] =
+    "{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image.index.v1+json\","
+    "\"manifests\":[{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"digest\":"
+    "\"" B_DIGEST "\",\"size\":7,\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"}}]}";
+
 /* What lay in a folder that another user could have filled. */
 START_TEST(map_takes_over_what_is_proved)
 {
-    static const char index[] =
-        "{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image.index.v1+json\","
-        "\"manifests\":[{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"digest\":"
-        "\"" B_DIGEST "\",\"size\":7,\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"}}]}";
     char digest[OCV_DIGEST_MAX], child[OCV_DIGEST_MAX], old[128];
     char good[PINNED_TEXT_MAX], planted[PINNED_TEXT_MAX], known[PINNED_TEXT_MAX];
     struct map *from = NULL;
-    ck_assert_int_eq(ocv_digest_bytes(index, sizeof(index) - 1, digest, &err), OCV_OK);
+    ck_assert_int_eq(ocv_digest_bytes(whole_index, sizeof(whole_index) - 1, digest, &err), OCV_OK);
     snprintf(good, sizeof(good), "r.example/app@%s", digest);
     snprintf(planted, sizeof(planted), "r.example/planted@%s", digest);
     snprintf(known, sizeof(known), "r.example/known@%s", digest);
@@ -446,7 +447,8 @@ START_TEST(map_takes_over_what_is_proved)
     map_adopt(map, old);
     ck_assert_int_lt(access(old, F_OK), 0); /* it is not made */
     ck_assert_int_eq(map_open(old, &from, &err), OCV_OK);
-    ck_assert_int_eq(map_put(from, good, B_DIGEST, index, sizeof(index) - 1, &err), OCV_OK);
+    ck_assert_int_eq(map_put(from, good, B_DIGEST, whole_index, sizeof(whole_index) - 1, &err),
+                     OCV_OK);
     ck_assert_int_eq(map_put(from, planted, C_DIGEST, NULL, 0, &err), OCV_OK);
     ck_assert_int_eq(map_put(from, known, B_DIGEST, NULL, 0, &err), OCV_OK);
     ck_assert_int_eq(map_put(from, "r.example/bare@" A_DIGEST, B_DIGEST, NULL, 0, &err), OCV_OK);
@@ -461,6 +463,29 @@ START_TEST(map_takes_over_what_is_proved)
     ck_assert_str_eq(child, C_DIGEST); /* the newer choice stays */
     ck_assert(!map_find(map, planted, child));
     ck_assert(!map_find(map, "r.example/bare@" A_DIGEST, child));
+    ck_assert_int_lt(access(old, F_OK), 0);
+}
+END_TEST
+
+/* A disk that is full. */
+START_TEST(map_keeps_what_it_cannot_take_over)
+{
+    char digest[OCV_DIGEST_MAX], child[OCV_DIGEST_MAX], old[128], good[PINNED_TEXT_MAX];
+    struct map *from = NULL;
+    ck_assert_int_eq(ocv_digest_bytes(whole_index, sizeof(whole_index) - 1, digest, &err), OCV_OK);
+    snprintf(good, sizeof(good), "r.example/app@%s", digest);
+    snprintf(old, sizeof(old), "%s/old", folder);
+    ck_assert_int_eq(map_open(old, &from, &err), OCV_OK);
+    ck_assert_int_eq(map_put(from, good, B_DIGEST, whole_index, sizeof(whole_index) - 1, &err),
+                     OCV_OK);
+    map_free(from);
+    ck_assert_int_eq(rmdir(dir), 0); /* nothing can be written there any more */
+    map_adopt(map, old);
+    ck_assert(!map_find(map, good, child));
+    map_free(map);
+    open_map();
+    map_adopt(map, old);
+    ck_assert(map_find(map, good, child));
     ck_assert_int_lt(access(old, F_OK), 0);
 }
 END_TEST
@@ -515,6 +540,7 @@ int main(void)
     tcase_add_test(disk, map_is_bounded);
     tcase_add_test(disk, map_keeps_indexes);
     tcase_add_test(disk, map_takes_over_what_is_proved);
+    tcase_add_test(disk, map_keeps_what_it_cannot_take_over);
     tcase_add_test(disk, map_knows_what_was_checked);
     suite_add_tcase(suite, disk);
     SRunner *runner = srunner_create(suite);

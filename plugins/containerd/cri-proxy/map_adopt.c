@@ -49,6 +49,7 @@ void map_adopt(struct map *map, const char *dir)
     struct map *from = NULL;
     char key[PINNED_TEXT_MAX], child[OCV_DIGEST_MAX];
     size_t taken = 0, n = 0;
+    bool whole = true; /* what is not proved does not count */
     if (access(dir, F_OK) < 0)
         return;
     if (map_open(dir, &from, &err) < 0) {
@@ -56,12 +57,15 @@ void map_adopt(struct map *map, const char *dir)
         return;
     }
     for (; map_get(from, n, key, child); n++) {
-        if (adopt(map, from, key, child, &err) == OCV_OK)
+        int status = adopt(map, from, key, child, &err);
+        if (status == OCV_OK)
             taken++;
         else
             log_line("%s: not taken over: %s", key, err.message);
+        whole = whole && status != OCV_ERR_IO && status != OCV_ERR_NOMEM;
     }
-    remove_files(from);
+    if (whole) /* or the next start tries again */
+        remove_files(from);
     log_line("%zu of %zu entries of %s are now in %s", taken, n, dir, map->dir);
     map_free(from);
 }
