@@ -325,19 +325,21 @@ static int hint_devices(const struct ocv_decision *d, const char *ns, struct ocv
     size_t i;
     json_t *device, *devices = json_object_get(recorded_object(d->profile, ns), "devices");
     const char *first = NULL, *id = NULL;
+    bool all = true;
     json_array_foreach(devices, i, device)
     {
         const char *why =
             json_string_value(json_object_get(json_object_get(device, "attributes"), "reason"));
-        if (!why)
-            return ocv_buffer_printf(out, err,
-                                     "see --devices, 'devices' and what the probe marks secondary");
+        all = all && why;
         if (!first) {
             first = why;
             id = json_string_value(json_object_get(device, "id"));
         }
     }
-    return ocv_buffer_printf(out, err, "device %.100s: %.300s", id ? id : "0", first ? first : "");
+    return all && first
+               ? ocv_buffer_printf(out, err, "device %.100s: %.300s", id ? id : "0", first)
+               : ocv_buffer_printf(out, err,
+                                   "see --devices, 'devices' and what the probe marks secondary");
 }
 
 static int hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,

@@ -289,6 +289,33 @@ START_TEST(test_hints)
 }
 END_TEST
 
+/* Devices that no profile has; devices of which one at least could serve something. */
+START_TEST(test_no_device)
+{
+    static const char *const devices[] = {
+        "", ",'devices':[{'id':'d0','secondary':true,'attributes':{'reason':'no driver'}},"
+            "{'id':'d1'}]"};
+    ocv_auto(ocv_config) config = new_config();
+    char *text = quoted("{'schema':'dev.ocivariant.profile/v1','platform':{'os':'linux',"
+                        "'architecture':'amd64'},'namespaces':[{'namespace':'nvidia','features':[{"
+                        "'name':'sm_arch','values':['90_real']}]%s}]}",
+                        devices[_i]);
+    ocv_auto(ocv_profile) p = parse_profile(text);
+    ocv_auto_buffer hint;
+    struct ocv_resolve_options options = {.config = config};
+    ocv_buffer_init(&hint, 4096);
+    set_config(config, "devices", "nvidia=7");
+    json_t *json = index_json("nvidia");
+    add_entry(json, "linux/amd64", "v", "nvidia :: sm_arch :: 90_real");
+    ocv_auto(ocv_index) index = index_from(json);
+    ocv_auto(ocv_decision) d = resolve(index, p, &options);
+    ck_assert_int_eq(ocv_decision_rejected(d, 0).code, OCV_REJECT_NO_DEVICE);
+    ck_assert_int_eq(ocv_decision_hint(d, 0, &hint, NULL), OCV_OK);
+    ck_assert_str_eq(hint.data, "see --devices, 'devices' and what the probe marks secondary");
+    free(text);
+}
+END_TEST
+
 #define CUDA(version) "nvidia :: cuda_version_lower_bound :: " version
 #define BY_MINOR "runs by CUDA minor-version compatibility: built with "
 
@@ -458,6 +485,7 @@ int main(void)
     tcase_add_test(tcase, test_json);
     tcase_add_loop_test(tcase, test_hints, 0, sizeof(hints) / sizeof(*hints));
     tcase_add_loop_test(tcase, test_notes, 0, sizeof(notes) / sizeof(*notes));
+    tcase_add_loop_test(tcase, test_no_device, 0, 2);
     tcase_add_test(tcase, test_json_nothing_fits);
     tcase_add_loop_test(tcase, test_hostile_text, 0, 3);
     tcase_add_test(tcase, test_hostile_label);
