@@ -58,6 +58,10 @@ $(VARIANTD_A): $(call obj,$(VARIANTD_SRC))
 $(BUILD)/test/unit/test_variantd_%: $(BUILD)/test/unit/test_variantd_%.o $(VARIANTD_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lmicrohttpd $(TEST_LIBS)
 
+# a part of variantctl, which has no library
+$(BUILD)/test/unit/test_verify_known: $(BUILD)/test/unit/test_verify_known.o $(call obj,cmd/variantctl/verify_known.c) $(ALL_A)
+	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
+
 # the CRI proxy without its main
 $(BUILD)/test/unit/test_cri_proxy $(BUILD)/test/unit/test_cri_proxy_parts $(BUILD)/test/unit/test_cri_proxy_storm: $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(CRI_PROXY_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)

@@ -142,6 +142,7 @@ bool known_lesser(const char *records, const struct known *k, const struct ocv_p
         const struct ocv_entry *best = ocv_decision_selected(decision);
         lesser = best && ocv_index_find_digest(kept.index, k->digest) &&
                  strcmp(best->digest, k->digest) != 0;
+        reason->len = lesser ? 0 : reason->len; /* what else there is to know matters less */
         if (lesser && ocv_buffer_printf(reason, NULL, "%s fits it better",
                                         best->label ? best->label : "the default entry") < 0)
             lesser = false;
