@@ -62,7 +62,8 @@ static int read_tags(const char *path, const json_t *entry, struct lock_image *o
     if (!tags)
         return OCV_OK;
     if (n == 0 || n > LOCK_TAGS_MAX)
-        return complain(err, path, out->reference, "'tags' must hold at least one tag");
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: %s: 'tags' must hold 1 to %u tags", path,
+                             out->reference, LOCK_TAGS_MAX);
     out->tags = calloc(n, sizeof(*out->tags));
     if (!out->tags)
         return ocv_error_nomem(err);
