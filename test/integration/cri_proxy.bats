@@ -93,6 +93,27 @@ private_pull()
         --arg password "$2" '{image: {image: $image}, auth: {username: "user", password: $password}}')"
 }
 
+@test "what the configuration requires and nothing of the index gives is refused, not left to the engine" {
+    stop_daemon proxy
+    start_proxy mi300x
+    {
+        echo "socket: $STATE/mi300x.sock"
+        printf 'policy: enforce\nrepositories: {"%s/demo/app": {require: [nvidia]}}\n' "$PLAIN_REGISTRY"
+    } >"$STATE/require.yaml"
+    stop_daemon proxy
+    start_proxy mi300x --config "$STATE/require.yaml"
+    run ! proxied pull "$PINNED"
+    [[ $output == *FailedPrecondition*"$PINNED: nothing in it fits this node and uses nvidia, which is required"* ]]
+    run -0 cri images
+    [ -z "$output" ]
+    # under `warn` it goes on
+    sed -i 's/^policy: enforce/policy: warn/' "$STATE/require.yaml"
+    stop_daemon proxy
+    start_proxy mi300x --config "$STATE/require.yaml"
+    run -0 proxied pull "$PINNED"
+    stop_daemon proxy
+}
+
 @test "a pinned index becomes the image that fits: pull, status, list, run, remove" {
     local id
     run -0 proxied status "$PINNED"
@@ -189,14 +210,14 @@ private_pull()
     run ! private_pull "$STATE/proxy.sock" wrong
     run -0 private_pull "$STATE/proxy.sock" secret
     # what they read is not everybody's to know, nor what is decided by it when the node changes
-    hidden=("$BATS_TEST_TMPDIR/records/indexes/$(index_digest | tr : -).json" "$BATS_TEST_TMPDIR/records/$(digest_of cuda12.8 | tr : -).json")
+    hidden=("$BATS_TEST_TMPDIR/records/indexes/$(record_of "$(index_digest)" "$PRIVATE/demo/app")" "$BATS_TEST_TMPDIR/records/$(record_of "$(digest_of cuda12.8)" "$PRIVATE/demo/app")")
     [ "$(stat -c %a "${hidden[0]}")" = 640 ]
     [ "$(jq .secret "${hidden[1]}")" = true ]
     restart_proxy mi300x
     await proxy grep -q 'the node has changed' "$STATE/log/proxy"
-    await proxy test -e "$BATS_TEST_TMPDIR/records/$(digest_of rocm7.1 | tr : -).json"
+    await proxy test -e "$BATS_TEST_TMPDIR/records/$(record_of "$(digest_of rocm7.1)" "$PRIVATE/demo/app")"
     [ "$(stat -c %a "${hidden[0]}")" = 640 ]
-    [ "$(jq .secret "$BATS_TEST_TMPDIR/records/$(digest_of rocm7.1 | tr : -).json")" = true ]
+    [ "$(jq .secret "$BATS_TEST_TMPDIR/records/$(record_of "$(digest_of rocm7.1)" "$PRIVATE/demo/app")")" = true ]
     rm "$HOME/.docker/config.json"
     echo '{}' >"$DOCKER_CONFIG/config.json"
 }

@@ -87,6 +87,7 @@ verdict()
     # the remedy
     remedy=$(jq -r '.images[] | select(.verdict == "lesser") | .remedy' <<<"$output")
     [[ $remedy == "vpull --to podman "* ]]
+    # shellcheck disable=SC2086 # words
     "$VPULL" --config "$STATE/config.yaml" --profile "$PROFILES/h100.json" --quiet ${remedy#vpull } 3>&-
     run -0 timer --from podman --strict
     [[ $output == *"0 could be better"* ]]

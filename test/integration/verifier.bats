@@ -114,7 +114,7 @@ plant()
          \"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"},\"annotations\":$annotations}${5:+,$5}]}"
     curl --silent --fail --output /dev/null --request PUT --data-binary "$index" \
         --header 'Content-Type: application/vnd.oci.image.index.v1+json' "http://$PLAIN/v2/$repository/manifests/t"
-    VARIANTD=$VARIANTD setpriv --reuid 65534 --regid 65534 --clear-groups curl --silent --head --output /dev/null \
+    setpriv --reuid 65534 --regid 65534 --clear-groups curl --silent --head --output /dev/null \
         --header "$ACCEPT_ALL" "http://$VARIANTD/v2/$repository/manifests/t?ns=${PLAIN/:/%3A}"
 }
 
@@ -148,7 +148,7 @@ copy_to()
         \"size\":$(skopeo inspect --raw --tls-verify=false "docker://$PLAIN/attacker/x@$CUDA" | wc -c),
         \"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"},\"annotations\":$(entry good 'nvidia :: cuda_version_lower_bound :: 12.0')}"
     plant attacker/x "$(entry bad 'nvidia :: cuda_version_lower_bound :: 99.0')" "$plain" "$size" "$good"
-    ls "$STATE/node/resolved" | grep -qF "$(record_of "$CUDA" "$PLAIN/attacker/x")"
+    [ -e "$STATE/node/resolved/$(record_of "$CUDA" "$PLAIN/attacker/x")" ]
     run -0 --separate-stderr verify enforce "$PLAIN/nginx:1" "$plain"
     [ -z "$output$stderr" ]
     run -0 --separate-stderr verify enforce "$PLAIN/nginx@$plain" "$plain"

@@ -7,11 +7,13 @@
 
 #include "map.h"
 
+#define DECIDE_REASON_MAX 400u  /**< bytes of why a pull is refused */
 #define DECIDE_MS 10000u        /**< for all that a registry is asked for one request */
 #define DECIDE_PROFILE_MS 2000u /**< for variantd */
 
 struct decide {
     const struct ocv_config *config; /**< `registries`, and what the resolver reads of it */
+    bool enforce;                    /**< refuse where nothing meets what is required */
     const char *socket;              /**< variantd's */
     const char *profile_file;        /**< this profile instead of variantd's, or NULL */
     const char *records;             /**< folder of what was resolved here, for the hooks */
@@ -24,9 +26,14 @@ struct decide {
  *  An index that was read before, by us and of this repository, is not read again: its digest is
  * its content, and it is resolved anew with the profile of now. Is that the child of before, which
  * was seen in the registry, no registry is asked at all (`*known`): the engine shows this request's
- *  credentials for the child, so that who may not read it does not get it. */
+ *  credentials for the child, so that who may not read it does not get it.
+ *
+ *  `refused`: why the pull must not go on, or empty: the configuration requires something of that
+ *  repository that no image of the index gives this node, and what the engine would take instead is
+ *  what the administrator does not want. */
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
-                 const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known);
+                 const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known,
+                 char refused[DECIDE_REASON_MAX]);
 /** The engine could not pull what was decided without a registry: the next pull asks one. */
 void decide_doubt(const struct decide *decide, const char *text);
 /** Choose again in every index of the map if the profile is not the one of `last`, which is

@@ -182,7 +182,10 @@ static void take_decisions(struct proxy *p)
         if (stream) {
             if (job->known)
                 stream->asked = strdup(job->text);
-            stream_decided(stream, job->decided ? job->image : NULL);
+            if (job->refused[0])
+                stream_refused(stream, job->refused);
+            else
+                stream_decided(stream, job->decided ? job->image : NULL);
             pump(stream->client);
         }
         job_free(job);

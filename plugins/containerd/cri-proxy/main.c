@@ -166,6 +166,7 @@ static int serve(const struct arguments *a, const struct verdict_policy *policy,
                  struct ocv_error *err)
 {
     struct decide decide = {.config = policy->config,
+                            .enforce = policy->enforce,
                             .socket = policy->socket,
                             .profile_file = a->profile,
                             .records = a->records,

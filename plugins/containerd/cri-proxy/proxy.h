@@ -150,6 +150,8 @@ void stream_body(struct stream *stream, const uint8_t *bytes, size_t len);
 void stream_end(struct stream *stream);
 /** The worker has decided: `image` is the new name, or NULL for none. */
 void stream_decided(struct stream *stream, const char *image);
+/** The pull must not go on: FAILED_PRECONDITION with the reason. */
+void stream_refused(struct stream *stream, const char *reason);
 /** The block that ends the answer: how did the call end? */
 void stream_answered(const struct stream *stream, const struct headers *last);
 /** The client's side is closed. */

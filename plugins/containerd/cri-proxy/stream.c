@@ -192,6 +192,12 @@ void stream_decided(struct stream *s, const char *image)
     up_send(s, false);
 }
 
+void stream_refused(struct stream *s, const char *reason)
+{
+    s->job = NULL;
+    stream_fail(s, GRPC_FAILED_PRECONDITION, reason);
+}
+
 /* ---- its end -----------------------------------------------------------------------------------
  */
 

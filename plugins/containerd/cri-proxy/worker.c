@@ -94,7 +94,7 @@ static void *work(void *data)
         pthread_mutex_unlock(&w->lock);
         if (!__atomic_load_n(&job->abandoned, __ATOMIC_ACQUIRE))
             job->decided = decide_pull(w->decide, job->text, &job->auth, &job->abandoned,
-                                       job->image, &job->known);
+                                       job->image, &job->known, job->refused);
         wire_auth_free(&job->auth);
         pthread_mutex_lock(&w->lock);
         w->running[place] = NULL;

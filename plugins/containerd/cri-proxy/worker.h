@@ -22,6 +22,7 @@ struct job {
     bool known;                 /* decided without a registry */
     bool decided;               /* there is another name to pull: */
     char image[PINNED_TEXT_MAX];
+    char refused[DECIDE_REASON_MAX]; /* why it must not be pulled, or empty */
 };
 
 /** A job for a PullImage that names a digest; NULL for any other. */
