@@ -56,6 +56,21 @@ START_TEST(features_are_known)
 }
 END_TEST
 
+/* The first version of a major needs the driver from which on NVIDIA promises all of that major
+ * ("CUDA Compatibility", Minor Version Compatibility, Table 1). */
+START_TEST(majors_begin_where_nvidia_says)
+{
+    static const char *const table[][2] = {{LOWER "11.0", "driver 450 or newer"},
+                                           {LOWER "12.0", "driver 525 or newer"},
+                                           {LOWER "13.0", "driver 580 or newer"}};
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        const struct hint_entry *hint = find(table[i][0]);
+        ck_assert_msg(hint != NULL, "%s", table[i][0]);
+        ck_assert_str_eq(hint->needs, table[i][1]);
+    }
+}
+END_TEST
+
 /* Both bounds name the driver that the provider takes the version from. */
 START_TEST(drivers_agree_with_the_provider)
 {
@@ -104,6 +119,7 @@ int main(void)
     Suite *suite = suite_create("hints");
     TCase *c = tcase_create("hints");
     tcase_add_test(c, features_are_known);
+    tcase_add_test(c, majors_begin_where_nvidia_says);
     tcase_add_test(c, drivers_agree_with_the_provider);
     tcase_add_test(c, compute_capabilities_have_a_line);
     suite_add_tcase(suite, c);
