@@ -806,6 +806,21 @@ OCV_API size_t ocv_tag_plan_members(const struct ocv_tag_plan *plan, size_t set)
 /** A member and its label ("null" for one without properties). */
 OCV_API const struct ocv_tag *ocv_tag_plan_member(const struct ocv_tag_plan *plan, size_t set,
                                                   size_t i, const char **label);
+/** The member as entries of an index of the set. */
+struct ocv_tag_entry {
+    char label[64];
+    struct ocv_properties
+        *properties; /**< with its place in the set's order; freed by the caller */
+};
+/** One or, where ocv_tag_base_properties has something, two; `*n` of them. */
+OCV_API int ocv_tag_plan_entries(const struct ocv_tag_plan *plan, size_t set, size_t i,
+                                 struct ocv_tag_entry out[2], size_t *n,
+                                 struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append the set's namespaces, most important first, and what OCV_ANNOTATION_STATIC of "priority"
+ *  is for it: builds of an older CUDA stand first. Nothing where there is none to say. */
+OCV_API int ocv_tag_plan_order(const struct ocv_tag_plan *plan, size_t set,
+                               struct ocv_buffer *namespaces, struct ocv_buffer *order,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
 /** Texts that name tags between which the rules do not decide. */
 OCV_API size_t ocv_tag_plan_doubts(const struct ocv_tag_plan *plan, size_t set,
                                    const char *const **out);

@@ -51,31 +51,47 @@ static int tell_plan(const struct build *b, const struct ocv_tag_plan *plan, siz
     return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
 }
 
-static int copy_properties(const struct ocv_properties *from, struct ocv_properties **out,
-                           struct ocv_error *err)
+static int add_member(struct build *b, const struct ocv_reference *reference,
+                      const struct ocv_tag_plan *plan, size_t set, size_t i, struct ocv_error *err)
 {
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = ocv_properties_format(from, &text, err);
-    return status < 0 ? status
-                      : ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
+    struct ocv_tag_entry entries[2];
+    size_t n;
+    char ref[1024];
+    const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, NULL);
+    snprintf(ref, sizeof(ref), "%s:%s", reference->name, ocv_tag_text(tag));
+    int status = ocv_tag_plan_entries(plan, set, i, entries, &n, err);
+    for (size_t k = 0; k < n; k++) {
+        if (status == OCV_OK)
+            status = build_item(b, entries[k].label, ref, entries[k].properties, ref, err);
+        else
+            ocv_properties_free(entries[k].properties);
+    }
+    return status;
+}
+
+/* What a command line says itself stands. */
+static int set_missing(struct build *b, const char *key, const struct ocv_buffer *text,
+                       struct ocv_error *err)
+{
+    if (text->len == 0 || ocv_author_annotation(b->author, key))
+        return OCV_OK;
+    return ocv_author_set(b->author, key, text->data, err);
 }
 
 static int add_members(struct build *b, const struct ocv_reference *reference,
                        const struct ocv_tag_plan *plan, size_t set, struct ocv_error *err)
 {
+    ocv_auto_buffer namespaces, order;
+    ocv_buffer_init(&namespaces, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&order, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = OCV_OK;
-    for (size_t i = 0; i < ocv_tag_plan_members(plan, set) && status == OCV_OK; i++) {
-        const char *label;
-        struct ocv_properties *properties;
-        const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, &label);
-        char ref[1024];
-        snprintf(ref, sizeof(ref), "%s:%s", reference->name, ocv_tag_text(tag));
-        status = copy_properties(ocv_tag_properties(tag), &properties, err);
-        if (status == OCV_OK)
-            status = build_item(b, label, ref, properties, ref, err);
-    }
-    return status;
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set) && status == OCV_OK; i++)
+        status = add_member(b, reference, plan, set, i, err);
+    if (status == OCV_OK)
+        status = ocv_tag_plan_order(plan, set, &namespaces, &order, err);
+    if (status == OCV_OK)
+        status = set_missing(b, OCV_ANNOTATION_NAMESPACES, &namespaces, err);
+    return status < 0 ? status : set_missing(b, OCV_ANNOTATION_STATIC "priority", &order, err);
 }
 
 /* Only the tags that the pattern means. */

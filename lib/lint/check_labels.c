@@ -155,7 +155,7 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *s
                           b->label);
         hint_rank(lint);
     }
-    if (!said->image && !strcmp(a->digest, b->digest)) {
+    if (!said->image && !strcmp(a->digest, b->digest) && !ocv_lint_minor_twins(lint, a, b)) {
         said->image = true;
         ocv_lint_entry_at(lint, OCV_LINT_SAME_IMAGE_TWICE, k, "/digest",
                           "%s and %s are the same image", a->label, b->label);

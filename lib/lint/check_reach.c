@@ -193,8 +193,8 @@ void ocv_lint_check_reach(struct ocv_lint *lint)
         return;
     for (size_t i = 0; i < n && lint->status == OCV_OK; i++) {
         const struct ocv_entry *a = ocv_index_entry(lint->index, i);
-        if (!eligible(lint, a))
-            continue;
+        if (!eligible(lint, a) || ocv_lint_minor_base(lint, a))
+            continue; /* the latter's image is reached by its other entry */
         for (size_t k = 0; k < n; k++) {
             const struct ocv_entry *b = ocv_index_entry(lint->index, k);
             if (k == i || !eligible(lint, b) || same_sets(a, b) || !hides(lint, a, b))

@@ -103,6 +103,11 @@ const char *ocv_lint_minor_pair(const struct ocv_lint *lint, const struct ocv_en
 /** The same, also where another entry of the same image names it. */
 const char *ocv_lint_built_with(const struct ocv_lint *lint, const struct ocv_entry *entry,
                                 const char *feature);
+/** Is the entry what an image needs on older hosts of its major, beside one that says more? */
+bool ocv_lint_minor_base(const struct ocv_lint *lint, const struct ocv_entry *entry);
+/** Is one of two entries of an image what the other needs on older hosts of its major? */
+bool ocv_lint_minor_twins(const struct ocv_lint *lint, const struct ocv_entry *a,
+                          const struct ocv_entry *b);
 /** Two such entries tie on hosts that are older than both, and the label chooses the older build
  *  there: as it should be. */
 bool ocv_lint_minor_settles(const struct ocv_lint *lint, const struct ocv_entry *a,

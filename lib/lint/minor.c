@@ -66,6 +66,24 @@ const char *ocv_lint_built_with(const struct ocv_lint *lint, const struct ocv_en
     return NULL;
 }
 
+bool ocv_lint_minor_base(const struct ocv_lint *lint, const struct ocv_entry *entry)
+{
+    return !ocv_lint_minor_pair(lint, entry, FEATURE) && ocv_lint_built_with(lint, entry, FEATURE);
+}
+
+bool ocv_lint_minor_twins(const struct ocv_lint *lint, const struct ocv_entry *a,
+                          const struct ocv_entry *b)
+{
+    const struct ocv_entry *both[] = {a, b};
+    for (size_t i = 0; i < 2; i++) {
+        const char *built = ocv_lint_built_with(lint, both[i], FEATURE), *other[2];
+        if (ocv_lint_minor_base(lint, both[i]) && values(lint, both[!i], FEATURE, other) == 1 &&
+            strcmp(other[0], built) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool ocv_lint_minor_settles(const struct ocv_lint *lint, const struct ocv_entry *a,
                             const struct ocv_entry *b)
 {

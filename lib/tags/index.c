@@ -2,8 +2,7 @@
 /* A set of tags as an image index, so that everything after it is the same as for an index that a
  * publisher wrote. The bytes are ours and go nowhere: only their entries' digests are real. */
 #include "json.h"
-#include "property.h"
-#include "tags.h"
+#include "order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,12 +50,9 @@ static bool is_there(const json_t *manifests, const char *label,
     return false;
 }
 
-/* What is made, and in which order builds stand that need nothing else of a host. */
 struct making {
     json_t *manifests;
-    const char **toolkits; /* the CUDA versions of the tags, oldest first; fewer than two: none */
-    size_t n_toolkits;
-    struct ocv_arena arena;
+    struct ocv_tag_order order;
     struct ocv_error *err;
 };
 
@@ -85,17 +81,6 @@ static int put_entry(struct making *m, const struct ocv_tag_candidate *c, const 
     return status;
 }
 
-/* "priority :: order :: 12.6"; NULL where there is nothing to order. */
-static const char *order_of(const struct making *m, const struct ocv_tag *tag,
-                            char out[OCV_TAG_TEXT_MAX])
-{
-    char toolkit[OCV_TAG_TEXT_MAX];
-    if (m->n_toolkits < 2 || !ocv_tag_toolkit(tag, toolkit))
-        return NULL;
-    snprintf(out, OCV_TAG_TEXT_MAX, OCV_TAG_ORDER " :: %.64s", toolkit);
-    return out;
-}
-
 /* The image, and once more where it needs less on some devices. */
 static int add_entry(struct making *m, const struct ocv_tag_candidate *c,
                      const struct ocv_descriptor *d, const struct ocv_platform *platform)
@@ -104,8 +89,9 @@ static int add_entry(struct making *m, const struct ocv_tag_candidate *c,
     struct ocv_properties *all = NULL, *base = NULL;
     if (platform)
         snprintf(name, sizeof(name), "%.200s/%.200s", platform->os, platform->architecture);
-    int status = ocv_tag_claims(c->tag, platform ? name : NULL, order_of(m, c->tag, order), &all,
-                                &base, m->err);
+    int status =
+        ocv_tag_claims(c->tag, platform ? name : NULL,
+                       ocv_tag_order_property(&m->order, c->tag, order), &all, &base, m->err);
     if (status == OCV_OK)
         status = put_entry(m, c, c->label, all, d, platform);
     if (status == OCV_OK && base)
@@ -145,119 +131,27 @@ static int add_candidate(struct making *m, const struct ocv_tag_candidate *c)
     return add_entry(m, c, &c->descriptor, platform);
 }
 
-/* ---- the order ---------------------------------------------------------------------------------
- */
-
-static int by_version(const void *a, const void *b)
-{
-    return ocv_tag_version_compare(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Of builds that a host can only tell apart by their toolkit, the oldest asks least of its driver.
- */
-static int collect_toolkits(struct making *m, const struct ocv_tag_candidate *candidates, size_t n)
-{
-    char toolkit[OCV_TAG_TEXT_MAX];
-    m->toolkits = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->toolkits));
-    if (!m->toolkits)
-        return ocv_error_nomem(m->err);
-    for (size_t i = 0; i < n; i++) {
-        size_t k = 0;
-        if (!ocv_tag_toolkit(candidates[i].tag, toolkit))
-            continue;
-        while (k < m->n_toolkits && strcmp(m->toolkits[k], toolkit) != 0)
-            k++;
-        if (k < m->n_toolkits)
-            continue;
-        const char *copy = ocv_arena_copy(&m->arena, toolkit, strlen(toolkit));
-        if (!copy)
-            return ocv_error_nomem(m->err);
-        m->toolkits[m->n_toolkits++] = copy;
-    }
-    qsort(m->toolkits, m->n_toolkits, sizeof(*m->toolkits), by_version);
-    return OCV_OK;
-}
-
-/* The order as the index's own namespace. */
-static int put_order(const struct making *m, json_t *annotations)
+static int put_list(json_t *annotations, const char *key, const struct making *m,
+                    int (*append)(const struct ocv_tag_order *, struct ocv_buffer *,
+                                  struct ocv_error *))
 {
     struct ocv_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = OCV_OK;
-    for (size_t i = 0; i < m->n_toolkits && status == OCV_OK; i++)
-        status = ocv_buffer_printf(&list, m->err, "%sorder :: %s", i ? ", " : "", m->toolkits[i]);
-    if (status == OCV_OK)
-        status = put(annotations, OCV_ANNOTATION_STATIC OCV_TAG_ORDER_NAMESPACE,
-                     json_string(list.data), m->err);
-    ocv_buffer_free(&list);
-    return status;
-}
-
-static bool named(const char *const *list, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i], name) == 0)
-            return true;
-    return false;
-}
-
-static int append_name(struct ocv_buffer *list, const char *name, struct ocv_error *err)
-{
-    return ocv_buffer_printf(list, err, "%s%s", list->len ? ", " : "", name);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* What an index without the annotation would have: accelerators by name, then processors. */
-static int append_used(struct making *m, const struct ocv_tag_candidate *candidates, size_t n,
-                       struct ocv_buffer *list)
-{
-    size_t all = 0, used = 0;
-    for (size_t i = 0; i < n; i++)
-        all += ocv_properties_count(candidates[i].tag->said);
-    const char **names = ocv_arena_alloc(&m->arena, all + 1, sizeof(*names));
-    if (!names)
-        return ocv_error_nomem(m->err);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < ocv_properties_count(candidates[i].tag->said); k++) {
-            const char *ns = ocv_properties_get(candidates[i].tag->said, k).ns;
-            if (!named(names, used, ns))
-                names[used++] = ns;
-        }
-    qsort(names, used, sizeof(*names), by_name);
-    int status = OCV_OK;
-    for (int cpu = 0; cpu < 2; cpu++)
-        for (size_t i = 0; status == OCV_OK && i < used; i++)
-            if (ocv_namespace_is_cpu(names[i]) == (cpu == 1))
-                status = append_name(list, names[i], m->err);
-    return status;
-}
-
-/* The family's list, or where the order needs one the usual list; the order comes last. */
-static int put_namespaces(struct making *m, const struct ocv_tag_candidate *candidates, size_t n,
-                          json_t *annotations)
-{
-    const struct ocv_tag_family *family = n ? candidates[0].tag->family : NULL;
-    struct ocv_buffer list;
-    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    int status = OCV_OK;
-    bool ordered = m->n_toolkits > 1, own = family && family->n_namespaces;
-    for (size_t i = 0; own && status == OCV_OK && i < family->n_namespaces; i++)
-        status = append_name(&list, family->namespaces[i], m->err);
-    if (!own && ordered)
-        status = append_used(m, candidates, n, &list);
-    if (status == OCV_OK && ordered &&
-        !(own && named(family->namespaces, family->n_namespaces, OCV_TAG_ORDER_NAMESPACE)))
-        status = append_name(&list, OCV_TAG_ORDER_NAMESPACE, m->err);
+    int status = append(&m->order, &list, m->err);
     if (status == OCV_OK && list.len)
-        status = put(annotations, OCV_ANNOTATION_NAMESPACES, json_string(list.data), m->err);
-    if (status == OCV_OK && ordered)
-        status = put_order(m, annotations);
+        status = put(annotations, key, json_string(list.data), m->err);
     ocv_buffer_free(&list);
     return status;
+}
+
+static int order_tags(struct making *m, const struct ocv_tag_candidate *candidates,
+                      const struct ocv_tag **tags, size_t n)
+{
+    if (!tags)
+        return ocv_error_nomem(m->err);
+    for (size_t i = 0; i < n; i++)
+        tags[i] = candidates[i].tag;
+    return ocv_tag_order_make(&m->order, tags, n, m->err);
 }
 
 int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, struct ocv_buffer *out,
@@ -267,14 +161,20 @@ int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, struct o
     json_t *root =
         json_pack("{s:i, s:s, s:{s:s}, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
                   "annotations", OCV_ANNOTATION_SCHEMA, "1", "manifests", m.manifests);
-    int status = root ? collect_toolkits(&m, candidates, n) : ocv_error_nomem(err);
+    const struct ocv_tag **tags = calloc(n + 1, sizeof(*tags));
+    int status = root ? order_tags(&m, candidates, tags, n) : ocv_error_nomem(err);
     for (size_t i = 0; status == OCV_OK && i < n; i++)
         status = add_candidate(&m, &candidates[i]);
+    json_t *annotations = json_object_get(root, "annotations");
     if (status == OCV_OK)
-        status = put_namespaces(&m, candidates, n, json_object_get(root, "annotations"));
+        status = put_list(annotations, OCV_ANNOTATION_NAMESPACES, &m, ocv_tag_order_namespaces);
+    if (status == OCV_OK)
+        status = put_list(annotations, OCV_ANNOTATION_STATIC OCV_TAG_ORDER_NAMESPACE, &m,
+                          ocv_tag_order_list);
     if (status == OCV_OK)
         status = ocv_json_append(root, JSON_COMPACT, out, err);
     json_decref(root);
-    ocv_arena_free(&m.arena);
+    ocv_tag_order_clear(&m.order);
+    free(tags);
     return status;
 }

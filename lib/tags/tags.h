@@ -224,10 +224,6 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
                    struct ocv_properties **all, struct ocv_properties **base,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** A set's own namespace, in which the builds of an older toolkit stand first. */
-#define OCV_TAG_ORDER_NAMESPACE "priority"
-#define OCV_TAG_ORDER OCV_TAG_ORDER_NAMESPACE " :: order"
-
 #define OCV_TAG_BASE_SUFFIX "_minor"
 #define OCV_TAG_BASE_LABEL_SIZE 64 /* as readers take labels */
 /** The label of what `*base` above says, beside the tag's own. */

@@ -305,6 +305,41 @@ refer()
     [ -z "$(names huggingface/text-embeddings-inference 1.7)" ]
 }
 
+@test "--from-tags: CUDA builds keep their order, and stand twice where only machine code runs" {
+    local tag
+    cat >"$STATE/llama.yaml" <<YAML
+schema: dev.ocivariant.tags/v1
+family: llama
+repositories: ['$R/llama']
+parts:
+  - {match: 'cu(1[0-9])([0-9])', kind: device, gives: ['nvidia :: cuda_version_lower_bound :: \1.\2']}
+  - {match: 'cpu', kind: device}
+  - {match: '[0-9]+', group: version}
+cuda:
+  - {toolkit: '12\.8', sm_arch: [80_virtual, 86_real], minor: true}
+  - {sm_arch: [86_real], minor: true}
+group_tags: ['{version}']
+YAML
+    for tag in 1-cpu 1-cu128 1-cu126; do
+        mkimage "$L" "$tag" --file "etc/tag=llama-$tag"
+        "$VARIANTCTL" index copy --quiet "oci:$L:$tag" "$R/llama:$tag"
+    done
+    run -0 --separate-stderr "$VARIANTCTL" index create --rules "$STATE/llama.yaml" --from-tags '*' "$R/llama:1"
+    run -0 "$VARIANTCTL" index show --format json "$R/llama:1"
+    [ "$(jq -r '.annotations["dev.ocivariant.static.priority"]' <<<"$output")" = "order :: 12.6, order :: 12.8" ]
+    [ "$(jq -r '.annotations["dev.ocivariant.namespaces"]' <<<"$output")" = "nvidia, priority" ]
+    [ "$(jq -r '[.manifests[].annotations["dev.ocivariant.label"] | values] | sort | join(" ")' <<<"$output")" = \
+        "1_cu126 1_cu128 1_cu128_minor" ]
+    [ "$(jq '[.manifests[].digest] | unique | length' <<<"$output")" = 3 ]
+    # nothing for lint to say of it
+    run -0 "$VARIANTCTL" lint "$R/llama:1"
+    [[ $output != *OCV1* && $output != *OCV2* ]]
+    # what is said by hand stands
+    run -0 "$VARIANTCTL" index create --rules "$STATE/llama.yaml" --namespaces priority,nvidia --from-tags '1-*' "$R/llama:again"
+    run -0 "$VARIANTCTL" index show --format json "$R/llama:again"
+    [ "$(jq -r '.annotations["dev.ocivariant.namespaces"]' <<<"$output")" = "priority, nvidia" ]
+}
+
 @test "vpull: the digests of a set are fixed once, whatever becomes of the tags" {
     local repository=huggingface/text-embeddings-inference tag hopper theirs
     for tag in cpu-2.0 hopper-2.0 other; do

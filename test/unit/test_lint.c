@@ -614,6 +614,17 @@ START_TEST(minor_versions)
            "linux/amd64/x-b b " LOWER "12.0, nvidia :: sm_arch :: 90_real\n  digest-of 0\n"
            "  env NVIDIA_REQUIRE_CUDA=cuda>=12.9\n",
            "OCV402", NULL);
+#define TWINS(a, b)                                                    \
+    "linux/amd64/x-a a " LOWER a ", nvidia :: sm_arch :: 90_virtual\n" \
+    "linux/amd64/x-b b " LOWER b ", nvidia :: sm_arch :: 90_real\n  digest-of 0\n"
+    expect(TWINS("12.9", "12.0"), "OCV123", NULL);
+    expect(TWINS("12.0", "12.9"), "OCV123", NULL);
+    expect(TWINS("12.9", "12.8"), "OCV123", "a and b are the same image");
+    expect(TWINS("12.9", "12.0") PAIR("c", "12.6", "12.0"), "OCV121", NULL);
+    expect("linux/amd64/x-b b " LOWER "12.0, nvidia :: sm_arch :: 90_real\n"
+           "linux/amd64/x-a a " LOWER "12.0, " LOWER "12.6, nvidia :: sm_arch :: 90_real\n",
+           "OCV121", "b is never chosen");
+#undef TWINS
     /* bounds compare by the lowest value */
     expect(PAIR("a", "12.9", "12.0, nvidia :: cuda_version_upper_bound :: 12.5"), "OCV208", NULL);
     expect(PAIR("a", "12.9", "12.0, nvidia :: cuda_version_upper_bound :: 12.0"), "OCV208",
