@@ -181,8 +181,6 @@ static int say_platform(const struct ocv_decision *d, const struct ocv_rejection
     ocv_platform_format(&d->platform, host, sizeof(host));
     if (r->code == OCV_REJECT_OS_FEATURES)
         return say_os_features(d, r, out, err);
-    if (!r->entry->label && ocv_platform_is_hidden(&r->entry->platform))
-        return ocv_buffer_printf(out, err, "for %s: a variant that nobody has annotated", entry);
     return ocv_buffer_printf(out, err, "for %s; this is %s", entry, host);
 }
 

@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Under a platform x-... without annotations: a variant that its publisher has not annotated yet.
+ * It is an ordinary image to readers, but what older clients take stands before it. */
+static bool is_unfinished(const struct ocv_entry *entry)
+{
+    return !entry->label && ocv_platform_is_hidden(&entry->platform);
+}
+
 static int compare_candidates(const void *pa, const void *pb)
 {
     const struct ocv_candidate *a = pa, *b = pb;
@@ -16,6 +23,8 @@ static int compare_candidates(const void *pa, const void *pb)
     if (a->entry->kind != b->entry->kind)
         return a->entry->kind < b->entry->kind ? -1 : 1;
     int order = ocv_key_compare(a->key, a->n_key, b->key, b->n_key);
+    if (order == 0)
+        order = is_unfinished(a->entry) - is_unfinished(b->entry);
     if (order == 0 && a->place != b->place)
         order = a->place < b->place ? -1 : 1;
     if (order == 0 && a->entry->label && b->entry->label)
@@ -42,8 +51,6 @@ static enum ocv_reject match_platform(const struct ocv_decision *d, const struct
     candidate->place = 0;
     if (!entry->has_platform)
         return OCV_REJECT_NONE;
-    if (!entry->label && ocv_platform_is_hidden(&entry->platform))
-        return OCV_REJECT_PLATFORM_VARIANT; /* a variant that nobody has annotated yet */
     const char *why;
     int place = ocv_platform_match(&d->platform, &entry->platform, &why);
     if (place < 0)
@@ -64,7 +71,7 @@ static bool asked_for(const struct request *request, const struct ocv_entry *ent
 {
     const char *label = request->options->label;
     if (label && !entry->label)
-        return request->plain && !ocv_platform_is_hidden(&entry->platform);
+        return request->plain && !is_unfinished(entry);
     return !label || !strcmp(entry->label, label);
 }
 
