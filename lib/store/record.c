@@ -151,13 +151,12 @@ static int visit_file(int fd, const char *name, const struct walk *walk)
 {
     char own[OCV_STORE_NAME_MAX];
     struct ocv_record record;
-    json_t *parsed = NULL;
+    ocv_auto_json *parsed = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_RECORD_MAX);
     int status = ocv_store_read_file(fd, walk->dir, name, &text, NULL);
     if (status == OCV_OK)
         status = ocv_record_parse(text.data ? text.data : "", text.len, &record, &parsed, NULL);
-    ocv_auto_json *json = parsed;
     if (status == OCV_OK)
         status = ocv_record_name(record.child, record.repository, own, NULL);
     if (status < 0)
