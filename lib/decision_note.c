@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Builds that a driver runs though it is older than what they were made for. Machine code of CUDA
- * 12.9 runs on every driver of CUDA 12 (NVIDIA, "CUDA Compatibility", Minor Version Compatibility),
- * and an entry says so with two values of one feature, 12.9 and 12.0. */
+/* What to know of builds that fit. Machine code of CUDA 12.9 runs on every driver of CUDA 12
+ * (NVIDIA, "CUDA Compatibility", Minor Version Compatibility), and an entry says so with two values
+ * of one feature, 12.9 and 12.0. A ROCm that an image brings may be newer than any that was tested
+ * with the host's driver. */
 #include "resolve.h"
 
 #include "text.h"
@@ -15,14 +16,18 @@ struct version {
 };
 
 /* False for what is no "12.8". */
-static bool read_version(struct ocv_property p, struct version *out)
+static bool read_number(const char *text, struct version *out)
 {
     char *end;
-    if (strcmp(p.ns, OCV_TOOLKIT_NAMESPACE) != 0 || strcmp(p.feature, OCV_TOOLKIT_VERSION) != 0)
-        return false;
-    out->major = strtoul(p.value, &end, 10);
+    out->major = strtoul(text, &end, 10);
     out->minor = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
     return *end == '\0';
+}
+
+static bool read_version(struct ocv_property p, struct version *out)
+{
+    return strcmp(p.ns, OCV_TOOLKIT_NAMESPACE) == 0 &&
+           strcmp(p.feature, OCV_TOOLKIT_VERSION) == 0 && read_number(p.value, out);
 }
 
 /* Of the entry's versions with the major of `*newest`, the newest above it. */
@@ -91,12 +96,41 @@ static bool fits(const struct ocv_decision *d, const struct ocv_entry *entry)
     return false;
 }
 
+/* The user space of the entry's image, where it is newer than the first of the host's list, which
+ * was tested. NULL: it was tested, too, or none is named. */
+static const char *untested(const struct ocv_decision *d, const struct ocv_entry *entry,
+                            const char **tested)
+{
+    const char *brings = NULL;
+    for (size_t i = 0; i < entry->n_properties; i++) {
+        uint32_t id = entry->properties[i];
+        struct ocv_property p = ocv_index_property(d->index, id);
+        struct version have, newest;
+        if (strcmp(p.ns, OCV_TESTED_NAMESPACE) != 0 || strcmp(p.feature, OCV_TESTED_VERSION) != 0 ||
+            !ocv_host_supports(&d->host, id))
+            continue;
+        *tested = host_version(&d->host.slots[d->host.slot_of[id]]);
+        if (!read_number(p.value, &have) || !read_number(*tested, &newest) ||
+            have.major < newest.major || (have.major == newest.major && have.minor <= newest.minor))
+            return NULL;
+        brings = p.value;
+    }
+    return brings;
+}
+
 int ocv_decision_note(const struct ocv_decision *decision, const struct ocv_entry *entry,
                       struct ocv_buffer *out, struct ocv_error *err)
 {
     const struct ocv_slot *slot = NULL;
     struct ocv_property built;
     struct version base;
+    const char *tested = NULL;
+    const char *brings = fits(decision, entry) ? untested(decision, entry, &tested) : NULL;
+    if (brings)
+        return ocv_buffer_printf(out, err,
+                                 "brings ROCm %.40s, newer than what was tested with this driver "
+                                 "(up to %.40s)",
+                                 brings, tested);
     if (!fits(decision, entry) || !runs_by_the_base(decision, entry, &base, &slot) ||
         !built_with(decision, entry, base, &built))
         return OCV_OK;

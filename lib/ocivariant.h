@@ -510,7 +510,8 @@ OCV_API int ocv_decision_hint(const struct ocv_decision *decision, size_t i, str
                               struct ocv_error *err) OCV_WARN_UNUSED;
 /** What there is to know of an entry that fits, one line for people: that it runs by CUDA's
  *  minor-version compatibility alone, with an older driver than its build was made for, and which
- *  driver has all of it. Appends nothing where there is nothing to say. */
+ *  driver has all of it; or that it brings a newer ROCm than was tested with the driver. Appends
+ * nothing where there is nothing to say. */
 OCV_API int ocv_decision_note(const struct ocv_decision *decision, const struct ocv_entry *entry,
                               struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Append the decision as JSON (dev.ocivariant.decision/v1), with a final newline. */

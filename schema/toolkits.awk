@@ -27,6 +27,11 @@ function property(line) {
     device = part[2]
 }
 /^minor_from: / { from = $2 }
+/^tested: / {
+    property($0)
+    tested_namespace = part[1]
+    tested = part[2]
+}
 /^  - version: [0-9]+\.[0-9]+$/ {
     split($3, part, ".")
     if (n > 0 && part[1] * 1000 + part[2] >= last)
@@ -43,7 +48,7 @@ function property(line) {
 }
 
 END {
-    if (failed || n == 0 || feature == "" || device == "" || from !~ /^[0-9]+$/)
+    if (failed || n == 0 || feature == "" || device == "" || tested == "" || from !~ /^[0-9]+$/)
         exit 1
     print "/* SPDX-License-Identifier: LGPL-3.0-or-later */"
     print "/* Generated from schema/toolkits.yaml by schema/toolkits.awk. */"
@@ -54,6 +59,8 @@ END {
     print "#define OCV_TOOLKIT_VERSION \"" feature "\""
     print "#define OCV_TOOLKIT_DEVICE \"" device "\""
     print "#define OCV_TOOLKIT_MINOR_FROM " from
+    print "#define OCV_TESTED_NAMESPACE \"" tested_namespace "\""
+    print "#define OCV_TESTED_VERSION \"" tested "\""
     print ""
     print "/* Compute capabilities divided by blanks. */"
     print "static const struct ocv_toolkit {"

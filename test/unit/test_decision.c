@@ -337,18 +337,26 @@ static const struct {
     {CUDA("12.0") ", " CUDA("13.0"), NULL, ""},
     {CUDA("12.9"), NULL, ""}, /* does not fit */
     {"nvidia :: sm_arch :: 90_real", NULL, ""},
+    {"amd :: rocm_user_space :: 10.0", NULL,
+     "brings ROCm 10.0, newer than what was tested with this driver (up to 7.14)"},
+    {"amd :: rocm_user_space :: 7.14", NULL, ""},
+    {"amd :: rocm_user_space :: 7.2", NULL, ""}, /* 7.2 is below 7.14 */
+    {"amd :: rocm_user_space :: 6.0", NULL, ""}, /* does not fit */
+    {"amd :: rocm_user_space :: 10.0, amd :: rocm_user_space :: 7.2", NULL, ""},
 };
 
 START_TEST(test_notes)
 {
-    char *text = quoted("{'schema':'dev.ocivariant.profile/v1','platform':{'os':'linux',"
-                        "'architecture':'amd64'},'namespaces':[{'namespace':'nvidia','features':[{"
-                        "'name':'cuda_version_lower_bound','values':['12.8','12.7','12.6','12.0']},"
-                        "{'name':'sm_arch','values':['90_real']}]}]}");
+    char *text =
+        quoted("{'schema':'dev.ocivariant.profile/v1','platform':{'os':'linux',"
+               "'architecture':'amd64'},'namespaces':[{'namespace':'nvidia','features':[{"
+               "'name':'cuda_version_lower_bound','values':['12.8','12.7','12.6','12.0']},"
+               "{'name':'sm_arch','values':['90_real']}]},{'namespace':'amd',"
+               "'features':[{'name':'rocm_user_space','values':['7.14','7.2','10.0']}]}]}");
     ocv_auto(ocv_profile) p = parse_profile(text);
     ocv_auto_buffer note;
     ocv_buffer_init(&note, 4096);
-    json_t *json = index_json("nvidia");
+    json_t *json = index_json("nvidia, amd");
     add_entry(json, "linux/amd64", "v", notes[_i].properties);
     if (notes[_i].other) {
         json_t *list = json_object_get(json, "manifests");
