@@ -12,16 +12,6 @@
 
 #define NODES_MAX 64u /* entries of a device's folder of nodes */
 
-struct ocv_probe_host ocv_gpu_host(const struct ocv_probe_host *host)
-{
-    struct ocv_probe_host seen = *host;
-    if (host->live && host->pci_dump) {
-        seen.root = -1; /* nothing can be opened below it */
-        seen.live = false;
-    }
-    return seen;
-}
-
 bool ocv_gpu_is_class(uint32_t class_code)
 {
     uint32_t class_subclass = class_code >> 8;

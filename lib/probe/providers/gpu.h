@@ -8,9 +8,6 @@
 /** What the user of this process may do with a device node. */
 enum ocv_gpu_access { OCV_GPU_MAY, OCV_GPU_MAY_NOT, OCV_GPU_MISSING };
 
-/** What is looked at beside the PCI devices: nothing of this machine where a text of another's PCI
- *  devices was given. Borrows everything from `host`. */
-struct ocv_probe_host ocv_gpu_host(const struct ocv_probe_host *host);
 /** True for the PCI classes of GPUs: VGA, 3D, display, and processing accelerators. */
 bool ocv_gpu_is_class(uint32_t class_code);
 /** Give a device an empty list of a feature, so that it does not inherit the namespace's. */

@@ -158,10 +158,9 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
                  struct ocv_error *err)
 {
     struct ocv_nvidia_machine m;
-    const struct ocv_probe_host seen = ocv_gpu_host(host);
-    int status = ocv_nvidia_look(&seen, &m, err);
+    int status = ocv_nvidia_look(host, &m, err);
     if (status == OCV_OK) {
-        status = describe(&seen, &m, result, err);
+        status = describe(host, &m, result, err);
         free(m.gpus);
     }
     return status;
