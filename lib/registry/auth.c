@@ -257,8 +257,8 @@ static int bearer(struct ocv_exchange *x, const char *origin, struct ocv_challen
                   const struct ocv_credentials *credentials, struct ocv_error *err)
 {
     bool guard = false;
-    int status = ocv_hop_allowed(x->registry, x->host, origin, challenge->realm, "token server",
-                                 &guard, err);
+    int status =
+        ocv_hop_allowed(x->registry, origin, challenge->realm, "token server", &guard, err);
     if (status < 0)
         return status;
     if (!challenge->scope[0]) /* some registries leave it out on the first challenge */

@@ -11,16 +11,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int read_file(const char *path, struct ocv_buffer *out, bool *missing, struct ocv_error *err)
 {
     char chunk[8192];
     *missing = false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* what the caller has opened has somebody at the other end */
+    bool open_already = !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdin");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (open_already ? 0 : O_NONBLOCK | O_NOCTTY));
     if (fd < 0) {
         *missing = errno == ENOENT || errno == ENOTDIR;
         return *missing ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "%s", strerror(errno));
+    }
+    struct stat st;
+    if (!open_already &&
+        (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) { /* a FIFO would have us wait for ever */
+        close(fd);
+        return ocv_error_set(err, OCV_ERR_IO, "not a regular file");
     }
     int status = OCV_OK;
     while (status == OCV_OK) {

@@ -95,8 +95,8 @@ void ocv_url_public(const char *url, char *out, size_t size)
     snprintf(out, size, "%.*s%s", (int)(len < size ? len : size - 1), url, url[len] ? "?..." : "");
 }
 
-int ocv_hop_allowed(struct ocv_registry *registry, const struct ocv_host *host, const char *from,
-                    const char *to, const char *kind, bool *guard, struct ocv_error *err)
+int ocv_hop_allowed(struct ocv_registry *registry, const char *from, const char *to,
+                    const char *kind, bool *guard, struct ocv_error *err)
 {
     char origin[OCV_ORIGIN_MAX], authority[OCV_ORIGIN_MAX];
     *guard = false;
@@ -113,10 +113,13 @@ int ocv_hop_allowed(struct ocv_registry *registry, const struct ocv_host *host, 
     if (plain && !strncmp(from, "https:", 6))
         return ocv_error_set(err, OCV_ERR_NETWORK, "%s from TLS to plain HTTP at %s refused", kind,
                              authority);
-    bool local_ok = host->loopback || target->configured;
-    if (target->loopback && !local_ok)
-        return ocv_error_set(err, OCV_ERR_NETWORK, "%s to the loopback host %s refused", kind,
-                             authority);
+    /* also of a registry on loopback: another service there is none of its own */
+    bool local_ok = target->configured;
+    if (target->loopback && !local_ok) {
+        ocv_error_set(err, OCV_ERR_NETWORK, "%s to the loopback host %s refused", kind, authority);
+        ocv_error_hint(err, "name %s under `registries` if it belongs to this registry", authority);
+        return OCV_ERR_NETWORK;
+    }
     if (plain && !target->insecure && !target->loopback) {
         ocv_error_set(err, OCV_ERR_NETWORK, "%s to plain HTTP at %s refused", kind, authority);
         ocv_error_hint(err, "name %s as an insecure registry if you trust the network", authority);

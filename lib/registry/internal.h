@@ -113,8 +113,8 @@ void ocv_url_public(const char *url, char *out, size_t size);
 bool ocv_address_is_local(const struct sockaddr *address);
 /** May a server at `from` (an origin) send us to `to`? `*guard`: the address must be checked when
  * it is known. `kind` is "redirect" or "token server", for the message. */
-int ocv_hop_allowed(struct ocv_registry *registry, const struct ocv_host *host, const char *from,
-                    const char *to, const char *kind, bool *guard, struct ocv_error *err);
+int ocv_hop_allowed(struct ocv_registry *registry, const char *from, const char *to,
+                    const char *kind, bool *guard, struct ocv_error *err);
 /** Read certificates for a host (configuration, certs.d) into it, once. */
 int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err);
 void ocv_tls_unload(struct ocv_host *host);

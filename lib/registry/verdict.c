@@ -147,8 +147,7 @@ static void follow(struct ocv_exchange *x)
     if (status == OCV_OK)
         status = ocv_url_origin(from, origin, &x->error);
     if (status == OCV_OK)
-        status =
-            ocv_hop_allowed(x->registry, x->host, origin, target, "redirect", &guard, &x->error);
+        status = ocv_hop_allowed(x->registry, origin, target, "redirect", &guard, &x->error);
     if (status < 0 || !target) {
         ocv_exchange_finish_named(x, status);
         return;

@@ -29,7 +29,8 @@ start_bad()
         [ -z "$ports" ] || break
         sleep 0.05
     done
-    export BAD=127.0.0.1:${ports%% *}
+    ports=${ports%%$'\n'*}
+    export BAD=127.0.0.1:${ports%% *} BESIDE=127.0.0.1:${ports##* } # where it redirects to
 }
 
 teardown_file()
@@ -136,7 +137,11 @@ fails()
 
 @test "a redirect to another host carries no Authorization" {
     curl -sf "http://$BAD/log" >/dev/null
-    run --separate-stderr "$VPULL" --print-ref --profile "$H100" --creds-stdin "$BAD/basicredirect/x:1" <<<"u:p"
+    # another service of this machine is none of the registry's own, unless it is said so
+    run -1 --separate-stderr "$VPULL" --print-ref --profile "$H100" --creds-stdin "$BAD/basicredirect/x:1" <<<"u:p"
+    [[ $stderr == *"redirect to the loopback host $BESIDE refused"*"name $BESIDE under"* ]]
+    curl -sf "http://$BAD/log" >/dev/null
+    run --separate-stderr "$VPULL" --print-ref --profile "$H100" --creds-stdin --insecure "$BESIDE" "$BAD/basicredirect/x:1" <<<"u:p"
     run -0 curl -sf "http://$BAD/log"
     [[ $output == *"/v2/basicredirect/"*" Basic "* ]]
     [[ $output == *"/v2/good/manifests/x?signature=secret - "* ]]
@@ -233,4 +238,11 @@ entry()
     run -0 curl -sf "http://$BAD/log"
     [[ $output == *"HEAD /v2/m429long/"* ]]
     [[ $output != *"GET /v2/m429long/"* ]]
+}
+
+@test "a FIFO in place of docker's configuration is told, not waited for" {
+    mkdir -p "$STATE/fifo"
+    mkfifo "$STATE/fifo/config.json"
+    DOCKER_CONFIG=$STATE/fifo run -1 timeout 60 "$VPULL" --print-ref --profile "$H100" "$BAD/good/x:1"
+    [[ $output == *"$STATE/fifo/config.json: not a regular file"* ]]
 }

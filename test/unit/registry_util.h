@@ -79,6 +79,13 @@ static inline void new_client(struct ocv_registry_options options)
         options.retries = 1;
     if (!options.certs_dir)
         options.certs_dir = home;
+    char beside[32]; /* where it redirects to is another service of loopback: it has to be named */
+    const char *const named[] = {beside};
+    snprintf(beside, sizeof(beside), "127.0.0.1:%d", port2);
+    if (!options.n_insecure) {
+        options.insecure = named;
+        options.n_insecure = 1;
+    }
     ck_assert_int_eq(ocv_registry_new(&options, &client, &err), 0);
 }
 

@@ -305,7 +305,11 @@ static const struct {
     {"reg.example", "https://reg.example:443", "https://u:p@cdn.example/", OCV_ERR_DATA, false},
     {"reg.example", "https://reg.example:443", "ftp://cdn.example/", OCV_ERR_DATA, false},
     {"reg.example", "https://reg.example:443", "https://169.254.169.254/", 0, true},
-    {"localhost:5000", "http://localhost:5000", "http://127.0.0.1:6000/", 0, false},
+    {"localhost:5000", "http://localhost:5000", "http://127.0.0.1:6000/", OCV_ERR_NETWORK, false},
+    {"localhost:5000", "http://localhost:5000", "http://localhost:6000/", OCV_ERR_NETWORK, false},
+    {"localhost:5000", "http://localhost:5000", "http://localhost:5000/x", 0, false},
+    {"localhost:5000", "http://localhost:5000", "http://127.0.0.1:7000/", 0, false}, /* named */
+    {"localhost:5000", "http://localhost:5000", "https://169.254.169.254/", 0, true},
     {"localhost:5000", "http://localhost:5000", "http://cdn.example/", OCV_ERR_NETWORK, false},
     {"localhost:5000", "https://localhost:5000", "http://127.0.0.1:6000/", OCV_ERR_NETWORK, false},
     {"plain.example", "http://plain.example:80", "http://plain.example:81/", OCV_ERR_NETWORK,
@@ -316,11 +320,10 @@ START_TEST(hops_are_judged)
 {
     struct ocv_host *host = NULL;
     bool guard = true;
-    new_client((struct ocv_registry_options){.insecure = (const char *const[]){"plain.example"},
-                                             .n_insecure = 1});
+    new_client((struct ocv_registry_options){
+        .insecure = (const char *const[]){"plain.example", "127.0.0.1:7000"}, .n_insecure = 2});
     ck_assert_int_eq(ocv_host_get(client, hops[_i].registry, &host, &err), 0);
-    int status =
-        ocv_hop_allowed(client, host, hops[_i].from, hops[_i].to, "redirect", &guard, &err);
+    int status = ocv_hop_allowed(client, hops[_i].from, hops[_i].to, "redirect", &guard, &err);
     ck_assert_msg(status == hops[_i].status, "%s -> %s: %d %s", hops[_i].from, hops[_i].to, status,
                   err.message);
     ck_assert_int_eq(guard, hops[_i].guard);
