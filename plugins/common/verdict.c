@@ -17,10 +17,26 @@
 #define ANSWER_MAX (64u * 1024)
 #define TARGET_MAX 16000u /* properties of 4,000 bytes, escaped, and names */
 
-/* A node cannot do without these, whatever the daemon thinks: the sandbox's own image (k3s and
- * podman have theirs) and this project's. */
-static const char *const always[] = {"*/pause", "*/mirrored-pause", "*/podman-pause",
-                                     "*/ocivariant/*"};
+/* A node cannot do without these, whatever the daemon thinks: the sandbox's own image, where
+ * Kubernetes, its distributions and clouds publish it and podman builds it, and this project's.
+ * Each names its registry: under one of their own anybody can publish an image called "pause". */
+static const char *const always[] = {
+    "registry.k8s.io/pause",
+    "k8s.gcr.io/pause",
+    "gcr.io/google_containers/pause",
+    "gcr.io/google-containers/pause",
+    "gke.gcr.io/pause",
+    "mcr.microsoft.com/oss/kubernetes/pause",
+    "602401143452.dkr.ecr.*.amazonaws.com/eks/pause", /* EKS's own account */
+    "public.ecr.aws/eks-distro/kubernetes/pause",
+    "registry.aliyuncs.com/google_containers/pause",
+    "docker.io/rancher/pause",
+    "docker.io/rancher/mirrored-pause",
+    "localhost/kubernetes/pause",
+    "localhost/podman-pause",
+    "ghcr.io/ocivariant/*",
+    "docker.io/ocivariant/*",
+};
 
 /* ---- policy ------------------------------------------------------------------------------------
  */
@@ -87,6 +103,27 @@ static bool repository_of(const char *reference, char *out, size_t size)
     return reference[n] && snprintf(out, size, "%.*s", (int)n, reference) < (int)size;
 }
 
+/* Does it name its registry? Who may publish under any other could call an image as they like. */
+static bool is_anchored(const char *glob)
+{
+    size_t host = strcspn(glob, "/*?[\\");
+    return host > 0 && glob[host] == '/';
+}
+
+/* The glob of `allow` that the reference, or its repository, matches: one that names its registry,
+ * or one that does not, and counts for nothing. */
+static const char *find_glob(const struct verdict_policy *policy, const char *reference,
+                             const char *repository, bool anchored)
+{
+    for (size_t i = 0; i < ocv_config_allow_count(policy->config); i++) {
+        const char *glob = ocv_config_allow(policy->config, i);
+        if (is_anchored(glob) == anchored &&
+            (fnmatch(glob, reference, 0) == 0 || fnmatch(glob, repository, 0) == 0))
+            return glob;
+    }
+    return NULL;
+}
+
 /* A glob is one of whole references, or of repositories. */
 static bool allowed(const struct verdict_policy *policy, const char *reference)
 {
@@ -95,13 +132,19 @@ static bool allowed(const struct verdict_policy *policy, const char *reference)
         return false;
     const char *repository = repository_of(reference, name, sizeof(name)) ? name : reference;
     for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
-        if (fnmatch(always[i], repository, 0) == 0)
+        if (fnmatch(always[i], repository, FNM_PATHNAME) == 0)
             return true;
-    for (size_t i = 0; i < ocv_config_allow_count(policy->config); i++)
-        if (fnmatch(ocv_config_allow(policy->config, i), reference, 0) == 0 ||
-            fnmatch(ocv_config_allow(policy->config, i), repository, 0) == 0)
-            return true;
-    return false;
+    return find_glob(policy, reference, repository, true) != NULL;
+}
+
+/* What the administrator meant to allow, and did not. */
+static const char *misses(const struct verdict_policy *policy, const char *reference)
+{
+    char name[1024];
+    if (!reference)
+        return NULL;
+    const char *repository = repository_of(reference, name, sizeof(name)) ? name : reference;
+    return find_glob(policy, reference, repository, false);
 }
 
 enum verdict_action verdict_decide(const struct verdict_policy *policy, enum verdict verdict,
@@ -202,7 +245,8 @@ static enum verdict ask(const struct verdict_policy *policy, const struct verdic
 }
 
 /* "docker.io/team/app:1 (cuda12.8) does not fit this node: ...; cuda12.6 would". */
-static void tell(const struct verdict_question *q, struct verdict_answer *answer, const char *why)
+static void tell(const struct verdict_policy *policy, const struct verdict_question *q,
+                 struct verdict_answer *answer, const char *why)
 {
     const char *image = q->reference ? q->reference : q->digest ? q->digest : "the image";
     static const char *const words[] = {
@@ -219,6 +263,11 @@ static void tell(const struct verdict_question *q, struct verdict_answer *answer
              words[answer->verdict], reason ? ": " : "", reason ? why : "",
              answer->fit[0] && answer->verdict != VERDICT_LESSER ? "; what would fit: " : "",
              answer->verdict != VERDICT_LESSER ? answer->fit : "");
+    const char *glob = answer->action == VERDICT_ALLOW ? NULL : misses(policy, q->reference);
+    size_t n = strlen(answer->reason);
+    if (glob)
+        snprintf(answer->reason + n, sizeof(answer->reason) - n,
+                 "; `allow: %.100s` counts for nothing: it does not begin with a registry", glob);
     ocv_text_clean(answer->reason); /* names and limits cut characters in two; nobody takes such */
 }
 
@@ -240,7 +289,7 @@ void verdict_ask(const struct verdict_policy *policy, const struct verdict_quest
         answer->action = VERDICT_WARN; /* it runs, and there is something to know */
     if (answer->labels_only && answer->action == VERDICT_REFUSE)
         answer->action = VERDICT_WARN; /* FROM inherits labels: they may be another image's */
-    tell(question, answer, why);
+    tell(policy, question, answer, why);
 }
 
 void verdict_cannot_tell(const struct verdict_policy *policy,
@@ -249,5 +298,5 @@ void verdict_cannot_tell(const struct verdict_policy *policy,
 {
     *answer = (struct verdict_answer){.verdict = VERDICT_UNKNOWN};
     answer->action = verdict_decide(policy, VERDICT_UNKNOWN, question->reference);
-    tell(question, answer, why);
+    tell(policy, question, answer, why);
 }

@@ -151,6 +151,17 @@ hook()
     run -0 verify closed localhost/podman-pause:4.3.1-0 "$ROCM"
     run -0 verify closed ghcr.io/ocivariant/variantd:1 "$ROCM" # this project's own
     run -1 verify closed ghcr.io/ocivariants/variantd:1 "$ROCM"
+    run -0 verify closed 602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/pause:3.5 "$ROCM"
+    # a name alone is anybody's
+    for image in "$REGISTRY/pause:3.9" evil.example/mirrored-pause:1 evil.example/podman-pause:1 \
+        evil.example/ocivariant/variantd:1 evil.example/registry.k8s.io/pause:3.9 ghcr.io/ocivariant/deeper/variantd:1 \
+        602401143452.dkr.ecr.evil.example/eks/pause:3.5; do
+        run -1 verify closed "$image" "$ROCM"
+    done
+    printf 'policy: enforce\nfail: closed\nallow: ["*/app:*", "*", "?ost/app", "%s*"]\nsocket: %s\n' "${REGISTRY%:*}" \
+        "$STATE/nobody.sock" >"$STATE/loose.yaml"
+    run -1 verify loose "$REGISTRY/app:1" "$ROCM"
+    [[ $output == *"\`allow: */app:*\` counts for nothing: it does not begin with a registry"* ]]
     run -0 verify allow "$REGISTRY/app:1" "$ROCM"
     # a repository alone means all of its images, and no other's
     printf 'policy: enforce\nfail: closed\nallow: ["%s/app"]\nsocket: %s\n' "$REGISTRY" "$STATE/nobody.sock" >"$STATE/repository.yaml"

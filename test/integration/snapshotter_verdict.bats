@@ -214,7 +214,7 @@ variants()
 
 @test "a daemon that cannot be asked: open lets pass, closed refuses" {
     printf 'policy: enforce\nsocket: %s\n' "$STATE/nobody.sock" >"$STATE/open.yaml"
-    printf 'policy: enforce\nfail: closed\nsocket: %s\nallow: ["*/pause:*"]\n' "$STATE/nobody.sock" >"$STATE/closed.yaml"
+    printf 'policy: enforce\nfail: closed\nsocket: %s\nallow: ["%s/pause:*"]\n' "$STATE/nobody.sock" "$REGISTRY" >"$STATE/closed.yaml"
     with_policy open
     cri pull "$REGISTRY/app@$ROCM"
     with_policy closed
