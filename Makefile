@@ -107,7 +107,8 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 $(CORE_A): $(call obj,$(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
-$(COMMON_A): $(call obj,$(COMMON_SRC))
+# what is no public function of the shared libraries is in the programs, too
+$(COMMON_A): $(call obj,$(COMMON_SRC) lib/text.c)
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
 $(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
@@ -127,8 +128,8 @@ $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) lib/libocivariant.map
 	$(call shared,$(call obj,$(CORE_SRC)),$(CORE_LIBS))
 $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so
 	$(call shared,$(call obj,$(REGISTRY_SRC)),-L$(BUILD) -locivariant $(REGISTRY_LIBS))
-# the strict reader of JSON is no public function: the probe has a copy
-PROBE_OBJ := $(call obj,$(PROBE_SRC) lib/json.c)
+# the strict reader of JSON and the cleaning of texts are no public functions: the probe has copies
+PROBE_OBJ := $(call obj,$(PROBE_SRC) lib/json.c lib/text.c)
 $(BUILD)/libocivariant-probe.so: $(PROBE_OBJ) $(BUILD)/libocivariant.so
 	$(call shared,$(PROBE_OBJ),-L$(BUILD) -locivariant $(PROBE_LIBS))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The error object: fixed size, so that reporting a failure never allocates. Messages may quote
- * bytes from the network; control characters are replaced so that no terminal obeys them. */
+ * bytes from the network; what a terminal would obey or not show is replaced. */
 #include "text.h"
 
 #include "ocivariant.h"
@@ -12,44 +12,6 @@
 const char *ocv_version(void)
 {
     return OCV_VERSION;
-}
-
-size_t ocv_text_character(const void *text, size_t len)
-{
-    const unsigned char *s = text;
-    unsigned char low = 0x80, high = 0xbf; /* of the second byte: no overlong form, no surrogate */
-    size_t n = 0;
-    if (!len)
-        return 0;
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf)
-        n = 2;
-    else if ((s[0] & 0xf0) == 0xe0)
-        n = 3;
-    else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-        n = 4;
-    low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : low;
-    high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : high;
-    if (n > len || (n && (s[1] < low || s[1] > high)))
-        return 0;
-    for (size_t i = 2; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
-
-void ocv_text_clean(char *s)
-{
-    const char *end = s + strlen(s);
-    while (s < end) {
-        const unsigned char *u = (unsigned char *)s;
-        size_t n = ocv_text_character(u, (size_t)(end - s));
-        bool control = *u < 0x20 || *u == 0x7f || (n == 2 && *u == 0xc2 && u[1] < 0xa0);
-        if (n == 0 || control)
-            memset(s, '?', n ? n : 1);
-        s += n ? n : 1;
-    }
 }
 
 int ocv_error_set(struct ocv_error *err, enum ocv_status status, const char *format, ...)

@@ -8,8 +8,12 @@
 /** Length of the UTF-8 character (RFC 3629) that `text` begins with, 0 if there is none within
  *  `len` bytes. */
 size_t ocv_text_character(const void *text, size_t len);
-/** Replace what no terminal or JSON writer should see by '?': control characters (C0, DEL, C1) and
- *  bytes that are no UTF-8, such as a character that a length limit cut in two. */
+/** The same where that character is not seen or changes how others are seen: a control character
+ *  (C0, DEL, C1), a direction override, any other that Unicode calls format or ignorable; else 0.
+ */
+size_t ocv_text_hidden(const void *text, size_t len);
+/** Replace what no terminal or JSON writer should see by '?': hidden characters and bytes that are
+ *  no UTF-8, such as a character that a length limit cut in two. */
 void ocv_text_clean(char *s);
 
 #endif

@@ -2,6 +2,8 @@
 /* Messages and options that all commands share. */
 #include "cli.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -252,12 +254,7 @@ int cli_print(const char *text, size_t len, struct ocv_error *err)
 const char *cli_text(const char *text, char *out, size_t size)
 {
     snprintf(out, size, "%s", text);
-    for (unsigned char *p = (unsigned char *)out; *p; p++) {
-        if (*p < 0x20 || *p == 0x7f)
-            *p = '?';
-        else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* C1 in UTF-8 */
-            p[0] = p[1] = '?';
-    }
+    ocv_text_clean(out);
     return out;
 }
 

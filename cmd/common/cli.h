@@ -185,7 +185,7 @@ void cli_say(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);
 int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Write text to stdout and notice a full disk or closed pipe. */
 int cli_print(const char *text, size_t len, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Copy text from outside, without what a terminal would obey. Returns `out`. */
+/** Copy text from outside, without what a terminal would obey or not show. Returns `out`. */
 const char *cli_text(const char *text, char *out, size_t size);
 
 #endif

@@ -3,6 +3,8 @@
  * colour, so a pipe gets what a terminal shows. */
 #include "probe_lines.h"
 
+#include "text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -12,18 +14,15 @@ static void append(struct table *table, const char *text, size_t len)
         table->status = ocv_buffer_append(table->out, text, len, table->err);
 }
 
-/* Names and reasons come from providers and vendors' libraries: no control character of theirs, of
- * C0 or of C1 in UTF-8, reaches the terminal. */
+/* Names and reasons come from providers and vendors' libraries: no control character of theirs, and
+ * none that is not seen, reaches the terminal. */
 void table_put(struct table *table, const char *text)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        bool control = *c < 0x20 || *c == 0x7f;
-        if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) {
-            control = true;
-            c++;
-        }
-        append(table, control ? "?" : (const char *)c, 1);
-        table->column += control || (*c & 0xc0) != 0x80; /* a character of UTF-8 */
+    for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
+        size_t hidden = ocv_text_hidden(text, left);
+        n = hidden ? hidden : 1;
+        append(table, hidden ? "?" : text, 1);
+        table->column += hidden || (*text & 0xc0) != 0x80; /* a character of UTF-8 */
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl verify: drivers are downgraded, cards are moved; does what was pulled still fit? */
 #include "paths.h"
+#include "text.h"
 #include "verbs.h"
 #include "verify_known.h"
 
@@ -187,20 +188,6 @@ static int look_everywhere(struct verify *v, struct ocv_error *err)
 /* ---- showing -----------------------------------------------------------------------------------
  */
 
-/* Names and labels are what the authors of images wrote: no control character of theirs, of C1
- * neither, reaches a terminal. */
-static void clean(char *text)
-{
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        bool c1 = *c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
-        if (*c >= 0x20 && *c != 0x7f && !c1)
-            continue;
-        *c = '?';
-        if (c1)
-            *++c = '?';
-    }
-}
-
 static int print_row(const json_t *r, struct ocv_error *err)
 {
     const char *label = text_of(r, "label"), *reason = text_of(r, "reason");
@@ -212,7 +199,7 @@ static int print_row(const json_t *r, struct ocv_error *err)
                  reason ? ": " : "", reason ? reason : "", remedy ? "; " : "",
                  remedy ? remedy : "") < 0)
         return ocv_error_nomem(err);
-    clean(line);
+    ocv_text_clean(line); /* names and labels are what the authors of images wrote */
     puts(line);
     free(line);
     return OCV_OK;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "log.h"
 
+#include "text.h"
+
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -96,19 +98,7 @@ static const char *level_name(enum log_level level)
 
 void log_clean(char *text)
 {
-    bool ascii = true;
-    for (unsigned char *p = (unsigned char *)text; *p; p++) {
-        ascii = ascii && *p < 0x80;
-        if (*p < 0x20 || *p == 0x7f)
-            *p = '?';
-        else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* C1, as UTF-8 */
-            p[0] = p[1] = '?';
-    }
-    json_t *whole = ascii ? NULL : json_string(text);
-    if (!ascii && !whole) /* no UTF-8: JSON would not hold any of it */
-        for (unsigned char *p = (unsigned char *)text; *p; p++)
-            *p = *p < 0x80 ? *p : '?';
-    json_decref(whole);
+    ocv_text_clean(text); /* JSON would hold nothing of what is no UTF-8 */
 }
 
 void log_line(enum log_level level, const char *format, ...)

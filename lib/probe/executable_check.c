@@ -3,6 +3,7 @@
  * key is a mistake of its author's who should hear of it, and what goes into a profile must be read
  * back by every command. */
 #include "executable.h"
+#include "text.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -51,12 +52,12 @@ static int fault(const struct check *check, const char *format, ...)
 /* ---- texts ------------------------------------------------------------------------------------
  */
 
-/* No control characters, C1 included: people read this on terminals. jansson has made sure that it
- * is UTF-8 without NUL. */
+/* No control characters, and none that is not seen: people read this on terminals. jansson has made
+ * sure that it is UTF-8 without NUL. */
 static bool plain(const char *text)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        if (*c < 0x20 || *c == 0x7f || (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f))
+    for (size_t left = strlen(text); left > 0; text++, left--)
+        if (ocv_text_hidden(text, left))
             return false;
     return true;
 }

@@ -18,8 +18,11 @@ static const struct {
      "2J \xc2\x80\xc2\x9f \xc2\xa0",
      "??2J ???? \xc2\xa0"}, /* C1: a CSI of one character */
     {"\xff", "?"},
-    {"caf\xc3", "caf?"},     /* cut within a character */
-    {"\xc3\xa9\xc3", "???"}, /* what is no UTF-8 is ASCII afterwards */
+    {"caf\xc3", "caf?"},           /* cut within a character */
+    {"\xc3\xa9\xc3", "\xc3\xa9?"}, /* what is UTF-8 stays */
+    {"a\xe2\x80\xae"
+     "b",
+     "a???b"}, /* a direction override */
     {"\xe2\xc2\x9b"
      "2J",
      "???2J"},
