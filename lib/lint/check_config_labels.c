@@ -99,10 +99,10 @@ static void check_key(struct ocv_lint *lint, size_t i, const char *key)
                           "the image's label %.200s has an empty part", key);
         return;
     }
-    struct ocv_lint_nearest nearest = {.wanted = key};
+    struct ocv_nearest nearest = {.wanted = key};
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_labels); k++)
-        ocv_lint_offer(&nearest, ocv_lint_labels[k].a);
-    const char *meant = ocv_lint_meant(&nearest);
+        ocv_nearest_offer(&nearest, ocv_lint_labels[k].a);
+    const char *meant = ocv_nearest_meant(&nearest);
     if (!meant || (!known_prefix(key) && nearest.distance > 2))
         return;
     ocv_lint_entry_at(lint, OCV_LINT_LABEL_KEY_TYPO, i, "",

@@ -4,7 +4,6 @@
 
 #include "vocabulary.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,16 +31,6 @@ static int place(const char *list, const char *word)
         list += n + (list[n] != '\0');
     }
     return -1;
-}
-
-static bool matches(const char *pattern, const char *text)
-{
-    regex_t regex;
-    if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-        return true; /* out of memory: say nothing */
-    bool match = regexec(&regex, text, 0, NULL, 0) == 0;
-    regfree(&regex);
-    return match;
 }
 
 /* ---- vocabulary ---- */
@@ -75,88 +64,49 @@ static void hint_instead(struct ocv_lint *lint, size_t i, struct ocv_property wr
                       entry->label ? entry->label : entry->digest, list.data);
 }
 
-static void unknown_namespace(struct ocv_lint *lint, size_t i, struct ocv_property p)
+static void unknown_value(struct ocv_lint *lint, size_t i, struct ocv_property p, const char *meant)
 {
-    struct ocv_lint_nearest nearest = {.wanted = p.ns};
-    ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_UNKNOWN, i, AT_PROPERTIES,
-                      "no provider owns the namespace %s", p.ns);
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_vocabulary_namespaces); k++)
-        ocv_lint_offer(&nearest, ocv_vocabulary_namespaces[k]);
-    if (ocv_lint_meant(&nearest))
-        hint_instead(lint, i, p, (struct ocv_property){nearest.best, p.feature, p.value});
-}
-
-static void unknown_feature(struct ocv_lint *lint, size_t i, struct ocv_property p)
-{
-    struct ocv_lint_nearest nearest = {.wanted = p.feature};
-    ocv_lint_entry_at(lint, OCV_LINT_FEATURE_UNKNOWN, i, AT_PROPERTIES,
-                      "the namespace %s has no feature %s", p.ns, p.feature);
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_vocabulary_features); k++)
-        if (!strcmp(ocv_vocabulary_features[k].ns, p.ns))
-            ocv_lint_offer(&nearest, ocv_vocabulary_features[k].name);
-    if (ocv_lint_meant(&nearest))
-        hint_instead(lint, i, p, (struct ocv_property){p.ns, nearest.best, p.value});
-}
-
-/* Of a pattern, what the wrong value becomes by small changes that people get wrong: a prefix of
- * letters too many ("sm_90"), a dot or a suffix missing or too many. */
-static bool repair(const char *pattern, const char *value, char out[64])
-{
-    static const char *const suffixes[] = {"", "_real", ".0"};
-    size_t digits = strcspn(value, "0123456789");
-    for (size_t start = 0; start <= digits; start += digits ? digits : 1) {
-        for (size_t cut = strlen(value + start); cut > 0; cut--) {
-            for (size_t s = 0; s < OCV_LINT_COUNT(suffixes); s++) {
-                snprintf(out, 64, "%.*s%s", (int)cut, value + start, suffixes[s]);
-                if (matches(pattern, out))
-                    return true;
-            }
-            if (cut + 4 < strlen(value + start))
-                break;
-        }
-    }
-    return false;
-}
-
-static void unknown_value(struct ocv_lint *lint, size_t i, struct ocv_property p, feature_ref f)
-{
-    struct ocv_lint_nearest nearest = {.wanted = p.value};
-    char words[64][64], fixed[64];
+    feature_ref f = find_feature(p);
     ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNKNOWN, i, AT_PROPERTIES, "%s :: %s has no value %s",
                       p.ns, p.feature, p.value);
-    const char *list = f->values;
-    for (size_t k = 0; list && *list && k < OCV_LINT_COUNT(words); k++) {
-        size_t n = strcspn(list, ",");
-        snprintf(words[k], sizeof(words[k]), "%.*s", (int)n, list);
-        ocv_lint_offer(&nearest, words[k]);
-        list += n + (list[n] != '\0');
-    }
-    if (ocv_lint_meant(&nearest))
-        hint_instead(lint, i, p, (struct ocv_property){p.ns, p.feature, nearest.best});
+    if (*meant)
+        hint_instead(lint, i, p, (struct ocv_property){p.ns, p.feature, meant});
     else if (f->values)
         ocv_lint_hint(lint, "known are %.300s", f->values);
-    else if (strlen(p.value) < 48 && repair(f->pattern, p.value, fixed))
-        hint_instead(lint, i, p, (struct ocv_property){p.ns, p.feature, fixed});
     else
         ocv_lint_hint(lint, "it must match %s", f->pattern);
 }
 
-static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
+static void check_documented(struct ocv_lint *lint, size_t i, struct ocv_property p)
 {
-    if (!ocv_lint_known_namespace(p.ns)) {
-        unknown_namespace(lint, i, p);
-        return;
-    }
     feature_ref f = find_feature(p);
-    if (!f) {
-        unknown_feature(lint, i, p);
-        return;
-    }
-    if (f->values ? place(f->values, p.value) < 0 : !matches(f->pattern, p.value)) {
-        unknown_value(lint, i, p, f);
-    } else if (f->documented && (*f->documented == '*' || place(f->documented, p.value) >= 0)) {
+    if (f->documented && (*f->documented == '*' || place(f->documented, p.value) >= 0))
         ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNREPORTED, i, AT_PROPERTIES,
                           "no provider reports %s :: %s :: %s yet", p.ns, p.feature, p.value);
+}
+
+static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
+{
+    char meant[OCV_WORD_MAX];
+    switch (ocv_vocabulary_check(p.ns, p.feature, p.value, meant)) {
+    case OCV_WORD_KNOWN:
+        check_documented(lint, i, p);
+        break;
+    case OCV_WORD_NAMESPACE:
+        ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_UNKNOWN, i, AT_PROPERTIES,
+                          "no provider owns the namespace %s", p.ns);
+        if (*meant)
+            hint_instead(lint, i, p, (struct ocv_property){meant, p.feature, p.value});
+        break;
+    case OCV_WORD_FEATURE:
+        ocv_lint_entry_at(lint, OCV_LINT_FEATURE_UNKNOWN, i, AT_PROPERTIES,
+                          "the namespace %s has no feature %s", p.ns, p.feature);
+        if (*meant)
+            hint_instead(lint, i, p, (struct ocv_property){p.ns, meant, p.value});
+        break;
+    case OCV_WORD_VALUE:
+        unknown_value(lint, i, p, meant);
+        break;
     }
 }
 

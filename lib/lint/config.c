@@ -66,13 +66,13 @@ static bool in_group(size_t rule, char group)
 static int unknown_rule(const char *source, const struct ocv_yaml *node, const char *text,
                         struct ocv_error *err)
 {
-    struct ocv_lint_nearest nearest = {.wanted = text};
+    struct ocv_nearest nearest = {.wanted = text};
     for (size_t i = 0; i < OCV_LINT_RULES; i++) {
-        ocv_lint_offer(&nearest, ocv_lint_rule(i)->id);
-        ocv_lint_offer(&nearest, ocv_lint_rule(i)->name);
+        ocv_nearest_offer(&nearest, ocv_lint_rule(i)->id);
+        ocv_nearest_offer(&nearest, ocv_lint_rule(i)->name);
     }
     int status = refuse(source, node, "no rule or group", text, err);
-    const char *meant = ocv_lint_meant(&nearest);
+    const char *meant = ocv_nearest_meant(&nearest);
     if (meant)
         ocv_error_hint(err, "did you mean %s?", meant);
     return status;

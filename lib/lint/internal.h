@@ -79,17 +79,6 @@ bool ocv_lint_known_namespace(const char *ns);
 /** Fill `statics`. OCV_ERR_NOMEM only. */
 int ocv_lint_read_statics(struct ocv_lint *lint);
 
-/** Edit distance of two words (a swap of neighbours counts one), at most `max` + 1. */
-size_t ocv_lint_distance(const char *a, const char *b, size_t max);
-/** Keep the nearest of the words offered to `wanted`. */
-struct ocv_lint_nearest {
-    const char *wanted, *best;
-    size_t distance;
-};
-void ocv_lint_offer(struct ocv_lint_nearest *nearest, const char *word);
-/** The nearest one if it is near enough to be meant, else NULL. */
-const char *ocv_lint_meant(const struct ocv_lint_nearest *nearest);
-
 /** Compare dotted numbers ("12.8" < "12.10"); letters compare as text. */
 int ocv_lint_version_compare(const char *a, const char *b);
 
