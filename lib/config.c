@@ -155,8 +155,7 @@ const struct ocv_config *ocv_config_for_reference(const struct ocv_config *confi
     return best ? best->config : config;
 }
 
-/* Who speaks for the key: a repository that names it, unless a variable or flag does. */
-static const struct ocv_config *layer(const struct ocv_config *config, const char *key)
+const struct ocv_config *ocv_config_layer(const struct ocv_config *config, const char *key)
 {
     if (!config->base)
         return config;
@@ -166,7 +165,7 @@ static const struct ocv_config *layer(const struct ocv_config *config, const cha
 
 static const struct ocv_scalar *find_scalar(const struct ocv_config *config, const char *key)
 {
-    config = layer(config, key);
+    config = ocv_config_layer(config, key);
     for (size_t i = 0; i < config->n_scalars; i++)
         if (!strcmp(config->scalars[i].key, key))
             return &config->scalars[i];
@@ -189,9 +188,30 @@ const struct ocv_strings *ocv_config_strings(const struct ocv_config *config, co
 {
     static const struct ocv_strings none = {0};
     /* what is asked for is read only */
-    struct ocv_config *speaker = config ? (struct ocv_config *)layer(config, key) : NULL;
+    struct ocv_config *speaker = config ? (struct ocv_config *)ocv_config_layer(config, key) : NULL;
     const struct ocv_strings *strings = speaker ? ocv_config_list_of(speaker, key) : NULL;
     return strings ? strings : &none;
+}
+
+const char *ocv_config_repository(const struct ocv_config *config, const char **origin)
+{
+    const struct ocv_config *base = config ? config->base : NULL;
+    for (size_t i = 0; base && i < base->n_repositories; i++)
+        if (base->repositories[i].config == config) {
+            *origin = base->repositories[i].origin;
+            return base->repositories[i].glob;
+        }
+    return NULL;
+}
+
+bool ocv_config_any_repository(const struct ocv_config *config, const char *key, const char *text)
+{
+    for (size_t i = 0; i < config->n_repositories; i++) {
+        const char *own = ocv_config_get(config->repositories[i].config, key);
+        if (own && !strcmp(own, text))
+            return true;
+    }
+    return false;
 }
 
 size_t ocv_config_list(const struct ocv_config *config, const char *key,
@@ -205,12 +225,12 @@ size_t ocv_config_list(const struct ocv_config *config, const char *key,
 
 size_t ocv_config_registry_count(const struct ocv_config *config)
 {
-    return layer(config, "registries")->n_registries;
+    return ocv_config_layer(config, "registries")->n_registries;
 }
 
 struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i)
 {
-    const struct ocv_registry_setting *r = &layer(config, "registries")->registries[i];
+    const struct ocv_registry_setting *r = &ocv_config_layer(config, "registries")->registries[i];
     return (struct ocv_registry_config){r->host, r->url,       r->ca,      r->cert,
                                         r->key,  r->mirror_of, r->insecure};
 }
@@ -218,7 +238,7 @@ struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, 
 struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
                                                     const char *host)
 {
-    config = layer(config, "registries");
+    config = ocv_config_layer(config, "registries");
     for (size_t i = 0; i < config->n_registries; i++)
         if (!strcasecmp(ocv_host_canonical(config->registries[i].host), ocv_host_canonical(host)))
             return ocv_config_registry(config, i);
@@ -243,28 +263,47 @@ static bool item_is(const char *item, const char *ns, const char *feature, const
     return false;
 }
 
-bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
-                         const char *value)
+const char *ocv_config_disabled_at(const struct ocv_config *config, const char *ns,
+                                   const char *feature, const char *value)
 {
     const struct ocv_strings *disable = ocv_config_strings(config, "disable");
     for (size_t i = 0; i < disable->count; i++)
         if (item_is(disable->list[i], ns, feature, value))
-            return true;
-    return false;
+            return disable->origins[i];
+    return NULL;
+}
+
+bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
+                         const char *value)
+{
+    return ocv_config_disabled_at(config, ns, feature, value) != NULL;
 }
 
 enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *ns)
 {
-    config = layer(config, "device_policy");
+    config = ocv_config_layer(config, "device_policy");
     for (size_t i = 0; i < config->n_policies; i++)
         if (!strcmp(config->policies[i].ns, ns))
             return config->policies[i].policy;
     return OCV_POLICY_ALL;
 }
 
+const char *ocv_config_devices_at(const struct ocv_config *config, const char *ns)
+{
+    const struct ocv_config *devices = ocv_config_layer(config, "devices");
+    const struct ocv_config *policies = ocv_config_layer(config, "device_policy");
+    for (size_t i = 0; i < devices->n_devices; i++)
+        if (!strcmp(devices->devices[i].name, ns))
+            return devices->devices[i].origin;
+    for (size_t i = 0; i < policies->n_policies; i++)
+        if (!strcmp(policies->policies[i].ns, ns))
+            return policies->policies[i].origin;
+    return NULL;
+}
+
 const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, const char *ns)
 {
-    config = layer(config, "devices");
+    config = ocv_config_layer(config, "devices");
     for (size_t i = 0; i < config->n_devices; i++)
         if (!strcmp(config->devices[i].name, ns))
             return &config->devices[i].values;

@@ -74,9 +74,16 @@ struct ocv_config {
 
 /** A list key's strings, the repository's or those below. `config` may be NULL: none. */
 const struct ocv_strings *ocv_config_strings(const struct ocv_config *config, const char *key);
+/** Who speaks for the key: a repository that names it, unless a variable or flag does. */
+const struct ocv_config *ocv_config_layer(const struct ocv_config *config, const char *key);
 bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
                          const char *value);
+/** Where a namespace, feature (may be NULL) or value (likewise) was disabled, or NULL. */
+const char *ocv_config_disabled_at(const struct ocv_config *config, const char *ns,
+                                   const char *feature, const char *value);
 enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *ns);
+/** Where the devices of a namespace are narrowed, or else its policy is set; NULL. */
+const char *ocv_config_devices_at(const struct ocv_config *config, const char *ns);
 /** The `devices` list of a namespace, or NULL when it is not narrowed. */
 const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, const char *ns);
 

@@ -212,6 +212,9 @@ static int say(const struct ocv_decision *decision, size_t i, struct ocv_buffer 
         return ocv_buffer_printf(out, err, "its digest algorithm is not known here");
     case OCV_REJECT_NOT_REQUESTED:
         return ocv_buffer_printf(out, err, "fits, but another label was asked for");
+    case OCV_REJECT_REQUIREMENT:
+        return ocv_buffer_printf(out, err, "fits, but does not use %s, which is required",
+                                 r->required);
     case OCV_REJECT_FOREIGN_ARCHITECTURE:
         return ocv_buffer_printf(
             out, err,
@@ -233,7 +236,11 @@ int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct oc
                         struct ocv_error *err)
 {
     size_t start = out->len;
-    return cleaned(out, start, say(decision, i, out, err));
+    const char *origin = decision->rejected[i].origin;
+    int status = say(decision, i, out, err);
+    if (status == OCV_OK && origin)
+        status = ocv_buffer_printf(out, err, " (%.400s)", origin);
+    return cleaned(out, start, status);
 }
 
 static const struct hint_entry *hint_entry(struct ocv_property p, const char *value)

@@ -133,6 +133,8 @@ static void write_rejected(struct ocv_json_writer *w, const struct ocv_decision 
     write_have(w, r, slot);
     write_sentence(w, "reason", d, i, ocv_decision_reason, text);
     write_sentence(w, "hint", d, i, ocv_decision_hint, text);
+    write_optional(w, "required", r->required);
+    write_optional(w, "origin", r->origin);
     ocv_json_write_close(w, '}');
 }
 

@@ -39,6 +39,7 @@ static const char *const reject_names[OCV_REJECT_MAX] = {
     [OCV_REJECT_DISABLED] = "disabled",
     [OCV_REJECT_NOT_REQUESTED] = "not-requested",
     [OCV_REJECT_FOREIGN_ARCHITECTURE] = "foreign-architecture",
+    [OCV_REJECT_REQUIREMENT] = "requirement",
 };
 
 const char *ocv_reject_name(enum ocv_reject code)

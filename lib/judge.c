@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One variant without its index: the index of one entry that says what it says, resolved for the
  * host, so that there is one rule for what fits. */
+#include "config.h"
 #include "json.h"
 #include "property.h"
 
@@ -48,6 +49,27 @@ static int index_of_one(const char *label, const char *properties, struct ocv_in
                       : ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, out, err);
 }
 
+/* What runs everywhere, or is ranked by its index alone: only a wish can be against it. */
+static int judge_bare(const char *label, const struct ocv_resolve_options *options, bool *fits,
+                      struct ocv_buffer *reason, struct ocv_error *err)
+{
+    const struct ocv_config *config = options ? options->config : NULL;
+    const struct ocv_strings *required = ocv_config_strings(config, "require");
+    const char *asked = options ? options->label : NULL;
+    const char *own = asked || !config ? NULL : ocv_config_get(config, "label");
+    const char *wanted = own && *own ? own : asked;
+    *fits = false;
+    if (required->count)
+        return ocv_buffer_printf(reason, err, "does not use %s, which is required (%s)",
+                                 required->list[0], required->origins[0]);
+    if (wanted && strcmp(wanted, label && *label ? label : "null") != 0)
+        return ocv_buffer_printf(reason, err, "fits, but another label was asked for%s%s%s",
+                                 own ? " (" : "", own ? ocv_config_origin(config, "label") : "",
+                                 own ? ")" : "");
+    *fits = true;
+    return OCV_OK;
+}
+
 int ocv_judge(const char *label, const char *properties, const char *statics,
               const struct ocv_profile *profile, const struct ocv_resolve_options *options,
               bool *fits, struct ocv_buffer *reason, struct ocv_error *err)
@@ -57,9 +79,11 @@ int ocv_judge(const char *label, const char *properties, const char *statics,
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = host_properties(properties ? properties : "", statics, &text, err);
-    *fits = status == OCV_OK && text.len == 0; /* null, or ranked by its index alone */
-    if (status < 0 || *fits)
+    *fits = false;
+    if (status < 0)
         return status;
+    if (text.len == 0)
+        return judge_bare(label, options, fits, reason, err);
     status = index_of_one(label && strcmp(label, "null") != 0 ? label : "variant", text.data,
                           &index, err);
     if (status == OCV_OK && ocv_index_entry(index, 0)->code != OCV_REJECT_NONE)

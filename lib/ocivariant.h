@@ -318,6 +318,7 @@ enum ocv_reject {
     OCV_REJECT_NOT_REQUESTED,         /**< "not-requested": --label names another */
     OCV_REJECT_FOREIGN_ARCHITECTURE,  /**< "foreign-architecture": a variant for another
                                            architecture than the profile's */
+    OCV_REJECT_REQUIREMENT, /**< "requirement": it fits, but does not use what has to be */
     OCV_REJECT_MAX
 };
 /** The code's text, e.g. "value-unsupported". Never NULL. */
@@ -454,6 +455,12 @@ OCV_API const struct ocv_config *ocv_config_for_reference(const struct ocv_confi
 OCV_API const char *ocv_config_get(const struct ocv_config *config, const char *key);
 /** Where that was set: "FILE:LINE", or the `source` of ocv_config_set; NULL if it was not. */
 OCV_API const char *ocv_config_origin(const struct ocv_config *config, const char *key);
+/** The glob of `repositories` that this configuration is for, and where it stands; NULL for what
+ *  ocv_config_for_reference did not find by one. */
+OCV_API const char *ocv_config_repository(const struct ocv_config *config, const char **origin);
+/** Does a member of `repositories` set the scalar key to this text? */
+OCV_API bool ocv_config_any_repository(const struct ocv_config *config, const char *key,
+                                       const char *text);
 /** The members of a list key (require, host_names, ...), and how many there are. `members` may be
  * NULL. */
 OCV_API size_t ocv_config_list(const struct ocv_config *config, const char *key,
@@ -467,6 +474,36 @@ OCV_API struct ocv_registry_config ocv_config_registry(const struct ocv_config *
 /** The entry for a host; `host` of the result is NULL if there is none. */
 OCV_API struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
                                                             const char *host);
+/** Where names are looked for beside the vocabulary and `known_namespaces`. */
+struct ocv_name_sources {
+    const struct ocv_profile *profile; /**< of the host, without the configuration's `override` */
+    const struct ocv_index *index;     /**< or NULL: not known (yet) */
+    const char *const *providers;      /**< namespaces of providers that the profile is silent of */
+    size_t n_providers;
+};
+enum ocv_unknown_kind {
+    OCV_UNKNOWN_NAME, /**< a namespace, feature or value that nothing knows */
+    OCV_UNKNOWN_HOST, /**< a device that this host does not have */
+    OCV_UNKNOWN_NOTE  /**< allowed: in namespace_priority a name that resembles none */
+};
+/** A name by which the configuration selects and that is not known. Valid during the call. */
+struct ocv_unknown_name {
+    const char *origin;  /**< as ocv_config_origin gives it */
+    const char *key;     /**< "disable" */
+    const char *message; /**< "no namespace 'nvida'; did you mean 'nvidia'?" */
+    enum ocv_unknown_kind kind;
+};
+/** Anything but 0 ends the walk and is returned. */
+typedef int (*ocv_unknown_visit)(void *data, const struct ocv_unknown_name *name);
+/** Hold the names of disable, require, device_policy, devices, override and namespace_priority, as
+ *  they are in force in `config`, against all that is known, and visit those that are not. */
+OCV_API int ocv_config_check_names(const struct ocv_config *config,
+                                   const struct ocv_name_sources *sources, ocv_unknown_visit visit,
+                                   void *data);
+/** The same, and those of every member of `repositories`. */
+OCV_API int ocv_config_check_all_names(const struct ocv_config *config,
+                                       const struct ocv_name_sources *sources,
+                                       ocv_unknown_visit visit, void *data);
 /** A new profile with the configuration's `override` lists applied: they replace the namespace's
  *  list of that feature and every device's. */
 OCV_API int ocv_config_override_profile(const struct ocv_config *config,
@@ -478,9 +515,11 @@ OCV_API int ocv_config_override_profile(const struct ocv_config *config,
 
 /** What the user asks for beside the host's profile. Zero-initialised: nothing special. */
 struct ocv_resolve_options {
-    const struct ocv_config *config;     /**< namespace_priority, disable, device_policy, devices */
+    const struct ocv_config *config;     /**< namespace_priority, disable, require, device_policy,
+                                              devices; a repository's label */
     const struct ocv_platform *platform; /**< --platform, or NULL for the profile's */
-    const char *label; /**< only this label, or NULL; "null": the default, labelled so or not */
+    const char *label; /**< only this label, or NULL: the configuration's; "null": the default,
+                            labelled so or not */
     bool unchecked;    /**< with label: also if this host cannot run it */
 };
 
@@ -519,7 +558,9 @@ struct ocv_rejection {
     enum ocv_reject code;
     const char *ns; /**< first failing feature by namespace, feature; NULL if not about one */
     const char *feature;
-    const char *device; /**< id of the device that is not served, or NULL */
+    const char *device;   /**< id of the device that is not served, or NULL */
+    const char *required; /**< what it does not use ("ns :: feature"), or NULL */
+    const char *origin;   /**< where the configuration says so (ocv_config_origin), or NULL */
 };
 /** Number of entries that are out, each with its reason. */
 OCV_API size_t ocv_decision_rejected_count(const struct ocv_decision *decision);
@@ -527,6 +568,9 @@ OCV_API struct ocv_rejection ocv_decision_rejected(const struct ocv_decision *de
 /** Why the i-th rejected entry is out, one sentence for people. Appends to `out`. */
 OCV_API int ocv_decision_reason(const struct ocv_decision *decision, size_t i,
                                 struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The best of the rejected that this host has hardware for, though not as it would have to be, and
+ *  that would have been chosen; their number where there is none. */
+OCV_API size_t ocv_decision_missed(const struct ocv_decision *decision);
 /** What would make it fit, for people; appends nothing where that is not known. */
 OCV_API int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
                               struct ocv_error *err) OCV_WARN_UNUSED;

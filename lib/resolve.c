@@ -5,6 +5,8 @@
  * does not depend on the order of entries, except for non-variants that are otherwise equal. */
 #include "resolve.h"
 
+#include "config.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,31 +65,87 @@ static enum ocv_reject match_platform(const struct ocv_decision *d, const struct
 
 struct request {
     const struct ocv_resolve_options *options;
+    const char *label; /* --label or the configuration's, or NULL */
+    const struct ocv_strings *required;
     bool foreign; /* --platform names another architecture than the profile's */
     bool plain;   /* --label null, and no entry of that label is on offer */
 };
 
 static bool asked_for(const struct request *request, const struct ocv_entry *entry)
 {
-    const char *label = request->options->label;
+    const char *label = request->label;
     if (label && !entry->label)
         return request->plain && !is_unfinished(entry);
     return !label || !strcmp(entry->label, label);
 }
 
 /* The default entry goes by the name null even where it carries no annotation. */
-static bool means_plain(const struct ocv_decision *d, const struct ocv_resolve_options *options)
+static bool means_plain(const struct ocv_decision *d, const struct request *request)
 {
     struct ocv_candidate ignored;
-    if (!options->label || strcmp(options->label, "null") != 0)
+    if (!request->label || strcmp(request->label, "null") != 0)
         return false;
     for (size_t i = 0; i < d->index->n_entries; i++) {
         const struct ocv_entry *entry = &d->index->entries[i];
         if (entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_NULL &&
-            (options->unchecked || match_platform(d, entry, &ignored) == OCV_REJECT_NONE))
+            (request->options->unchecked || match_platform(d, entry, &ignored) == OCV_REJECT_NONE))
             return false;
     }
     return true;
+}
+
+static void check_requirements(const struct ocv_decision *d, const struct request *request,
+                               struct ocv_rejection *why)
+{
+    size_t i = ocv_entry_unmet(&d->host, d->index, why->entry, request->required);
+    if (i == request->required->count)
+        return;
+    why->code = OCV_REJECT_REQUIREMENT;
+    why->required = request->required->list[i];
+    why->origin = request->required->origins[i];
+}
+
+static const char *disabled_at(const struct ocv_decision *d, const struct ocv_config *config,
+                               const struct ocv_rejection *why)
+{
+    const char *at = ocv_config_disabled_at(config, why->ns, NULL, NULL);
+    if (!at)
+        at = ocv_config_disabled_at(config, why->ns, why->feature, NULL);
+    for (size_t i = 0; !at && i < why->entry->n_properties; i++) {
+        const struct ocv_property *p = &d->index->properties[why->entry->properties[i]];
+        if (!strcmp(p->ns, why->ns) && !strcmp(p->feature, why->feature))
+            at = ocv_config_disabled_at(config, p->ns, p->feature, p->value);
+    }
+    return at;
+}
+
+/* The line of the configuration that decided, where one did. */
+static const char *origin_of(const struct ocv_decision *d, const struct request *request,
+                             const struct ocv_rejection *why)
+{
+    const struct ocv_config *config = request->options->config;
+    if (!config)
+        return NULL;
+    if (why->code == OCV_REJECT_NOT_REQUESTED && !request->options->label)
+        return ocv_config_origin(config, "label");
+    if (why->code == OCV_REJECT_DISABLED)
+        return disabled_at(d, config, why);
+    if (why->code == OCV_REJECT_NO_DEVICE || why->code == OCV_REJECT_DEVICE)
+        return ocv_config_devices_at(config, why->ns);
+    return why->origin;
+}
+
+/* The configuration may be gone before the decision is. */
+static int reject(struct ocv_decision *d, const struct request *request, struct ocv_rejection *why,
+                  struct ocv_error *err)
+{
+    const char *origin = origin_of(d, request, why);
+    why->origin = origin ? ocv_arena_printf(&d->arena, "%s", origin) : NULL;
+    if (why->required)
+        why->required = ocv_arena_printf(&d->arena, "%s", why->required);
+    bool kept = (!origin || why->origin) && (why->code != OCV_REJECT_REQUIREMENT || why->required);
+    d->rejected[d->n_rejected++] = *why;
+    return kept ? OCV_OK : ocv_error_nomem(err);
 }
 
 static int consider(struct ocv_decision *d, const struct request *request,
@@ -95,8 +153,8 @@ static int consider(struct ocv_decision *d, const struct request *request,
 {
     struct ocv_rejection why = {.entry = entry, .code = entry->code};
     struct ocv_candidate candidate = {.entry = entry};
-    bool unchecked = request->options->unchecked && request->options->label &&
-                     asked_for(request, entry) && entry->code == OCV_REJECT_NONE;
+    bool unchecked = request->options->unchecked && request->label && asked_for(request, entry) &&
+                     entry->code == OCV_REJECT_NONE;
     if (why.code == OCV_REJECT_NONE) {
         why.code = match_platform(d, entry, &candidate);
         if (unchecked && why.code != OCV_REJECT_NONE) {
@@ -110,12 +168,12 @@ static int consider(struct ocv_decision *d, const struct request *request,
         else
             ocv_entry_fits(&d->host, entry, &why);
     }
+    if (why.code == OCV_REJECT_NONE && !unchecked)
+        check_requirements(d, request, &why);
     if (why.code == OCV_REJECT_NONE && !asked_for(request, entry))
         why.code = OCV_REJECT_NOT_REQUESTED;
-    if (why.code != OCV_REJECT_NONE) {
-        d->rejected[d->n_rejected++] = why;
-        return OCV_OK;
-    }
+    if (why.code != OCV_REJECT_NONE)
+        return reject(d, request, &why, err);
     int status = unchecked ? OCV_OK : ocv_entry_key(d, &candidate, err);
     d->candidates[d->n_candidates++] = candidate;
     return status;
@@ -197,12 +255,22 @@ static int allocate(struct ocv_decision *d, struct ocv_error *err)
     return d->candidates && d->rejected ? OCV_OK : ocv_error_nomem(err);
 }
 
+static struct request make_request(const struct ocv_resolve_options *options)
+{
+    const struct ocv_config *config = options->config;
+    const char *label =
+        options->label || !config ? options->label : ocv_config_get(config, "label");
+    return (struct request){.options = options,
+                            .label = label && *label ? label : NULL,
+                            .required = ocv_config_strings(config, "require")};
+}
+
 int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile,
                 const struct ocv_resolve_options *options, struct ocv_decision **out,
                 struct ocv_error *err)
 {
     static const struct ocv_resolve_options none = {0};
-    struct request request = {.options = options ? options : &none};
+    struct request request = make_request(options ? options : &none);
     ocv_auto(ocv_decision) d = calloc(1, sizeof(*d));
     if (!d)
         return ocv_error_nomem(err);
@@ -214,7 +282,7 @@ int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile
     if (status == OCV_OK)
         status = ocv_host_build(&d->arena, index, profile, request.options->config, &d->host, err);
     if (status == OCV_OK)
-        request.plain = means_plain(d, request.options);
+        request.plain = means_plain(d, &request);
     for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++)
         status = consider(d, &request, &index->entries[i], err);
     if (status < 0)

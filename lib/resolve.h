@@ -12,6 +12,7 @@
 #ifndef OCV_RESOLVE_H
 #define OCV_RESOLVE_H
 
+#include "config.h"
 #include "index.h"
 #include "profile.h"
 
@@ -87,6 +88,13 @@ struct ocv_decision {
  *  If not, `*why` is the first failure by namespace, feature. */
 bool ocv_entry_fits(const struct ocv_host *host, const struct ocv_entry *entry,
                     struct ocv_rejection *why);
+/** Place of the first of `required` that an entry that fits does not use; their number: none. */
+size_t ocv_entry_unmet(const struct ocv_host *host, const struct ocv_index *index,
+                       const struct ocv_entry *entry, const struct ocv_strings *required);
+/** Does any list of the host hold the property? */
+bool ocv_host_supports(const struct ocv_host *host, uint32_t id);
+/** Is `text` (PCI index, PCI address with or without domain, UUID) this device? */
+bool ocv_device_is(const struct ocv_device *device, const char *text);
 /** Sort key of a candidate that fits, in the decision's arena. */
 int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struct ocv_error *err);
 int ocv_key_compare(const struct ocv_component *a, size_t n, const struct ocv_component *b,

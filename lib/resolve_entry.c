@@ -139,8 +139,11 @@ bool ocv_entry_fits(const struct ocv_host *host, const struct ocv_entry *entry,
         const struct ocv_slot *failing = NULL;
         const struct ocv_host_namespace *ns = host->slots[host->slot_of[*ids]].ns;
         if (ns->policy == OCV_POLICY_ANY && !some_device_serves(host, ns, ids, end - i, &failing)) {
-            *why = (struct ocv_rejection){entry, OCV_REJECT_DEVICE, ns->name, failing->feature,
-                                          ns->counted[0]->id};
+            *why = (struct ocv_rejection){.entry = entry,
+                                          .code = OCV_REJECT_DEVICE,
+                                          .ns = ns->name,
+                                          .feature = failing->feature,
+                                          .device = ns->counted[0]->id};
             return false;
         }
     }

@@ -45,8 +45,7 @@ static bool same_address(const char *a, const char *b)
     return !strcasecmp(a + strspn(a, "0"), b + strspn(b, "0"));
 }
 
-/* Device ids: PCI index, PCI address (domain may be left out) or UUID. */
-static bool device_is(const struct ocv_device *device, const char *text)
+bool ocv_device_is(const struct ocv_device *device, const char *text)
 {
     char *end;
     long number = isdigit((unsigned char)text[0]) ? strtol(text, &end, 10) : -1;
@@ -62,7 +61,7 @@ static bool device_is(const struct ocv_device *device, const char *text)
 static bool device_wanted(const struct ocv_strings *wanted, const struct ocv_device *device)
 {
     for (size_t i = 0; wanted && i < wanted->count; i++)
-        if (device_is(device, wanted->list[i]))
+        if (ocv_device_is(device, wanted->list[i]))
             return true;
     return !wanted;
 }

@@ -41,6 +41,10 @@ struct ocv_probe_options {
  *  conflict with another (OCV_ERR_CONFIG, "FILE:LINE: ..."). Thread-safe. */
 OCV_API int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append the namespaces of installed provider files, a line each, also of those that have nothing
+ *  to say on this host. Errors as above. */
+OCV_API int ocv_probe_namespaces(const struct ocv_probe_options *options, struct ocv_buffer *names,
+                                 struct ocv_error *err) OCV_WARN_UNUSED;
 
 #ifdef __cplusplus
 }

@@ -261,3 +261,19 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
     json_decref(profile);
     return status;
 }
+
+int ocv_probe_namespaces(const struct ocv_probe_options *options, struct ocv_buffer *names,
+                         struct ocv_error *err)
+{
+    struct ocv_probe_host host;
+    struct ocv_declarations files = {0};
+    int status = ocv_host_open(options, &host, err);
+    if (status < 0)
+        return status;
+    status = ocv_declarations_open(options, &host, providers, N_PROVIDERS, &files, err);
+    for (size_t i = 0; i < files.n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(names, err, "%s\n", files.items[i].ns);
+    ocv_declarations_free(&files);
+    ocv_host_close(&host);
+    return status;
+}
