@@ -54,7 +54,8 @@ static int judge_bare(const char *label, const struct ocv_resolve_options *optio
                       struct ocv_buffer *reason, struct ocv_error *err)
 {
     const struct ocv_config *config = options ? options->config : NULL;
-    const struct ocv_strings *required = ocv_config_strings(config, "require");
+    const struct ocv_strings *required =
+        ocv_config_strings(options && options->any_use ? NULL : config, "require");
     const char *asked = options ? options->label : NULL;
     const char *own = asked || !config ? NULL : ocv_config_get(config, "label");
     const char *wanted = own && *own ? own : asked;

@@ -521,6 +521,7 @@ struct ocv_resolve_options {
     const char *label; /**< only this label, or NULL: the configuration's; "null": the default,
                             labelled so or not */
     bool unchecked;    /**< with label: also if this host cannot run it */
+    bool any_use;      /**< leave the configuration's `require` aside */
 };
 
 struct ocv_decision;

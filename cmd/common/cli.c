@@ -36,6 +36,7 @@ void cli_free(struct cli *cli)
     ocv_config_free(cli->config);
     ocv_platform_free(cli->platform);
     ocv_profile_free(cli->profile);
+    ocv_profile_free(cli->plain);
     free(cli->username);
     free(cli->creds_host);
     if (cli->password)

@@ -48,6 +48,8 @@ struct cli {
     struct ocv_platform *platform; /**< --platform parsed, or NULL */
     struct cli_probe *probe;       /**< between cli_profile_begin and cli_profile */
     struct ocv_profile *profile;   /**< after cli_profile */
+    struct ocv_profile *plain;     /**< the same without `override` */
+    bool names_told;               /**< what is odd about names has been said */
     const struct ocv_registry_api *api; /**< after cli_registry */
     struct ocv_registry *registry;
 };
@@ -99,6 +101,7 @@ enum {
 /** What commands that choose take. */
 #define CLI_RESOLVE_OPTIONS                                                 \
     CLI_HOST_OPTIONS, {"label", required_argument, NULL, CLI_OPTION_LABEL}, \
+        {"require", required_argument, NULL, CLI_OPTION_FLAG},              \
         {"unchecked", no_argument, NULL, CLI_OPTION_UNCHECKED},             \
         {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG},   \
     {                                                                       \
@@ -135,6 +138,7 @@ enum {
 #define CLI_RESOLVE_HELP                                                                    \
     CLI_HOST_HELP                                                                           \
     "  --label LABEL            only this variant (--unchecked: even if it does not fit)\n" \
+    "  --require NS[::F[::V]]   nothing that does not use it\n"                             \
     "  --namespace-priority A,B these namespaces first\n"                                   \
     "  --tag-rules on|off       choose among tags where the index has no variants (on)\n"
 #define CLI_REGISTRY_HELP                                                          \

@@ -63,12 +63,16 @@ int explain_matched(const struct image *image, const struct ocv_decision *decisi
     return status;
 }
 
-static int format_head(const struct image *image, const struct ocv_decision *decision,
-                       const struct ocv_profile *profile, const struct ocv_platform *asked,
-                       struct ocv_buffer *out, struct ocv_error *err)
+static int format_head(const struct cli *cli, const struct image *image,
+                       const struct ocv_decision *decision, struct ocv_buffer *out,
+                       struct ocv_error *err)
 {
     char platform[128], name[80];
-    struct ocv_platform host = ocv_profile_platform(profile);
+    const struct ocv_platform *asked = cli->platform;
+    struct ocv_platform host = ocv_profile_platform(cli->profile);
+    const char *origin;
+    const char *glob =
+        ocv_config_repository(ocv_config_for_reference(cli->config, image->reference), &origin);
     const struct ocv_entry *selected = ocv_decision_selected(decision);
     int status = ocv_buffer_printf(out, err, "Image   %s\n", image->text);
     if (status == OCV_OK && image->choice)
@@ -84,6 +88,8 @@ static int format_head(const struct image *image, const struct ocv_decision *dec
                                    host.architecture
                                        ? ocv_platform_format(&host, platform, sizeof(platform))
                                        : "(no platform in the profile)");
+    if (status == OCV_OK && glob)
+        status = ocv_buffer_printf(out, err, "Config  repositories: %s (%s)\n", glob, origin);
     if (status == OCV_OK && asked)
         status = ocv_buffer_printf(out, err, "For     %s\n",
                                    ocv_platform_format(asked, platform, sizeof(platform)));
@@ -181,12 +187,12 @@ static struct columns measure(const struct image *image, const struct ocv_decisi
     return (struct columns){at_most(name, 48), at_most(platform, 32)};
 }
 
-int explain_format(const struct image *image, const struct ocv_decision *decision,
-                   const struct ocv_profile *profile, const struct ocv_platform *asked,
-                   struct ocv_buffer *out, struct ocv_error *err)
+int explain_format(const struct cli *cli, const struct image *image,
+                   const struct ocv_decision *decision, struct ocv_buffer *out,
+                   struct ocv_error *err)
 {
     struct columns width = measure(image, decision);
-    int status = format_head(image, decision, profile, asked, out, err);
+    int status = format_head(cli, image, decision, out, err);
     size_t fitting = ocv_decision_order_count(decision);
     size_t rejected = ocv_decision_rejected_count(decision);
     if (status == OCV_OK && fitting)

@@ -5,11 +5,10 @@
 
 #include "image.h"
 
-/** The whole table: what was chosen, the rank of what fits, and why the rest does not. `asked`: the
- * platform of --platform, or NULL. */
-int explain_format(const struct image *image, const struct ocv_decision *decision,
-                   const struct ocv_profile *profile, const struct ocv_platform *asked,
-                   struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The whole table: what was chosen, the rank of what fits, and why the rest does not. */
+int explain_format(const struct cli *cli, const struct image *image,
+                   const struct ocv_decision *decision, struct ocv_buffer *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** The entry's matched properties, "ns :: feature :: value, ..."; at most `max`, then "and N more".
  */
 int explain_matched(const struct image *image, const struct ocv_decision *decision,

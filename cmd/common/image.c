@@ -2,6 +2,7 @@
 #include "image.h"
 
 #include "cache.h"
+#include "names.h"
 #include "rules.h"
 
 #include <stdlib.h>
@@ -164,7 +165,7 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out, str
     struct ocv_error failure = {0}, reason = {0};
     int status = image_open(cli, text, out, &failure);
     const struct ocv_reference *ref = out->reference;
-    const char *rules = ocv_config_get(cli->config, "tag_rules");
+    const char *rules = ocv_config_get(ocv_config_for_reference(cli->config, ref), "tag_rules");
     bool may = ref && ref->tag && !ref->digest && (!rules || strcmp(rules, "off") != 0);
     bool asked = status == OCV_OK ? !ocv_index_has_variants(out->index)
                                   : status == OCV_ERR_NOT_FOUND && cli->registry;
@@ -320,7 +321,8 @@ static int own_platform(struct ocv_platform **out, struct ocv_error *err)
 int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_profile *profile,
                       struct ocv_decision **out, struct ocv_error *err)
 {
-    struct ocv_resolve_options options = {.config = cli->config,
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    struct ocv_resolve_options options = {.config = config,
                                           .platform = cli->platform,
                                           .label = cli->label,
                                           .unchecked = cli->unchecked};
@@ -339,5 +341,8 @@ int image_resolve(struct cli *cli, struct image *image, struct ocv_decision **ou
     int status = cli_profile(cli, err);
     if (status == OCV_OK && !cli->platform && !ocv_profile_platform(cli->profile).architecture)
         status = own_platform(&cli->platform, err);
+    if (status == OCV_OK)
+        status = names_check(cli, ocv_config_for_reference(cli->config, image->reference),
+                             cli->plain, image->index, err);
     return status < 0 ? status : image_resolve_for(cli, image, cli->profile, out, err);
 }

@@ -273,17 +273,16 @@ int cli_profile(struct cli *cli, struct ocv_error *err)
         return OCV_OK;
     ocv_auto_buffer json;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
-    ocv_auto(ocv_profile) profile = NULL;
     int status = cli->profile_file ? cli_read_file(cli->profile_file, &json, err)
                                    : probe_machine(cli, &json, err);
     if (status < 0)
         return status; /* names the file itself */
-    status = ocv_profile_parse(json.data, json.len, &profile, err);
+    status = ocv_profile_parse(json.data, json.len, &cli->plain, err);
     if (status < 0)
         return cli->profile_file && status == OCV_ERR_DATA
                    ? ocv_error_prefix(err, "%s", cli->profile_file)
                    : status;
-    return ocv_config_override_profile(cli->config, profile, &cli->profile, err);
+    return ocv_config_override_profile(cli->config, cli->plain, &cli->profile, err);
 }
 
 static void log_line(void *data, const char *line)

@@ -2,6 +2,7 @@
 /* variantctl index coverage: which host of a fleet gets which variant, which get only the default,
  * and which variants nobody gets. */
 #include "coverage.h"
+#include "names.h"
 
 #include "verbs.h"
 
@@ -153,7 +154,8 @@ static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_
 static int resolve_host(struct cli *cli, const struct image *image, struct coverage_host *host,
                         struct ocv_error *err)
 {
-    struct ocv_resolve_options how = {.config = cli->config,
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    struct ocv_resolve_options how = {.config = config,
                                       .platform = cli->platform,
                                       .label = cli->label,
                                       .unchecked = cli->unchecked};
@@ -171,6 +173,20 @@ static int settle(struct cli *cli, struct image *image, const struct coverage_ho
         return OCV_OK;
     int status = image_resolve_for(cli, image, host->profile, &decision, err);
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+}
+
+/* What one of the hosts knows is no mistake. */
+static int check_names(struct cli *cli, const struct coverage *c, const struct image *image,
+                       struct ocv_error *err)
+{
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    int status = OCV_OK;
+    for (size_t i = 0; i < c->n; i++) {
+        status = names_check(cli, config, c->hosts[i].profile, image->index, err);
+        if (status == OCV_OK)
+            break;
+    }
+    return status;
 }
 
 static void free_coverage(struct coverage *c)
@@ -198,6 +214,8 @@ static int run(const struct request *r, struct image *image, struct coverage *c,
         status = read_profile(r->cli, &c->hosts[i], err);
     if (status == OCV_OK)
         status = image_open_either(r->cli, r->index_file, r->image, image, true, err);
+    if (status == OCV_OK)
+        status = check_names(r->cli, c, image, err);
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)
         status = settle(r->cli, image, &c->hosts[i], err);
     for (size_t i = 0; i < c->n && status == OCV_OK; i++)

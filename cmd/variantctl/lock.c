@@ -2,6 +2,7 @@
 /* variantctl lock: fix what each machine gets of each image, by digests. */
 #include "image.h"
 #include "lock_profiles.h"
+#include "names.h"
 #include "verbs.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ static const struct option options[] = {
     {"disable", required_argument, NULL, CLI_OPTION_FLAG},
     {"device-policy", required_argument, NULL, CLI_OPTION_FLAG},
     {"override", required_argument, NULL, CLI_OPTION_FLAG},
+    {"require", required_argument, NULL, CLI_OPTION_FLAG},
     CLI_REGISTRY_OPTIONS,
     CLI_COMMON_OPTIONS,
     CLI_OPTIONS_END};
@@ -42,7 +44,8 @@ static void print_help(void)
           "  --profile NAME=FILE      a machine's profile under a name; again for more\n"
           "  --profiles DIR           every *.json of a folder, named by its file\n"
           "                           (neither: this machine, as \"" THIS_MACHINE "\")\n"
-          "  --namespace-priority, --disable, --device-policy, --override   as for resolve\n",
+          "  --namespace-priority, --disable, --require, --device-policy, --override   as for\n"
+          "                           resolve\n",
           stdout);
     fputs(CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
 }
@@ -68,14 +71,16 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
 {
     ocv_auto(ocv_profile) profile = NULL;
     ocv_auto(ocv_decision) decision = NULL;
-    int status = ocv_config_override_profile(cli->config, machine->profile, &profile, err);
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    int status = names_check(cli, config, machine->profile, image->index, err);
+    if (status == OCV_OK)
+        status = ocv_config_override_profile(config, machine->profile, &profile, err);
     if (status == OCV_OK)
         status = image_resolve_for(cli, image, profile, &decision, err);
     const struct ocv_entry *entry = status == OCV_OK ? ocv_decision_selected(decision) : NULL;
     if (status == OCV_OK && !entry) {
-        status =
-            ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: nothing fits %s", image->text, machine->name);
-        ocv_error_hint(err, "variantctl explain --profile ... %s", image->text);
+        status = names_no_match(cli, image, decision, err);
+        ocv_error_prefix(err, "%s", machine->name);
     }
     if (status < 0 || !entry)
         return status;
@@ -235,8 +240,8 @@ static int run(struct cli *cli, struct request *r, char **texts, struct ocv_erro
     int status = cli_load(cli, err);
     if (status == OCV_OK && r->machines.n == 0) {
         status = cli_profile(cli, err);
-        struct ocv_profile *own = cli->profile;
-        cli->profile = NULL;
+        struct ocv_profile *own = cli->plain;
+        cli->plain = NULL;
         if (status == OCV_OK)
             status = named_profiles_add(&r->machines, THIS_MACHINE, strlen(THIS_MACHINE), own, err);
     }

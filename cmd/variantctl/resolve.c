@@ -2,6 +2,7 @@
 /* variantctl resolve, variantctl explain: the same decision for programs and for people. */
 #include "explain.h"
 #include "image.h"
+#include "names.h"
 #include "verbs.h"
 
 #include <string.h>
@@ -50,9 +51,8 @@ static int print_decision(const struct cli *cli, const struct image *image,
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
-    int status = request->json
-                     ? ocv_decision_format_json(decision, &text, err)
-                     : explain_format(image, decision, cli->profile, cli->platform, &text, err);
+    int status = request->json ? ocv_decision_format_json(decision, &text, err)
+                               : explain_format(cli, image, decision, &text, err);
     return status < 0 ? status : cli_print(text.data, text.len, err);
 }
 
@@ -77,12 +77,10 @@ static int run(struct cli *cli, const struct request *request, struct image *ima
         cli_warn(cli, "%s", warnings[i]);
     if (ocv_decision_selected(decision))
         return OCV_OK;
-    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s", image->text,
-                  cli->label ? "the variant asked for does not fit this host or does not exist"
-                             : "no variant fits and there is no default entry");
-    if (request->json)
-        ocv_error_hint(err, "variantctl explain shows what each variant lacks");
-    return OCV_ERR_NO_MATCH;
+    status = names_no_match(cli, image, decision, err);
+    if (!request->json && err && !strncmp(err->hint, "variantctl explain", 18))
+        err->hint[0] = '\0'; /* that was done */
+    return status;
 }
 
 static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl verify: drivers are downgraded, cards are moved; does what was pulled still fit? */
+#include "names.h"
 #include "paths.h"
 #include "text.h"
 #include "verbs.h"
@@ -145,8 +146,15 @@ static int check_image(void *data, const struct local_image *image)
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);
     known_find(v->records, image, &known);
-    const struct ocv_resolve_options choose = {.config = v->cli->config,
-                                               .platform = v->cli->platform};
+    ocv_auto(ocv_reference) reference = NULL;
+    const char *name = known.repository ? known.repository
+                       : known.heard[0] ? known.heard
+                                        : image->name;
+    if (name && ocv_reference_parse(name, &reference, NULL) < 0)
+        reference = NULL; /* a layout's bare tag is of no repository */
+    const struct ocv_resolve_options choose = {
+        .config = ocv_config_for_reference(v->cli->config, reference),
+        .platform = v->cli->platform};
     const char *verdict = image->index
                               ? judge_index(v, image->index, &choose, &known, &reason, &err)
                               : judge_image(v, &choose, &known, &reason, &err);
@@ -245,13 +253,15 @@ static int show(const struct verify *v, bool json, bool all, struct ocv_error *e
 
 static int run(struct verify *v, const char *const *places, size_t n, struct ocv_error *err)
 {
-    const char *state = getenv("OCV_STATE_DIR");
+    int status = cli_load(v->cli, err);
+    const char *state = status == OCV_OK ? ocv_config_get(v->cli->config, "state_dir") : NULL;
     snprintf(v->records, sizeof(v->records), "%.4000s/resolved",
              state && *state ? state : OCV_PATH_STATE);
-    int status = cli_load(v->cli, err);
     v->ask = !v->cli->profile_file;
     if (status == OCV_OK)
         status = cli_profile(v->cli, err);
+    if (status == OCV_OK)
+        status = names_check(v->cli, v->cli->config, v->cli->plain, NULL, err);
     if (status == OCV_OK && !(v->results = json_array()))
         status = ocv_error_nomem(err);
     if (status == OCV_OK && n == 0)

@@ -28,10 +28,13 @@ static int set_known(struct known *k, const char *label, const char *properties,
 }
 
 /* Without a name, all repositories that have the digest must say the same. */
-static int hear(struct known *k, const char *label, const char *properties, const char *statics)
+static int hear(struct known *k, const char *repository, const char *label, const char *properties,
+                const char *statics)
 {
-    if (k->n++ == 0)
+    if (k->n++ == 0) {
+        snprintf(k->heard, sizeof(k->heard), "%s", repository);
         return set_known(k, label, properties, statics);
+    }
     k->differ = k->differ || strcmp(k->properties, properties) != 0 ||
                 strcmp(k->statics ? k->statics : "", statics ? statics : "") != 0;
     return OCV_OK;
@@ -40,8 +43,9 @@ static int hear(struct known *k, const char *label, const char *properties, cons
 /* What this node chose itself. */
 static int hear_record(void *data, const struct ocv_record *record)
 {
-    return record->properties ? hear(data, record->label, record->properties, record->statics)
-                              : OCV_OK;
+    return record->properties
+               ? hear(data, record->repository, record->label, record->properties, record->statics)
+               : OCV_OK;
 }
 
 /* What stands in an index that this node has resolved, though another image of it was chosen. */
@@ -55,7 +59,9 @@ static int hear_index(void *data, struct ocv_record_index *kept)
     if (!entry || entry->code != OCV_REJECT_NONE || !ocv_index_has_variants(kept->index))
         return OCV_OK;
     int status = ocv_index_describe(kept->index, entry, &text, &list, NULL);
-    return status < 0 ? status : hear(k, entry->label, text.data ? text.data : "", list.data);
+    return status < 0
+               ? status
+               : hear(k, kept->repository, entry->label, text.data ? text.data : "", list.data);
 }
 
 void known_forget(struct known *k)
@@ -66,6 +72,7 @@ void known_forget(struct known *k)
     k->text.len = k->list.len = 0;
     k->n = 0;
     k->differ = false;
+    k->heard[0] = '\0';
 }
 
 /* True if one of them knows it; what repositories say that differ is nothing. */

@@ -15,6 +15,7 @@ struct known {
     struct ocv_buffer text, list;
     size_t n; /**< repositories that were heard */
     bool differ;
+    char heard[512]; /**< the first of them */
 };
 
 /** By the records and kept indexes of the folder, else by the image's own labels. */

@@ -24,28 +24,54 @@ static int64_t default_bytes(struct pull *pull)
     return bytes;
 }
 
-static void announce_text(struct pull *pull, const char *matched, const char *note, int64_t bytes,
-                          int64_t others)
+/* What this machine has hardware for and does not get: said where a lesser build is taken, so that
+ * nobody has to find out by the speed of it. */
+static int note_missed(struct pull *pull, struct ocv_buffer *note, struct ocv_error *err)
+{
+    size_t i = ocv_decision_missed(pull->decision);
+    char name[80];
+    if (i == ocv_decision_rejected_count(pull->decision) || pull->cli->label)
+        return OCV_OK;
+    struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
+    int status = ocv_buffer_printf(note, err, "this machine has %s, but %s does not fit: ", r.ns,
+                                   explain_name(pull->image.index, r.entry, name, sizeof(name)));
+    size_t before = note->len;
+    if (status == OCV_OK)
+        status = ocv_decision_hint(pull->decision, i, note, err);
+    if (status == OCV_OK && note->len == before)
+        status = ocv_decision_reason(pull->decision, i, note, err);
+    return status;
+}
+
+/* Of the choice: why it fits, what is odd about it, what was not taken; empty: nothing. */
+struct said {
+    const char *matched, *note, *missed;
+};
+
+static void announce_text(struct pull *pull, const struct said *said, int64_t bytes, int64_t others)
 {
     char size[FORMAT_NUMBER_MAX], other[FORMAT_NUMBER_MAX], name[80];
     size_t layers = ocv_manifest_layer_count(pull->child.manifest);
     const struct ocv_entry *entry = pull->entry;
     const char *why = entry->kind != OCV_ENTRY_VARIANT ? ""
-                      : *matched                       ? " (matched "
+                      : *said->matched                 ? " (matched "
                                                        : " (not checked";
-    progress_message(pull->progress, "%s: %s%s%s%s", pull->image.text,
+    const char *plain = entry->kind == OCV_ENTRY_NULL ? " (the default)" : "";
+    progress_message(pull->progress, "%s: %s%s%s%s%s", pull->image.text,
                      entry->label || !pull_label(pull)
                          ? explain_choice(pull->image.index, entry, name, sizeof(name))
                          : pull_label(pull),
-                     why, *why ? matched : "", *why ? ")" : "");
-    if (*note)
-        progress_message(pull->progress, "%s", note);
+                     plain, why, *why ? said->matched : "", *why ? ")" : "");
+    if (*said->note)
+        progress_message(pull->progress, "%s", said->note);
+    if (*said->missed)
+        progress_message(pull->progress, "note: %s", said->missed);
     progress_message(pull->progress, "%s in %zu layer%s%s%s", format_bytes(bytes, size), layers,
                      layers == 1 ? "" : "s", others >= 0 ? "; the default entry is " : "",
                      others >= 0 ? format_bytes(others, other) : "");
 }
 
-static json_t *decision_event(const struct pull *pull, const char *note, int64_t bytes,
+static json_t *decision_event(const struct pull *pull, const struct said *said, int64_t bytes,
                               int64_t others)
 {
     json_t *matched = json_array();
@@ -63,16 +89,19 @@ static json_t *decision_event(const struct pull *pull, const char *note, int64_t
         json_object_set_new(event, "rule", json_string(ocv_tag_choice_family(pull->image.choice)));
         json_object_set_new(event, "tag", json_string(image_tag(&pull->image, pull->entry)));
     }
-    if (event && *note)
-        json_object_set_new(event, "note", json_string(note));
+    if (event && *said->note)
+        json_object_set_new(event, "note", json_string(said->note));
+    if (event && *said->missed)
+        json_object_set_new(event, "missed", json_string(said->missed));
     return event;
 }
 
 int pull_announce(struct pull *pull, struct ocv_error *err)
 {
-    ocv_auto_buffer matched, note;
+    ocv_auto_buffer matched, note, missed;
     ocv_buffer_init(&matched, TEXT_MAX);
     ocv_buffer_init(&note, TEXT_MAX);
+    ocv_buffer_init(&missed, TEXT_MAX);
     if (pull->options->quiet && !pull->options->dry_run)
         return OCV_OK;
     int64_t bytes = child_bytes(&pull->child), others = default_bytes(pull);
@@ -80,14 +109,17 @@ int pull_announce(struct pull *pull, struct ocv_error *err)
         explain_matched(&pull->image, pull->decision, pull->entry, MATCHED_SHOWN, &matched, err);
     if (status == OCV_OK)
         status = ocv_decision_note(pull->decision, pull->entry, &note, err);
+    if (status == OCV_OK)
+        status = note_missed(pull, &missed, err);
     if (status < 0)
         return status;
-    const char *known = note.data ? note.data : "";
+    const struct said said = {matched.data ? matched.data : "", note.data ? note.data : "",
+                              missed.data ? missed.data : ""};
     if (progress_is_json(pull->progress)) {
-        progress_event(pull->progress, "decision", decision_event(pull, known, bytes, others));
+        progress_event(pull->progress, "decision", decision_event(pull, &said, bytes, others));
         return OCV_OK;
     }
-    announce_text(pull, matched.data ? matched.data : "", known, bytes, others);
+    announce_text(pull, &said, bytes, others);
     if (pull->options->dry_run) {
         printf("%s\n", pull->entry->digest);
         return cli_print("", 0, err);

@@ -3,6 +3,7 @@
 
 #include "daemon.h"
 #include "explain.h"
+#include "names.h"
 #include "sink.h"
 
 #include <stdlib.h>
@@ -50,33 +51,34 @@ static int name_result(struct pull *pull, struct ocv_error *err)
     return OCV_OK;
 }
 
+static void show_rejected(const struct pull *pull, size_t i)
+{
+    char name[80];
+    ocv_auto_buffer reason;
+    ocv_buffer_init(&reason, TEXT_MAX);
+    struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
+    if (ocv_decision_reason(pull->decision, i, &reason, NULL) < 0 || !reason.data)
+        return;
+    explain_name(pull->image.index, r.entry, name, sizeof(name));
+    if (progress_is_json(pull->progress))
+        progress_event(pull->progress, "rejected",
+                       json_pack("{s:s, s:s, s:s, s:s}", "name", name, "digest", r.entry->digest,
+                                 "code", ocv_reject_name(r.code), "reason", reason.data));
+    else
+        fprintf(stderr, "  %s: %s\n", name, reason.data);
+}
+
 static int no_match(struct pull *pull, struct ocv_error *err)
 {
     size_t n = ocv_decision_rejected_count(pull->decision);
-    char name[80];
-    for (size_t i = 0; i < n && i < REJECTIONS_SHOWN && !pull->options->quiet; i++) {
-        ocv_auto_buffer reason;
-        ocv_buffer_init(&reason, TEXT_MAX);
-        struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
-        if (ocv_decision_reason(pull->decision, i, &reason, NULL) < 0 || !reason.data)
-            continue;
-        explain_name(pull->image.index, r.entry, name, sizeof(name));
-        if (progress_is_json(pull->progress))
-            progress_event(pull->progress, "rejected",
-                           json_pack("{s:s, s:s, s:s, s:s}", "name", name, "digest",
-                                     r.entry->digest, "code", ocv_reject_name(r.code), "reason",
-                                     reason.data));
-        else
-            fprintf(stderr, "  %s: %s\n", name, reason.data);
-    }
-    if (n > REJECTIONS_SHOWN && !pull->options->quiet && !progress_is_json(pull->progress))
+    int status = names_no_match(pull->cli, &pull->image, pull->decision, err);
+    if (pull->options->quiet || status == OCV_ERR_CONFIG) /* a label that there is not */
+        return status;
+    for (size_t i = 0; i < n && i < REJECTIONS_SHOWN; i++)
+        show_rejected(pull, i);
+    if (n > REJECTIONS_SHOWN && !progress_is_json(pull->progress))
         fprintf(stderr, "  and %zu more\n", n - REJECTIONS_SHOWN);
-    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s", pull->image.text,
-                  pull->cli->label
-                      ? "the variant asked for does not fit this host or does not exist"
-                      : "no variant fits and there is no default entry");
-    ocv_error_hint(err, "variantctl explain %s", pull->image.text);
-    return OCV_ERR_NO_MATCH;
+    return status;
 }
 
 /* The bytes at the name and the choice in them must be those that were locked. */

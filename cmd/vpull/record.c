@@ -9,9 +9,9 @@
 
 #define RECORD_MAX (64u * 1024)
 
-static const char *record_dir(char *out, size_t size)
+static const char *record_dir(const struct cli *cli, char *out, size_t size)
 {
-    const char *state = getenv("OCV_STATE_DIR");
+    const char *state = ocv_config_get(cli->config, "state_dir");
     snprintf(out, size, "%s/resolved", state && *state ? state : OCV_PATH_STATE);
     return out;
 }
@@ -41,7 +41,7 @@ void pull_record(const struct pull *pull)
                                      .reference = pull->image.text,
                                      .secret = pull->image.reference != NULL};
     if (repository && pull->image.index &&
-        ocv_record_resolved(record_dir(dir, sizeof(dir)), pull->image.index,
+        ocv_record_resolved(record_dir(pull->cli, dir, sizeof(dir)), pull->image.index,
                             index ? pull->entry : NULL, &where, &err) < 0)
         cli_say(pull->cli, "not recorded on this node: %s", err.message);
     free(repository);
@@ -60,8 +60,9 @@ static json_t *recorded(const struct pull *pull)
 {
     char dir[4096];
     json_t *pair = NULL;
-    int status = ocv_record_walk(record_dir(dir, sizeof(dir)), pull->image.reference->name,
-                                 pull->entry->digest, take_pair, &pair, NULL);
+    int status =
+        ocv_record_walk(record_dir(pull->cli, dir, sizeof(dir)), pull->image.reference->name,
+                        pull->entry->digest, take_pair, &pair, NULL);
     return status < 0 ? NULL : pair;
 }
 

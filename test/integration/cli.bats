@@ -88,7 +88,8 @@ vpull()
 
 @test "a label that does not fit is not called a missing default" {
     run -3 --separate-stderr "$VARIANTCTL" resolve --label rocm7.1 --profile "$PROFILES/h100.json" "oci:$L:app"
-    [[ $stderr == *": the variant asked for does not fit this host or does not exist"* ]]
+    [[ $stderr == *": variant rocm7.1 does not fit this host: needs amd :: gfx_arch :: gfx942; this host has no amd"* ]]
+    [[ $stderr == *"hint: --unchecked pulls it all the same"* ]]
 }
 
 @test "a file that cannot be read is named once" {

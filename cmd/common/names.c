@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "names.h"
+
+#include "ocivariant-probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PROVIDERS_MAX 256u /* namespaces of installed providers */
+#define LABELS_SHOWN 12u
+#define TEXT_MAX (64u * 1024)
+
+/* ---- names of a configuration ------------------------------------------------------------------
+ */
+
+struct check {
+    struct cli *cli;
+    struct ocv_error *err;
+    bool quiet; /* count only */
+    bool blind; /* there is no index that may know the name */
+    size_t unknown;
+};
+
+/* "FILE:LINE", not a flag or variable. */
+static bool is_file(const char *origin)
+{
+    return strncmp(origin, "--", 2) != 0 && strncmp(origin, "OCV_", 4) != 0;
+}
+
+static int unknown_name(void *data, const struct ocv_unknown_name *name)
+{
+    struct check *c = data;
+    bool elsewhere = (name->kind == OCV_UNKNOWN_HOST || c->blind) && is_file(name->origin);
+    if (c->quiet) {
+        c->unknown += name->kind == OCV_UNKNOWN_NAME;
+        return OCV_OK;
+    }
+    if (name->kind == OCV_UNKNOWN_NOTE || elsewhere) {
+        if (!c->cli->names_told)
+            cli_warn(c->cli, "%s: %s", name->origin, name->message);
+        return OCV_OK;
+    }
+    ocv_error_set(c->err, OCV_ERR_CONFIG, "%s: %s", name->origin, name->message);
+    if (name->kind == OCV_UNKNOWN_NAME && strstr(name->message, "no namespace") &&
+        !strstr(name->message, "did you mean"))
+        ocv_error_hint(c->err, "known_namespaces in the configuration admits private ones");
+    return OCV_ERR_CONFIG;
+}
+
+/* Providers that are installed, but silent on this host. Asked only where a name is unknown without
+ * them: files that the build did not know have to be parsed. */
+static size_t installed(struct ocv_buffer *text, const char *list[PROVIDERS_MAX])
+{
+    const struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
+                                              .libexecdir = getenv("OCV_LIBEXECDIR")};
+    size_t n = 0;
+    char *save = NULL;
+    if (ocv_probe_namespaces(&options, text, NULL) < 0 || !text->data)
+        return 0;
+    for (char *ns = strtok_r(text->data, "\n", &save); ns && n < PROVIDERS_MAX;
+         ns = strtok_r(NULL, "\n", &save))
+        list[n++] = ns;
+    return n;
+}
+
+int names_check(struct cli *cli, const struct ocv_config *config, const struct ocv_profile *profile,
+                const struct ocv_index *index, struct ocv_error *err)
+{
+    struct ocv_error own = {0};
+    struct check check = {.cli = cli, .err = err ? err : &own, .quiet = true, .blind = !index};
+    struct ocv_name_sources sources = {.profile = profile, .index = index};
+    const char *providers[PROVIDERS_MAX];
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, TEXT_MAX);
+    (void)ocv_config_check_names(config, &sources, unknown_name, &check);
+    if (check.unknown) {
+        sources.providers = providers;
+        sources.n_providers = installed(&text, providers);
+    }
+    check.quiet = false;
+    int status = ocv_config_check_names(config, &sources, unknown_name, &check);
+    cli->names_told = true;
+    return status;
+}
+
+/* ---- labels ------------------------------------------------------------------------------------
+ */
+
+static const char *label_of(const struct ocv_entry *entry)
+{
+    if (entry->label)
+        return entry->label;
+    return entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_NON_VARIANT ? "null" : NULL;
+}
+
+static bool has_label(const struct ocv_index *index, const char *label, size_t end)
+{
+    for (size_t i = 0; i < end; i++) {
+        const char *other = label_of(ocv_index_entry(index, i));
+        if (other && !strcmp(other, label))
+            return true;
+    }
+    return false;
+}
+
+/* "null, cuda12.6, cuda12.8" */
+static int list_labels(const struct ocv_index *index, struct ocv_buffer *out)
+{
+    size_t n = 0;
+    int status = OCV_OK;
+    for (size_t i = 0; i < ocv_index_count(index) && status == OCV_OK; i++) {
+        const char *label = label_of(ocv_index_entry(index, i));
+        if (!label || has_label(index, label, i))
+            continue;
+        if (n < LABELS_SHOWN)
+            status = ocv_buffer_printf(out, NULL, "%s%s", n ? ", " : "", label);
+        n++;
+    }
+    if (status == OCV_OK && n > LABELS_SHOWN)
+        status = ocv_buffer_printf(out, NULL, " and %zu more", n - LABELS_SHOWN);
+    return status;
+}
+
+static int no_such_label(const struct image *image, const char *label, const char *origin,
+                         struct ocv_error *err)
+{
+    ocv_auto_buffer labels;
+    ocv_buffer_init(&labels, TEXT_MAX);
+    if (list_labels(image->index, &labels) < 0)
+        return ocv_error_nomem(err);
+    return ocv_error_set(err, origin ? OCV_ERR_NO_MATCH : OCV_ERR_CONFIG,
+                         "%s: no variant '%s' in %s: it has %s", origin ? origin : "--label", label,
+                         image->text, labels.data ? labels.data : "none");
+}
+
+/* ---- nothing chosen ----------------------------------------------------------------------------
+ */
+
+/* Reason and hint of a rejection into the error. */
+static int explain(const struct image *image, const struct ocv_decision *decision, size_t i,
+                   const char *what, const char *also, struct ocv_error *err)
+{
+    ocv_auto_buffer reason, hint;
+    ocv_buffer_init(&reason, TEXT_MAX);
+    ocv_buffer_init(&hint, TEXT_MAX);
+    int status = ocv_decision_reason(decision, i, &reason, err);
+    if (status == OCV_OK)
+        status = ocv_decision_hint(decision, i, &hint, err);
+    if (status < 0)
+        return status;
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: %s: %s", image->text, what, reason.data);
+    ocv_error_hint(err, "%s%s%s", hint.data ? hint.data : "", hint.len && *also ? "; " : "", also);
+    return OCV_ERR_NO_MATCH;
+}
+
+static bool is_platform(enum ocv_reject code)
+{
+    return code == OCV_REJECT_PLATFORM || code == OCV_REJECT_PLATFORM_VARIANT ||
+           code == OCV_REJECT_OS_FEATURES;
+}
+
+/* Of several entries with the label, one for this platform speaks. */
+static int label_unfit(const struct image *image, const struct ocv_decision *decision,
+                       const char *label, struct ocv_error *err)
+{
+    char what[96];
+    size_t n = ocv_decision_rejected_count(decision), best = n;
+    for (size_t i = 0; i < n; i++) {
+        struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        const char *own = label_of(r.entry);
+        if (own && !strcmp(own, label) &&
+            (best == n ||
+             (is_platform(ocv_decision_rejected(decision, best).code) && !is_platform(r.code))))
+            best = i;
+    }
+    if (best == n)
+        return ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: variant %s is not chosen", image->text,
+                             label);
+    snprintf(what, sizeof(what), "variant %s does not fit this host", label);
+    return explain(image, decision, best, what, "--unchecked pulls it all the same", err);
+}
+
+/* Does the entry have a property of this namespace ("ns :: feature")? */
+static bool is_of(const struct image *image, const struct ocv_entry *entry, const char *required)
+{
+    size_t n = strcspn(required, " ");
+    for (size_t i = 0; i < entry->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(image->index, entry->properties[i]);
+        if (strlen(p.ns) == n && !memcmp(p.ns, required, n))
+            return true;
+    }
+    return false;
+}
+
+/* What fits does not use it; what uses it does not fit. */
+static int requirement_unmet(const struct image *image, const struct ocv_decision *decision,
+                             struct ocv_rejection unmet, struct ocv_error *err)
+{
+    char what[320];
+    size_t n = ocv_decision_rejected_count(decision), best = n;
+    for (size_t i = 0; i < n; i++) {
+        struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        bool usable = r.code != OCV_REJECT_REQUIREMENT && r.entry->code == OCV_REJECT_NONE &&
+                      is_of(image, r.entry, unmet.required);
+        if (usable && (best == n || (is_platform(ocv_decision_rejected(decision, best).code) &&
+                                     !is_platform(r.code))))
+            best = i;
+    }
+    if (best == n) {
+        ocv_error_set(err, OCV_ERR_NO_MATCH,
+                      "%s: nothing that fits uses %s, which is required (%s)", image->text,
+                      unmet.required, unmet.origin ? unmet.origin : "");
+        ocv_error_hint(err, "variantctl explain %s", image->text);
+        return OCV_ERR_NO_MATCH;
+    }
+    const char *label = ocv_decision_rejected(decision, best).entry->label;
+    snprintf(what, sizeof(what), "nothing that fits uses %.100s, which is required (%.100s): %s",
+             unmet.required, unmet.origin ? unmet.origin : "", label ? label : "");
+    return explain(image, decision, best, what, "", err);
+}
+
+int names_no_match(const struct cli *cli, const struct image *image,
+                   const struct ocv_decision *decision, struct ocv_error *err)
+{
+    struct ocv_error own = {0};
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    const char *label = cli->label ? cli->label : ocv_config_get(config, "label");
+    const char *origin = cli->label ? NULL : ocv_config_origin(config, "label");
+    err = err ? err : &own;
+    if (label && *label && !has_label(image->index, label, ocv_index_count(image->index)))
+        return no_such_label(image, label, origin, err);
+    for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
+        struct ocv_rejection r = ocv_decision_rejected(decision, i);
+        bool wanted = !label || !*label || (r.entry->label && !strcmp(r.entry->label, label));
+        if (r.code == OCV_REJECT_REQUIREMENT && wanted)
+            return requirement_unmet(image, decision, r, err);
+    }
+    if (label && *label)
+        return label_unfit(image, decision, label, err);
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant fits and there is no default entry",
+                  image->text);
+    ocv_error_hint(err, "variantctl explain %s", image->text);
+    return OCV_ERR_NO_MATCH;
+}
