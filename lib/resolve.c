@@ -262,8 +262,8 @@ static struct request make_request(const struct ocv_resolve_options *options)
         options->label || !config ? options->label : ocv_config_get(config, "label");
     return (struct request){.options = options,
                             .label = label && *label ? label : NULL,
-                            .required = ocv_config_strings(options->any_use ? NULL : config,
-                                                           "require")};
+                            .required =
+                                ocv_config_strings(options->any_use ? NULL : config, "require")};
 }
 
 int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile,

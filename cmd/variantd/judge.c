@@ -68,7 +68,7 @@ static void take_entry(const struct instance *instance, const struct judge_quest
                  q->digest ? q->digest : "it", where);
     } else {
         snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
-        judge_properties(instance, entry->label,
+        judge_properties(instance, q->reference ? q->reference : where, entry->label,
                          entry->properties.data ? entry->properties.data : "", entry->statics.data,
                          out);
         if (q->digest)
@@ -87,8 +87,8 @@ static bool judge_kept(const struct instance *instance, const struct judge_quest
     bool known = ocv_record_find(instance->settings->records, repository, q->digest, &kept, NULL) ==
                      OCV_OK &&
                  (q->trusted || !kept.secret) &&
-                 mirror_describe(instance->mirror, kept.index, kept.digest, q->digest, &entry,
-                                 NULL) == OCV_OK &&
+                 mirror_describe(instance->mirror, repository ? repository : kept.repository,
+                                 kept.index, kept.digest, q->digest, &entry, NULL) == OCV_OK &&
                  (entry.is_index || (entry.found && repository));
     if (known)
         take_entry(instance, q, &entry, kept.reference, out);
@@ -123,8 +123,9 @@ static void judge_labels(const struct instance *instance, const struct judge_que
     mirror_entry_init(&entry);
     if (mirror_labels(instance->mirror, reference, q->trusted, &entry, NULL) == OCV_OK &&
         entry.found &&
-        judge_properties(instance, entry.label, entry.properties.data ? entry.properties.data : "",
-                         NULL, &by_labels) == OCV_OK)
+        judge_properties(instance, reference, entry.label,
+                         entry.properties.data ? entry.properties.data : "", NULL,
+                         &by_labels) == OCV_OK)
         *out = by_labels;
     mirror_entry_free(&entry);
 }
@@ -179,7 +180,7 @@ static void find_answer(const struct instance *instance, const struct judge_ques
     bool kept = false;
     const char *repository = name ? name->name : NULL;
     if (q->properties)
-        judge_properties(instance, q->label, q->properties, NULL, out);
+        judge_properties(instance, q->reference, q->label, q->properties, NULL, out);
     else if (q->digest)
         judge_recorded(instance, repository, q->digest, q->trusted, out, recorded,
                        sizeof(recorded));
@@ -221,13 +222,10 @@ static void log_trouble(const struct judge_question *q, const struct answer *ans
 }
 
 /* What runs is not what is wanted where it lacks what the configuration requires. */
-static void require(const struct instance *instance, const struct ocv_reference *reference,
-                    struct answer *out)
+static void require(const struct instance *instance, const char *reference, struct answer *out)
 {
-    const struct ocv_config *config =
-        ocv_config_for_reference(instance->settings->config, reference);
     const char *unmet = says(out, "fits") || says(out, "lesser")
-                            ? judge_unmet(instance, config, out->properties)
+                            ? judge_unmet(instance, reference, out->properties)
                             : NULL;
     if (!unmet)
         return;
@@ -263,7 +261,7 @@ int judge(const struct instance *instance, const struct judge_question *q, struc
     if (q->reference && ocv_reference_parse(q->reference, &reference, NULL) < 0)
         reference = NULL;
     find_answer(instance, q, reference, &answer);
-    require(instance, reference, &answer);
+    require(instance, q->reference, &answer);
     if (!answer.verdict) {
         answer.verdict = "unknown";
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");

@@ -16,18 +16,19 @@ struct answer {
     bool labels_only;   /* by the image's own labels */
 };
 
-/** Judge one set of properties; malformed ones are "unknown", and a status below 0. */
-int judge_properties(const struct instance *instance, const char *label, const char *properties,
-                     const char *statics, struct answer *out);
+/** Judge one set of properties as the configuration says of the repository at `reference` (may be
+ *  NULL), whatever it requires; malformed ones are "unknown", and a status below 0. */
+int judge_properties(const struct instance *instance, const char *reference, const char *label,
+                     const char *properties, const char *statics, struct answer *out);
 /** By the node's record of a digest in a repository: true if there is one. `reference`: where it
  *  was resolved. Of what is secret, one who is not trusted learns the verdict alone. Where the
  *  repository is not known (NULL), all that have the digest must agree, as entries of kept indexes,
  *  too; else it is "unknown". */
 bool judge_recorded(const struct instance *instance, const char *repository, const char *digest,
                     bool trusted, struct answer *out, char *reference, size_t size);
-/** The first of what the configuration requires that an image with these properties does not use on
- *  this node, or NULL. */
-const char *judge_unmet(const struct instance *instance, const struct ocv_config *config,
+/** The first of what the configuration requires in the repository at `reference` (may be NULL) that
+ *  an image with these properties does not use on this node, or NULL. */
+const char *judge_unmet(const struct instance *instance, const char *reference,
                         const char *properties);
 
 #endif

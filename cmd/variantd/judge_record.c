@@ -7,15 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-int judge_properties(const struct instance *instance, const char *label, const char *properties,
-                     const char *statics, struct answer *out)
+int judge_properties(const struct instance *instance, const char *reference, const char *label,
+                     const char *properties, const char *statics, struct answer *out)
 {
     ocv_auto_buffer reason;
     struct ocv_error err = {0};
     bool fits = false;
     ocv_buffer_init(&reason, REASON_MAX * 4);
     const struct snapshot *snapshot = node_get(instance->node);
-    const struct ocv_resolve_options options = {.config = instance->settings->config};
+    const struct ocv_resolve_options options = {
+        .config = settings_for_text(instance->settings, reference), .any_use = true};
     int status =
         ocv_judge(label, properties, statics, snapshot->profile, &options, &fits, &reason, &err);
     node_put(snapshot);
@@ -44,8 +45,8 @@ static int hear_record(void *data, const struct ocv_record *record)
 {
     struct said *said = data;
     struct answer one = {0};
-    if (!record->properties || judge_properties(said->instance, record->label, record->properties,
-                                                record->statics, &one) < 0)
+    if (!record->properties || judge_properties(said->instance, record->repository, record->label,
+                                                record->properties, record->statics, &one) < 0)
         return OCV_OK;
     said->differ = said->differ || (said->n > 0 && strcmp(one.verdict, said->out->verdict) != 0);
     if (said->n++ > 0)
@@ -67,8 +68,8 @@ static int hear_index(void *data, struct ocv_record_index *kept)
     const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->digest);
     if (!entry || entry->code != OCV_REJECT_NONE || (kept->secret && !said->trusted) ||
         ocv_index_describe(kept->index, entry, &properties, &statics, NULL) < 0 ||
-        judge_properties(said->instance, entry->label, properties.data ? properties.data : "",
-                         statics.data, &one) < 0)
+        judge_properties(said->instance, kept->repository, entry->label,
+                         properties.data ? properties.data : "", statics.data, &one) < 0)
         return OCV_OK;
     said->differ = said->differ || strcmp(one.verdict, said->out->verdict) != 0;
     return said->differ ? 1 : OCV_OK;
@@ -137,8 +138,8 @@ static int review(void *data, const struct ocv_record *record)
     struct review *all = data;
     struct answer answer = {0};
     if (!record->properties ||
-        judge_properties(all->instance, record->label, record->properties, record->statics,
-                         &answer) < 0 ||
+        judge_properties(all->instance, record->repository, record->label, record->properties,
+                         record->statics, &answer) < 0 ||
         strcmp(answer.verdict, "misfit") != 0)
         return OCV_OK;
     log_line(LOG_LEVEL_WARNING, "%s (%s) no longer fits this node: %s",

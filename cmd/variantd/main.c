@@ -4,6 +4,8 @@
 #include "cli.h"
 #include "clock.h"
 #include "judge.h"
+#include "log.h"
+#include "names.h"
 #include "notify.h"
 #include "paths.h"
 #include "selfcheck.h"
@@ -27,12 +29,13 @@
 #define MIRROR "mirror" /* what the service manager calls the socket that it keeps for us */
 #define DRAIN_MS 20000  /* what still runs after this is cut: systemd would kill us soon */
 
-enum { OPTION_LISTEN = 1, OPTION_REGISTRY, OPTION_LAYOUT, OPTION_ONCE };
+enum { OPTION_LISTEN = 1, OPTION_REGISTRY, OPTION_LAYOUT, OPTION_ONCE, OPTION_CHECK };
 
 static const struct option options[] = {
     {"registry", required_argument, NULL, OPTION_REGISTRY},
     {"layout", required_argument, NULL, OPTION_LAYOUT},
     {"once", no_argument, NULL, OPTION_ONCE},
+    {"check", no_argument, NULL, OPTION_CHECK},
     {"profile", required_argument, NULL, CLI_OPTION_PROFILE},
     {"listen", required_argument, NULL, CLI_OPTION_FLAG},
     {"socket", required_argument, NULL, CLI_OPTION_FLAG},
@@ -48,6 +51,7 @@ static const struct option options[] = {
     {"access-log", required_argument, NULL, CLI_OPTION_FLAG},
     {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG},
     {"disable", required_argument, NULL, CLI_OPTION_FLAG},
+    {"require", required_argument, NULL, CLI_OPTION_FLAG},
     {"device-policy", required_argument, NULL, CLI_OPTION_FLAG},
     {"devices", required_argument, NULL, CLI_OPTION_FLAG},
     {"override", required_argument, NULL, CLI_OPTION_FLAG},
@@ -68,6 +72,7 @@ static void print_help(void)
           "  --mode auto|resolver|proxy   auto: resolver for requests with ?ns=, else proxy\n"
           "  --profile FILE           this profile instead of probing the node\n"
           "  --once                   probe at start only\n"
+          "  --check                  say whether configuration and flags are sound, then end\n"
           "  --probe-interval TIME    probe again at least so often (default 10m, 0: never)\n"
           "  --tag-ttl TIME           do not ask upstream again for so long (default 0)\n"
           "  --credentials FILE       the daemon's own docker config or auth.json\n"
@@ -78,10 +83,10 @@ static void print_help(void)
           "  --metrics-listen ADDRESS:PORT   metrics on TCP, too\n"
           "  --log text|json          form of the log (default text)\n"
           "  --access-log on|off      a line for each request (default on)\n"
-          "  --namespace-priority, --disable, --device-policy, --devices, --override\n"
+          "  --namespace-priority, --disable, --require, --device-policy, --devices, --override\n"
           "                           as for vpull, for every request\n" CLI_COMMON_HELP
           "\nEvery option is also a key of /etc/ocivariant/config.yaml, but --registry (there\n"
-          "\"registries\"), --layout, --profile and --once. OCV_* variables are ignored.\n"
+          "\"registries\"), --layout, --profile, --once and --check. OCV_* variables are ignored.\n"
           "SIGHUP: read the configuration and probe again. SIGTERM: finish what runs, then end.\n",
           stdout);
 }
@@ -91,6 +96,7 @@ struct daemon {
     const char *registries[LIST_MAX], *layouts[LIST_MAX];
     char records[4096];
     struct settings_flags flags;
+    bool check; /* --check */
     struct metrics *metrics;
     struct server *server;
     int64_t watchdog_ms, watchdog_due;
@@ -131,6 +137,8 @@ static int read_options(struct daemon *d, int argc, char **argv)
             status = add(d->layouts, &d->flags.n_layouts, optarg, "--layout", &err);
         else if (value == OPTION_ONCE)
             d->flags.once = true;
+        else if (value == OPTION_CHECK)
+            d->check = d->flags.once = true;
         else if ((status = cli_option(&d->cli, value, options, index, &err)) == 0)
             return -cli_bad_option(&d->cli, argv, value);
         if (status < 0)
@@ -252,11 +260,37 @@ static int start(struct daemon *d, struct ocv_error *err)
     }
     drop_capabilities();
     status = instance_new(settings, d->metrics, &instance, err);
+    if (status == OCV_OK && (status = names_check_flags(instance, err)) < 0)
+        instance_free(instance);
     if (status < 0) {
         close(mirror.fd);
         return status;
     }
     return server_new(instance, d->metrics, &mirror, unix_fd, &d->server, err);
+}
+
+/* What a start would read, and no socket: as `nginx -t`. Names that a start only warns of count. */
+static int check(struct daemon *d, struct ocv_error *err)
+{
+    struct settings *settings = NULL;
+    struct instance *instance = NULL;
+    uint64_t unknown = 0;
+    find_records(d);
+    int status = read_settings(d, &settings, err);
+    if (status == OCV_OK)
+        status = metrics_new(&d->metrics, err);
+    if (status < 0)
+        settings_free(settings);
+    else
+        status = instance_new(settings, d->metrics, &instance, err);
+    if (status == OCV_OK)
+        unknown = names_count(instance);
+    instance_free(instance);
+    const char *file = d->cli.config_file ? d->cli.config_file : OCV_PATH_CONFIG;
+    int code = status < 0 ? cli_fail(&d->cli, err) : unknown ? 2 : 0;
+    fprintf(stderr, "%s: the configuration (%s) is %ssound\n", d->cli.program, file,
+            code ? "not " : "");
+    return code;
 }
 
 /* ---- running -----------------------------------------------------------------------------------
@@ -304,6 +338,7 @@ static void verify(struct daemon *d)
     d->verified = instance;
     d->verified_generation = generation;
     judge_records(instance, d->metrics);
+    metrics_unknown_names(d->metrics, names_count(instance));
 }
 
 static void watchdog(struct daemon *d)
@@ -387,7 +422,10 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     raise_limits();
     tame_malloc();
-    code = start(&d, &err) < 0 ? cli_fail(&d.cli, &err) : serve(&d, &signals);
+    if (d.check)
+        code = check(&d, &err);
+    else
+        code = start(&d, &err) < 0 ? cli_fail(&d.cli, &err) : serve(&d, &signals);
     server_free(d.server);
     metrics_free(d.metrics);
     cli_free(&d.cli);

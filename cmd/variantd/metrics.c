@@ -59,7 +59,7 @@ struct metrics {
     atomic_uint_fast64_t latency[N_BUCKETS + 1];
     atomic_uint_fast64_t latency_us;
     atomic_int_fast64_t probed_at_ms, probe_ms;
-    atomic_uint_fast64_t probes, profile_changes, misfits, lesser, usurped;
+    atomic_uint_fast64_t probes, profile_changes, misfits, lesser, usurped, unknown_names;
     pthread_mutex_t lock; /* new names of what follows */
     struct family chosen, errors, upstream, failures, foreign;
 };
@@ -185,6 +185,11 @@ void metrics_usurped(struct metrics *m, bool usurped)
     atomic_store_explicit(&m->usurped, usurped, memory_order_relaxed);
 }
 
+void metrics_unknown_names(struct metrics *m, uint64_t n)
+{
+    atomic_store_explicit(&m->unknown_names, n, memory_order_relaxed);
+}
+
 void metrics_misfits(struct metrics *m, uint64_t n)
 {
     atomic_store_explicit(&m->misfits, n, memory_order_relaxed);
@@ -301,6 +306,9 @@ static void print_probes(struct page *p, const struct metrics *m, int64_t now_ms
     head(p, "variantd_lesser_images", "gauge",
          "Images here that run, though another one of their index fits the node better.");
     PRINT(p, "variantd_lesser_images %llu\n", get(&m->lesser));
+    head(p, "variantd_config_unknown_names", "gauge",
+         "Names in the configuration that are not known on this node.");
+    PRINT(p, "variantd_config_unknown_names %llu\n", get(&m->unknown_names));
 }
 
 int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)

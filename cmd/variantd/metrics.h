@@ -54,6 +54,8 @@ void metrics_misfits(struct metrics *metrics, uint64_t n);
 void metrics_usurped(struct metrics *metrics, bool usurped);
 /** So many images here are not the best that this node could have. */
 void metrics_lesser(struct metrics *metrics, uint64_t n);
+/** So many names of the configuration are not known on this node. */
+void metrics_unknown_names(struct metrics *metrics, uint64_t n);
 /** A provider failed in a probe. */
 void metrics_provider_failed(struct metrics *metrics, const char *provider);
 /** Print everything. */

@@ -54,8 +54,8 @@ void mirror_entry_free(struct mirror_entry *entry);
 int mirror_find(struct mirror *mirror, const char *reference, const char *digest, bool trusted,
                 struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The same of an index at hand, whose digest is `own`. */
-int mirror_describe(struct mirror *mirror, const struct ocv_index *index, const char *own,
-                    const char *digest, struct mirror_entry *out,
+int mirror_describe(struct mirror *mirror, const char *reference, const struct ocv_index *index,
+                    const char *own, const char *digest, struct mirror_entry *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** What an image that stands alone says of itself by its config's labels; `found` false where it
  *  says nothing, or is an index. A FROM line inherits them: they are a hint, not a fact. */

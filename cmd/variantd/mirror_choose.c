@@ -95,7 +95,7 @@ static void note(struct choice *choice, const struct mirror *mirror, const struc
 
 bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference)
 {
-    const struct ocv_config *config = ocv_config_for_reference(mirror->settings->config, reference);
+    const struct ocv_config *config = settings_for(mirror->settings, reference);
     const char *levels = ocv_config_get(config, "cpu_levels");
     return levels && !strcmp(levels, "on");
 }
@@ -130,7 +130,7 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
                   const struct ocv_reference *reference, const struct ocv_index *index,
                   const struct snapshot *snapshot, struct ocv_error *err)
 {
-    struct ocv_resolve_options options = {.config = mirror->settings->config};
+    struct ocv_resolve_options options = {.config = settings_for(mirror->settings, reference)};
     ocv_auto(ocv_decision) decision = NULL;
     int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
     if (status < 0)

@@ -21,11 +21,12 @@ void mirror_entry_free(struct mirror_entry *entry)
     ocv_buffer_free(&entry->statics);
 }
 
-int mirror_describe(struct mirror *m, const struct ocv_index *index, const char *own,
-                    const char *digest, struct mirror_entry *out, struct ocv_error *err)
+int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *index,
+                    const char *own, const char *digest, struct mirror_entry *out,
+                    struct ocv_error *err)
 {
     ocv_auto(ocv_decision) decision = NULL;
-    const struct ocv_resolve_options options = {.config = m->settings->config};
+    const struct ocv_resolve_options options = {.config = settings_for_text(m->settings, text)};
     const struct snapshot *snapshot = node_get(m->node);
     int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
     if (status == OCV_OK) {
@@ -62,7 +63,7 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
     int status = index_at(m, text, trusted, &index, &reading, err);
     if (status < 0)
         return status;
-    status = mirror_describe(m, index, ocv_index_digest(index), digest, out, err);
+    status = mirror_describe(m, text, index, ocv_index_digest(index), digest, out, err);
     index_done(&index, reading);
     return status;
 }

@@ -64,11 +64,12 @@ static int blob(void *data, const struct ocv_descriptor *wanted, struct ocv_buff
 
 /* The winner may change while configs are read, so it is chosen here; the index is resolved again
  * as any other. */
-static int settle(const struct mirror *mirror, struct ocv_tag_choice *choice,
-                  const struct ocv_tag_source *source, struct ocv_error *err)
+static int settle(const struct mirror *mirror, const struct ocv_reference *reference,
+                  struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
+                  struct ocv_error *err)
 {
     const struct snapshot *snapshot = node_get(mirror->node);
-    struct ocv_resolve_options options = {.config = mirror->settings->config};
+    struct ocv_resolve_options options = {.config = settings_for(mirror->settings, reference)};
     struct ocv_decision *decision = NULL;
     int status =
         ocv_tag_choice_resolve(choice, source, snapshot->profile, &options, &decision, err);
@@ -80,7 +81,8 @@ static int settle(const struct mirror *mirror, struct ocv_tag_choice *choice,
 bool rules_name(const struct mirror *mirror, const struct ocv_reference *reference)
 {
     ocv_auto(ocv_tag) tag = NULL;
-    return mirror->rules && reference->tag && !reference->digest &&
+    return mirror->rules && settings_tag_rules(mirror->settings, reference) && reference->tag &&
+           !reference->digest &&
            ocv_tag_parse(mirror->rules, reference, NULL, &tag, NULL) == OCV_OK &&
            ocv_tag_names_group(tag);
 }
@@ -101,7 +103,7 @@ int rules_find(const struct mirror *mirror, const struct source *from,
         return OCV_OK;
     }
     if (status == OCV_OK && choice)
-        status = settle(mirror, choice, &source, &reason);
+        status = settle(mirror, reference, choice, &source, &reason);
     if (status == OCV_OK && choice) {
         *index = ocv_tag_choice_take(choice);
         return OCV_OK;

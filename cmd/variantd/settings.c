@@ -34,6 +34,31 @@ const struct upstream *settings_segment(const struct settings *settings, const c
     return NULL;
 }
 
+const struct ocv_config *settings_for(const struct settings *settings,
+                                      const struct ocv_reference *reference)
+{
+    return ocv_config_for_reference(settings->config, reference);
+}
+
+const struct ocv_config *settings_for_text(const struct settings *settings, const char *text)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    if (text && ocv_reference_parse(text, &reference, NULL) < 0)
+        reference = NULL;
+    return settings_for(settings, reference);
+}
+
+static bool rules_on(const struct ocv_config *config)
+{
+    const char *text = ocv_config_get(config, "tag_rules");
+    return text && !strcmp(text, "on");
+}
+
+bool settings_tag_rules(const struct settings *settings, const struct ocv_reference *reference)
+{
+    return rules_on(settings_for(settings, reference));
+}
+
 /* "registry:5000" -> "registry--5000": podman refuses a colon in a mirror's path. */
 static char *segment_of(const char *name)
 {
@@ -286,7 +311,7 @@ static int read_values(struct settings *s, struct ocv_error *err)
         status = duration(s, "probe_interval", DEFAULT_PROBE_INTERVAL, &s->probe_interval_ms, err);
     s->mode = mode_of(get(s, "mode", "auto"));
     s->serve_private = !strcmp(get(s, "serve_private", "false"), "true");
-    s->tag_rules = !strcmp(get(s, "tag_rules", "off"), "on");
+    s->tag_rules = rules_on(s->config) || ocv_config_any_repository(s->config, "tag_rules", "on");
     s->log_json = !strcmp(get(s, "log", "text"), "json");
     s->access_log = !strcmp(get(s, "access_log", "on"), "on");
     return status;
@@ -324,6 +349,18 @@ static int check(const struct settings *s, struct ocv_error *err)
     return OCV_OK;
 }
 
+static int place_records(struct settings *s, const struct settings_flags *flags,
+                         struct ocv_error *err)
+{
+    const char *state = get(s, "state_dir", NULL);
+    if (!state)
+        return copy_text(&s->records, flags->records ? flags->records : OCV_PATH_RECORDS, err);
+    if (asprintf(&s->records, "%s/resolved", state) >= 0)
+        return OCV_OK;
+    s->records = NULL;
+    return ocv_error_nomem(err);
+}
+
 int settings_make(struct ocv_config *config, const struct settings_flags *flags,
                   struct settings **out, struct ocv_error *err)
 {
@@ -335,8 +372,9 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
     s->config = config;
     s->once = flags->once;
     s->datadir = flags->datadir;
-    s->records = flags->records ? flags->records : OCV_PATH_RECORDS;
     int status = copy_text(&s->profile_file, flags->profile_file, err);
+    if (status == OCV_OK)
+        status = place_records(s, flags, err);
     if (status == OCV_OK)
         status = add_upstreams(s, flags, err);
     if (status == OCV_OK)
@@ -369,6 +407,7 @@ void settings_free(struct settings *s)
     free(s->metrics_listen);
     free(s->profile_file);
     free(s->authfile);
+    free(s->records);
     ocv_config_free(s->config);
     free(s);
 }

@@ -30,12 +30,12 @@ struct settings {
     char *profile_file;   /**< --profile: never probed, or NULL */
     char *authfile;       /**< `credentials`: the daemon's own docker config, or NULL: none */
     bool serve_private;   /**< a GET may answer with what needed the daemon's credentials */
-    bool tag_rules;
-    bool log_json; /**< access log and messages as JSON lines */
+    bool tag_rules;       /**< for any repository */
+    bool log_json;        /**< access log and messages as JSON lines */
     bool access_log;
     int64_t tag_ttl_ms;         /**< 0: every pull asks upstream */
     bool once;                  /**< --once: probe at start, then never again */
-    const char *records;        /**< folder of what was resolved on this node; borrowed */
+    char *records;              /**< folder of what was resolved on this node */
     const char *datadir;        /**< data folder, or NULL for the installed one; borrowed */
     int64_t probe_interval_ms;  /**< 0: only on events */
     struct upstream *upstreams; /**< the first is the default one where there is a default */
@@ -43,6 +43,13 @@ struct settings {
     const struct upstream *default_upstream; /**< for a path that names none, or NULL */
 };
 
+/** The configuration that holds for the images of a repository (NULL: for any). */
+const struct ocv_config *settings_for(const struct settings *settings,
+                                      const struct ocv_reference *reference);
+/** The same by a reference as text (NULL or malformed: for any). */
+const struct ocv_config *settings_for_text(const struct settings *settings, const char *text);
+/** Do tag rules hold for the repository? */
+bool settings_tag_rules(const struct settings *settings, const struct ocv_reference *reference);
 /** The upstream of that name; "index.docker.io" and "registry-1.docker.io" are "docker.io". NULL:
  *  not configured, so never contacted. */
 const struct upstream *settings_upstream(const struct settings *settings, const char *name);

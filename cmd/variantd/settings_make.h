@@ -15,7 +15,7 @@ struct settings_flags {
     size_t n_layouts;
     const char *profile_file;
     const char *datadir; /**< kept by the settings */
-    const char *records; /**< likewise */
+    const char *records; /**< where the configuration has no `state_dir`; borrowed */
     bool once;
 };
 
