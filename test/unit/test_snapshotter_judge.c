@@ -52,16 +52,21 @@ static void *answer_all(void *data)
     return NULL;
 }
 
-static void with_policy(const char *policy)
+static void with_records(const char *policy, const char *records)
 {
     char text[256];
     struct ocv_error err = {0};
-    const struct snap_judge_options options = {.config_file = config};
+    const struct snap_judge_options options = {.config_file = config, .records = records};
     snprintf(text, sizeof(text), "%s\nsocket: %s\n", policy, daemon_path);
     put_file(w.root, "config.yaml", text);
     snap_judge_free(w.service.judge);
     ck_assert_msg(snap_judge_new(&options, w.service.meta, &w.service.judge, &err) == OCV_OK, "%s",
                   err.message);
+}
+
+static void with_policy(const char *policy)
+{
+    with_records(policy, NULL);
 }
 
 static void opened(void)
@@ -299,6 +304,24 @@ START_TEST(test_lesser)
 }
 END_TEST
 
+/* Records that cannot be read say nothing: the image is as unknown as one that nobody can judge. */
+START_TEST(test_unreadable_records)
+{
+    static const char labelled[] =
+        "containerd.io/snapshot.ref=" CHAIN " containerd.io/snapshot/dev.ocivariant.label=rocm";
+    char records[96];
+    snprintf(records, sizeof(records), "%s/loop", w.root);
+    set_answer("{\"verdict\":\"none\"}");
+    with_records("policy: enforce\nfail: closed", records);
+    ck_assert_int_eq(prepare(&w, "k8s.io/1/extract", "", labelled), GRPC_OK);
+    ck_assert_int_eq(symlink("loop", records), 0);
+    with_records("policy: enforce\nfail: closed", records);
+    ck_assert_int_eq(prepare(&w, "k8s.io/2/extract", "", labelled), GRPC_FAILED_PRECONDITION);
+    with_records("policy: enforce", records);
+    ck_assert_int_eq(prepare(&w, "k8s.io/3/extract", "", labelled), GRPC_OK);
+}
+END_TEST
+
 int main(void)
 {
     if (geteuid() != 0) {
@@ -317,6 +340,7 @@ int main(void)
     tcase_add_test(tcase, test_known_later);
     tcase_add_test(tcase, test_reload);
     tcase_add_test(tcase, test_unreadable);
+    tcase_add_test(tcase, test_unreadable_records);
     tcase_add_test(tcase, test_cut);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

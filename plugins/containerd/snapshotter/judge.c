@@ -144,8 +144,13 @@ void snap_judge_ask(struct snap_judge *j, const struct verdict_question *q,
                     struct verdict_answer *out)
 {
     struct record_set set = {0};
-    if (q->digest || q->reference || q->properties || !q->label ||
-        !records_by_label(j->records, q->label, &set)) {
+    struct ocv_error err = {0};
+    bool alone = q->label && !q->digest && !q->reference && !q->properties;
+    if (alone && records_by_label(j->records, q->label, &set, &err) < 0) {
+        verdict_cannot_tell(&j->policy, q, err.message, out);
+        return;
+    }
+    if (set.n == 0) {
         verdict_ask(&j->policy, q, out);
         return;
     }

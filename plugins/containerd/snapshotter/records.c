@@ -42,14 +42,16 @@ static int take(void *data, const struct ocv_record *record)
     return r->digest && r->properties && r->statics && r->reference ? OCV_OK : OCV_ERR_NOMEM;
 }
 
-bool records_by_label(const char *dir, const char *label, struct record_set *out)
+int records_by_label(const char *dir, const char *label, struct record_set *out,
+                     struct ocv_error *err)
 {
     struct search search = {label, out};
     *out = (struct record_set){0};
-    if (dir && ocv_record_walk(dir, NULL, NULL, take, &search, NULL) >= 0 && out->n > 0)
-        return true;
+    int status = dir ? ocv_record_walk(dir, NULL, NULL, take, &search, err) : OCV_OK;
+    if (status >= 0)
+        return OCV_OK;
     records_free(out);
-    return false;
+    return status;
 }
 
 void records_free(struct record_set *set)

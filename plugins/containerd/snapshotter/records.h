@@ -4,6 +4,8 @@
 #ifndef OCV_SNAPSHOTTER_RECORDS_H
 #define OCV_SNAPSHOTTER_RECORDS_H
 
+#include "ocivariant.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,8 +20,10 @@ struct record_set {
     bool full; /**< there are more */
 };
 
-/** Records with the label, one for each set of properties. False if there is none. */
-bool records_by_label(const char *dir, const char *label, struct record_set *out);
+/** Records with the label, one for each set of properties; none is no error. What cannot be read is
+ * one: nothing is known then. */
+int records_by_label(const char *dir, const char *label, struct record_set *out,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 void records_free(struct record_set *set);
 
 #endif
