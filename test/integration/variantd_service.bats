@@ -38,10 +38,13 @@ api()
     export OCV_SOCKET=$VARIANTD_SOCKET
     run -0 --separate-stderr "$VPULL" -v --print-ref "$REGISTRY/app:1"
     [ "$output" = "$REGISTRY/app@$CUDA" ]
-    [[ $stderr == *"profile from variantd at $VARIANTD_SOCKET"* ]]
+    [[ $stderr == *"$REGISTRY/app:1: chosen by variantd"* ]]
     run -0 --separate-stderr "$VARIANTCTL" resolve -v "$REGISTRY/app:1"
     [ "$(jq -r .selected.label <<<"$output")" = cuda12.8 ]
-    [[ $stderr == *"profile from variantd"* ]]
+    [[ $stderr == *"profile from variantd at $VARIANTD_SOCKET"* ]]
+    # a choice of one's own takes the profile alone
+    run -0 --separate-stderr "$VPULL" -v --print-ref --label null "$REGISTRY/app:1"
+    [[ $stderr == *"profile from variantd at $VARIANTD_SOCKET"* ]]
     OCV_SOCKET=$STATE/nobody.sock run -0 --separate-stderr "$VPULL" -v --print-ref "$REGISTRY/app:1"
     [[ $stderr == *"no variantd at"*"probing this machine"* ]]
     OCV_SOCKET=$STATE/nobody.sock run -0 --separate-stderr "$VARIANTCTL" resolve -v "$REGISTRY/app:1"
@@ -49,7 +52,7 @@ api()
     # without --profile it is what this machine has
     start_variantd other --registry "$REGISTRY" --once
     OCV_SOCKET=$VARIANTD_SOCKET run -0 --separate-stderr "$VPULL" -v --print-ref "$REGISTRY/app:1"
-    [[ $stderr == *"profile from variantd at $VARIANTD_SOCKET"* ]]
+    [[ $stderr == *"$REGISTRY/app:1: chosen by variantd"* ]]
     stop_daemon other
     # somebody else's answer is no profile
     start_daemon stranger systemd-socket-activate --accept --inetd --listen="$STATE/stranger.sock" \
