@@ -149,7 +149,7 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
         run -0 in_tree "$engine" --registry docker.io --engine-version 26.1.5
         [[ $output == *"always means this machine's platform"*"--platform"*"skopeo copy --all"*"cannot be seen"* ]]
         [[ $output == *"a digest, vpull --platform or --label, variantd's /raw/"* ]]
-        [[ $output == *"this engine builds begins with images for this machine"*'`cpu_levels: on`'* ]]
+        [[ $output == *"this engine builds begins with images for this machine"*"cpu_levels: on"* ]]
         run -0 in_tree "$engine" --uninstall
         [[ $output != *"machine's platform"* ]]
     done

@@ -318,7 +318,7 @@ requests_reach()
         run -0 raw "HEAD /$path?ns=$BAD HTTP/1.1\r\nHost: localhost\r\n\r\n"
         echo "$path: $output"
         [[ $output == "HTTP/1.1 200 OK"* && ${output,,} != *transfer-encoding* ]]
-        [ "$(sed 's/\r//' <<<"$output" | sed '1,/^$/d' | wc -c)" = 0 ]
+        [ "$(tr -d '\r' <<<"$output" | sed '1,/^$/d' | wc -c)" = 0 ]
     done
 }
 
