@@ -307,7 +307,7 @@ void pass_run(struct job *job)
         }
         if (status == OCV_OK && p->body.len)
             learn(p);
-        if (status < 0 && err.http_status == 416)
+        if (status < 0 && err.http_status == 416 && p->range[0]) /* else it was we who asked so */
             p->no = verdict_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
         else if (status < 0 && !p->no)
             p->no = verdict_of_error(p->mirror, p->upstream, &err);

@@ -266,6 +266,17 @@ static bool mode_tiny(const struct request *r)
 {
     return r->head ? good(r) : say(r->fd, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntiny");
 }
+
+/* Half of few bytes, and never the rest of them. */
+static bool mode_tinycut(const struct request *r)
+{
+    if (!r->blob || r->head)
+        return good(r);
+    say(r->fd, r->range[0] ? "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Length: 0\r\n\r\n"
+                           : "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nti");
+    return false;
+}
+
 /* A HEAD that does not tell the length. */
 static bool mode_lengthless(const struct request *r)
 {
@@ -679,6 +690,7 @@ static const struct {
     {"empty", mode_empty},
     {"emptylength", mode_emptylength},
     {"tiny", mode_tiny},
+    {"tinycut", mode_tinycut},
     {"lengthless", mode_lengthless},
     {"otherhead", mode_otherhead},
     {"surplus", mode_surplus},
