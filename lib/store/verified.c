@@ -61,7 +61,7 @@ static int hash(const struct ocv_layout *layout, const char *digest, int fd, boo
                 struct ocv_error *err)
 {
     ocv_auto(ocv_hasher) hasher = NULL;
-    char found[OCV_DIGEST_MAX];
+    char found[OCV_DIGEST_MAX] = "";
     char *chunk = malloc(CHUNK);
     if (!chunk)
         return ocv_error_nomem(err);
