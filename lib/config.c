@@ -317,5 +317,6 @@ size_t ocv_config_allow_count(const struct ocv_config *config)
 
 const char *ocv_config_allow(const struct ocv_config *config, size_t i)
 {
-    return ocv_config_strings(config, "allow")->list[i];
+    const struct ocv_strings *globs = ocv_config_strings(config, "allow");
+    return i < globs->count && globs->list ? globs->list[i] : NULL;
 }

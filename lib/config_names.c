@@ -127,7 +127,7 @@ static bool host_value(const struct ocv_namespace *ns, const char *feature, cons
                 ? ocv_feature_find(ns->devices[d].features, ns->devices[d].n_features, feature)
                 : ocv_feature_find(ns->features, ns->n_features, feature);
         for (size_t i = 0; f && i < f->n_values; i++)
-            if (!strcmp(f->values[i], value))
+            if (value && !strcmp(f->values[i], value))
                 return true;
     }
     return false;

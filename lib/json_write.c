@@ -107,8 +107,8 @@ void ocv_json_write_string(struct ocv_json_writer *w, const char *key, const cha
     to = put_key(w, to, key);
     if (text)
         to = put_quoted(to, text);
-    else
-        to = (char *)memcpy(to, "null", 4) + 4;
+    for (const char *c = text ? "" : "null"; *c; c++)
+        *to++ = *c;
     finish(w, to);
 }
 

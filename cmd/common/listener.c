@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LINE_MAX_BYTES 512
@@ -34,18 +35,16 @@ static bool look(const char *table, const struct wanted *wanted, struct listener
     if (!file)
         return false;
     while (!exact && fgets(line, sizeof(line), file)) {
-        char local[64];
-        unsigned state, uid;
-        unsigned long inode;
-        if (sscanf(line, " %*d: %63s %*s %x %*s %*s %*s %u %*d %lu", local, &state, &uid, &inode) !=
-            4)
+        char local[64], state[8], uid[16], inode[24];
+        if (sscanf(line, " %*d: %63s %*s %7s %*s %*s %*s %15s %*d %23s", local, state, uid,
+                   inode) != 4)
             continue; /* the heading */
-        if (state != LISTEN_STATE)
+        if (strtoul(state, NULL, 16) != LISTEN_STATE)
             break;
         exact = strcmp(local, wanted->exact) == 0;
         if (!exact && strcmp(local, wanted->any) != 0)
             continue;
-        *out = (struct listener){uid, inode};
+        *out = (struct listener){(unsigned)strtoul(uid, NULL, 10), strtoul(inode, NULL, 10)};
         found = true;
     }
     fclose(file);

@@ -29,7 +29,8 @@ static bool says(const struct answer *answer, const char *verdict)
 static void weigh(const struct mirror_entry *entry, const char *digest, struct answer *out)
 {
     const char *better = entry->fit[0] ? entry->fit : "the default entry";
-    if (!says(out, "fits") || !entry->fit_digest[0] || strcmp(entry->fit_digest, digest) == 0)
+    if (!says(out, "fits") || !digest || !entry->fit_digest[0] ||
+        strcmp(entry->fit_digest, digest) == 0)
         return;
     out->verdict = "lesser";
     snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);

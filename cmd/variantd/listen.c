@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -101,13 +102,12 @@ void listen_hold(int fd)
 /* The first port that every user may bind to. */
 static unsigned first_free_port(void)
 {
-    unsigned port = 1024;
+    char text[16] = "";
     FILE *file = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "re");
-    if (file && fscanf(file, "%u", &port) != 1)
-        port = 1024;
+    bool told = file && fgets(text, sizeof(text), file);
     if (file)
         fclose(file);
-    return port;
+    return told ? (unsigned)strtoul(text, NULL, 10) : 1024;
 }
 
 int listen_mirror(const struct settings *settings, int kept, struct listening *out,

@@ -32,7 +32,7 @@ static void put_address(const struct sockaddr_storage *address, __be16 *port, __
 /* The peer's socket is the one whose ends are ours, the other way round. */
 static bool ask(int fd, struct question *q)
 {
-    struct sockaddr_storage own, peer;
+    struct sockaddr_storage own = {0}, peer = {0};
     socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
     if (getsockname(fd, (struct sockaddr *)&own, &own_len) < 0 ||
         getpeername(fd, (struct sockaddr *)&peer, &peer_len) < 0 ||

@@ -149,19 +149,19 @@ struct walk {
 /* What is damaged, or stands under a name that is not its own, is as none. */
 static int visit_file(int fd, const char *name, const struct walk *walk)
 {
-    char own[OCV_STORE_NAME_MAX];
-    struct ocv_record record;
+    char own[OCV_STORE_NAME_MAX] = "";
+    struct ocv_record record = {0};
     ocv_auto_json *parsed = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_RECORD_MAX);
     int status = ocv_store_read_file(fd, walk->dir, name, &text, NULL);
     if (status == OCV_OK)
         status = ocv_record_parse(text.data ? text.data : "", text.len, &record, &parsed, NULL);
-    if (status == OCV_OK)
+    if (status == OCV_OK && record.child && record.repository)
         status = ocv_record_name(record.child, record.repository, own, NULL);
     if (status < 0)
         return status == OCV_ERR_NOMEM ? status : OCV_OK;
-    bool meant = strcmp(own, name) == 0 &&
+    bool meant = record.repository && strcmp(own, name) == 0 &&
                  (!walk->repository || strcmp(record.repository, walk->repository) == 0);
     return meant ? walk->visit(walk->data, &record) : OCV_OK;
 }

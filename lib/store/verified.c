@@ -45,7 +45,7 @@ static bool is_marked(const struct ocv_layout *layout, const char *digest, const
 void ocv_store_remember_blob(const struct ocv_layout *layout, const char *digest, int blob)
 {
     char name[OCV_STORE_NAME_MAX], mark[MARK_MAX];
-    struct stat st;
+    struct stat st = {0};
     if (layout->passing || fstat(blob, &st) < 0 || !mark_name(digest, name))
         return;
     if (mkdirat(layout->fd, FOLDER, 0777) < 0 && errno != EEXIST)
@@ -88,7 +88,7 @@ static int hash(const struct ocv_layout *layout, const char *digest, int fd, boo
 int ocv_store_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
                         bool *present, struct ocv_error *err)
 {
-    struct stat st;
+    struct stat st = {0};
     ocv_auto_fd int fd = -1;
     *present = false;
     if (!ocv_layout_has_blob(layout, digest, size))
