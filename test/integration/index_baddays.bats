@@ -205,7 +205,7 @@ letters()
     [ "$("$VARIANTCTL" index create --quiet oci:five:1 --annotation a=ü --annotation z=1 \
         "null=oci:$L:cpu" "v3=oci:$L:v3,x86_64 :: level :: v3")" = "$digest" ]
     (cd / && [ "$(make "$BATS_TEST_TMPDIR/four")" = "$digest" ])
-    for line in two three four; do diff -r one "$line"; done
+    for line in two three four; do diff -r --exclude=.ocivariant one "$line"; done
     # a terminal changes nothing of what is written, and a report has no colours that pipes must strip
     "$VARIANTCTL" index show --format json oci:one:1 | jq 'del(.annotations)' >index.json
     "$VARIANTCTL" lint index.json >piped

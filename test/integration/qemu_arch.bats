@@ -10,7 +10,7 @@ load harness
 cross()
 {
     local sources=(test/tools/cpuprobe.c lib/probe/{cpu,cpuinfo,isa}.c "lib/probe/providers/$1.c"
-        lib/buffer.c lib/error.c) oldest=
+        lib/buffer.c lib/error.c lib/text.c) oldest=
     [ "$1" != ppc64le ] || oldest=-mcpu=power8 # compilers of some distributions begin with newer ones
     command -v "$2-gcc" >/dev/null || return 0
     (cd "$OCV_TOP" && "$2-gcc" -std=gnu11 -O1 -Wall -Wextra -Wconversion -Werror -static $oldest -D_GNU_SOURCE \

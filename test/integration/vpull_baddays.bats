@@ -241,6 +241,7 @@ entry()
 }
 
 @test "a FIFO in place of docker's configuration is told, not waited for" {
+    start_bad
     mkdir -p "$STATE/fifo"
     mkfifo "$STATE/fifo/config.json"
     DOCKER_CONFIG=$STATE/fifo run -1 timeout 60 "$VPULL" --print-ref --profile "$H100" "$BAD/basic/x:1"
