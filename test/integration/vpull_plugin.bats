@@ -55,7 +55,8 @@ present()
     run -0 --separate-stderr docker vpull --profile "$H100" "$IMAGE"
     present "$IMAGE" cuda12.8
     run -2 docker vpull
-    run -3 docker vpull --profile "$H100" --label absent "$IMAGE"
+    run -3 docker vpull --profile "$H100" --label rocm7.1 "$IMAGE"
+    run -2 docker vpull --profile "$H100" --label absent "$IMAGE"
 }
 
 @test "docker vpull means docker, whatever the configuration says of vpull" {
