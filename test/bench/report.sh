@@ -14,7 +14,7 @@ for run in 1 2 3; do
 done
 out=$OCV_BUILD/bench.md
 # Lines of all runs side by side: where the cells of a table differ, the least and the greatest number.
-paste -d '\001' "${runs[@]}" | awk -F '\001' '
+paste -d $'\x1f' "${runs[@]}" | awk -F $'\x1f' '
     function merge(a, b, c,    i, n, left, right, last, low, high) {
         n = split(a, left, "|"); split(b, right, "|"); split(c, last, "|")
         for (i = 1; i <= n; i++) {
