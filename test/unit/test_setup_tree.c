@@ -201,7 +201,7 @@ static int set_up(unsigned run)
 START_TEST(an_exchange_leads_nothing_out_of_the_root)
 {
     char outside[128], command[512];
-    unsigned done = 0;
+    struct stat st;
     pthread_t thread;
     free(setup.root);
     ck_assert_int_gt(asprintf(&setup.root, "%s/tree", folder), 0);
@@ -218,13 +218,19 @@ START_TEST(an_exchange_leads_nothing_out_of_the_root)
     ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
     ck_assert_int_eq(pthread_create(&thread, NULL, exchange, NULL), 0);
     for (unsigned i = 0; i < RUNS; i++)
-        done += set_up(i) == OCV_OK;
+        set_up(i);
     atomic_store(&over, true);
     pthread_join(thread, NULL);
+    /* How many runs met the link is the scheduler's choice; with the folder in its place one works. */
+    ck_assert_int_eq(lstat(here, &st), 0);
+    if (S_ISLNK(st.st_mode))
+        ck_assert_int_eq(
+            syscall(SYS_renameat2, AT_FDCWD, here, AT_FDCWD, there, RENAME_EXCHANGE), 0);
+    int status = set_up(RUNS);
     fflush(stdout);
     dup2(out, STDOUT_FILENO);
     close(out);
-    ck_assert_uint_gt(done, 0); /* the others met the link, and were refused */
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
     snprintf(command, sizeof(command), "test -z \"$(find %s -mindepth 1)\"", outside);
     ck_assert_int_eq(system(command), 0);
 }
