@@ -35,9 +35,16 @@ CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) $(HARDEN) -fPIC -fv
 LDFLAGS_ALL = $(SANFLAGS) $(HARDEN_LD) $(LDFLAGS)
 PIE := -pie
 
-CORE_LIBS     := -ljansson -lyaml -lcrypto -lpthread
+# All that the core needs of libcrypto is SHA-2. Taken from libcrypto.a it is 50 KB; libcrypto.so takes
+# as long to load as a probe of the machine does. CRYPTO_LIBS=-lcrypto for the shared library.
+links = $(shell echo '$(2)' | $(CC) -shared -fPIC -Wl,-z,defs -o /dev/null -x c - -x none $(1) 2>/dev/null && echo '$(1)')
+CRYPTO_LIBS   ?= $(or $(if $(SAN),,$(call links,-l:libcrypto.a,int SHA512_Init(void *c); int ocv(void *c) { return SHA512_Init(c); })),-lcrypto)
+DATA_LIBS     := -ljansson -lyaml
+CORE_LIBS     := $(DATA_LIBS) -lcrypto -lpthread
 REGISTRY_LIBS := -lcurl -lssl $(CORE_LIBS)
 PROBE_LIBS    := -ldl $(CORE_LIBS)
+# of what is started often
+QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
 
 CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c lib/tags/*.c lib/author/*.c))
 REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
@@ -126,7 +133,7 @@ define shared
 	ln -sf $(notdir $@).$(VERSION) $@
 endef
 $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) lib/libocivariant.map
-	$(call shared,$(call obj,$(CORE_SRC)),$(CORE_LIBS))
+	$(call shared,$(call obj,$(CORE_SRC)),$(QUICK_LIBS))
 $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so
 	$(call shared,$(call obj,$(REGISTRY_SRC)),-L$(BUILD) -locivariant $(REGISTRY_LIBS))
 # the strict reader of JSON and the cleaning of texts are no public functions: the probe has copies
@@ -143,7 +150,8 @@ $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
 	sed -e 's|@PREFIX@|$(PREFIX)|' $< > $@
 
 # ---- programs: shared libraries beside them, found by a relative run path ----------------------
-RPATH := -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../lib'
+# as installed first: each folder in vain is twenty system calls
+RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
 # name, libraries that it needs beside the probe's and the core's
 define program
 $(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHARED)
@@ -168,7 +176,7 @@ $(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/conta
 	    $(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
 $(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(CORE_A)
 	@mkdir -p $(@D)
-	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
+	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(QUICK_LIBS)
 $(BUILD)/plugins/%.o: CFLAGS_ALL += -Iplugins/common
 # ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
 SNAP_SRC := $(sort $(wildcard plugins/containerd/snapshotter/*.c))

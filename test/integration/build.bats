@@ -40,6 +40,17 @@ setup()
     needs "$OCV_BUILD/libocivariant-registry.so" | grep -q libcurl
 }
 
+# its load would take as long as a probe
+@test "no command loads libcrypto where the build could take SHA-2 alone" {
+    [ -e "$(cc -print-file-name=libcrypto.a)" ] || skip "no libcrypto.a here"
+    for program in variantctl vpull; do
+        run -0 env LD_TRACE_LOADED_OBJECTS=1 "$installed/bin/$program"
+        [[ $output == *libjansson* && $output != *libcrypto* ]]
+    done
+    run -0 env LD_TRACE_LOADED_OBJECTS=1 "$installed/libexec/ocivariant/ocivariant-oci-hook"
+    [[ $output == *libjansson* && $output != *libcrypto* ]]
+}
+
 @test "programs and libraries are hardened" {
     run -0 "$OCV_TOP/test/hardened.sh" "$STATE/tree"
     [[ $output == *" 0 complaints" ]]
