@@ -74,15 +74,6 @@ static int format_record(const struct ocv_record *record, struct ocv_buffer *out
     return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
 }
 
-void ocv_record_give_to_group(int fd, const char *name)
-{
-    struct stat folder;
-    int given = geteuid() == 0 && fstat(fd, &folder) == 0 && folder.st_gid != getegid()
-                    ? fchownat(fd, name, (uid_t)-1, folder.st_gid, AT_SYMLINK_NOFOLLOW)
-                    : 0;
-    (void)given; /* without the right to it the file is its owner's */
-}
-
 int ocv_record_write(const char *dir, const struct ocv_record *record, struct ocv_error *err)
 {
     char name[OCV_STORE_NAME_MAX];
@@ -93,21 +84,16 @@ int ocv_record_write(const char *dir, const struct ocv_record *record, struct oc
     ocv_buffer_init(&text, OCV_RECORD_MAX);
     if (status == OCV_OK)
         status = format_record(record, &text, err);
+    ocv_as_owner bool other = false;
+    ocv_auto_fd int fd = -1;
     if (status == OCV_OK)
-        status = ocv_store_make_path(dir, 0755, err);
+        status = ocv_record_open(dir, NULL, &fd, &other, err);
     if (status < 0)
         return status;
-    /* root writes here, too, in a folder that may be a daemon's user's */
-    ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return ocv_store_fail(err, dir, NULL, "open");
     ocv_store_sweep(fd);
     ocv_store_keep_newest(fd, OCV_RECORDS_MAX - 1, 0);
-    status = ocv_store_replace_file(fd, fd, dir, name, text.data, text.len,
-                                    record->secret ? 0640 : 0644, err);
-    if (status == OCV_OK && record->secret)
-        ocv_record_give_to_group(fd, name);
-    return status;
+    return ocv_store_replace_file(fd, fd, dir, name, text.data, text.len,
+                                  record->secret ? 0640 : 0644, err);
 }
 
 /* ---- reading -----------------------------------------------------------------------------------

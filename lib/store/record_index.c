@@ -23,30 +23,6 @@
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
-/* Whoever makes the folder, it is of those who have the one above it, if we may give it away: who
- * may write there may write here. */
-static int open_folder(const char *dir, int *out, struct ocv_error *err)
-{
-    struct stat above;
-    int status = ocv_store_make_path(dir, 0755, err);
-    if (status < 0)
-        return status;
-    ocv_auto_fd int parent = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (parent < 0 || fstat(parent, &above) < 0)
-        return ocv_store_fail(err, dir, NULL, "open");
-    bool fresh = mkdirat(parent, OCV_RECORD_INDEXES, 0755) == 0;
-    status = ocv_store_open_dir(parent, dir, OCV_RECORD_INDEXES, false, out, err);
-    if (status < 0 || !fresh)
-        return status;
-    if (fchmod(*out, 0755) < 0)
-        return ocv_store_fail(err, dir, OCV_RECORD_INDEXES, "change");
-    int given = geteuid() == 0 && (above.st_uid != 0 || above.st_gid != getegid())
-                    ? fchown(*out, above.st_uid, above.st_gid)
-                    : 0;
-    (void)given;
-    return OCV_OK;
-}
-
 /* Known already, as openly as now, and not so long ago that it would be forgotten soon? */
 static bool still_there(int fd, const char *name, bool secret)
 {
@@ -74,19 +50,17 @@ int ocv_record_index_write(const char *dir, const struct ocv_record *record,
                            const struct ocv_buffer *text, struct ocv_error *err)
 {
     char name[OCV_STORE_NAME_MAX];
+    ocv_as_owner bool other = false;
     ocv_auto_fd int fd = -1;
     int status = ocv_record_name(record->index, record->repository, name, err);
     if (status == OCV_OK)
-        status = open_folder(dir, &fd, err);
+        status = ocv_record_open(dir, OCV_RECORD_INDEXES, &fd, &other, err);
     if (status < 0 || still_there(fd, name, record->secret))
         return status;
     ocv_store_sweep(fd);
     ocv_store_keep_newest(fd, OCV_RECORD_INDEXES_MAX - 1, LONGEST);
-    status = ocv_store_replace_file(fd, fd, dir, name, text->data, text->len,
-                                    record->secret ? 0640 : 0644, err);
-    if (status == OCV_OK && record->secret)
-        ocv_record_give_to_group(fd, name);
-    return status;
+    return ocv_store_replace_file(fd, fd, dir, name, text->data, text->len,
+                                  record->secret ? 0640 : 0644, err);
 }
 
 /* ---- reading -----------------------------------------------------------------------------------

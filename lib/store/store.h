@@ -60,11 +60,22 @@ void ocv_store_sweep(int tmpfd);
  * age), and while there are more than `max`, the oldest. */
 void ocv_store_keep_newest(int dirfd, size_t max, int64_t age);
 
+/* ---- record_folder.c ---- */
+
+/** Open the directory of records, or `name` in it, to write there, making what is missing; and
+ * where that is another user's and this is root, act as its owner, until ocv_record_as_before. */
+int ocv_record_open(const char *dir, const char *name, int *out, bool *other,
+                    struct ocv_error *err);
+/** Give this thread the rights over files of the owner of the directory `fd`; `dir` is for
+ * messages.
+ *  `*other`, false before: whether that changed anything. */
+int ocv_record_as_owner(int fd, const char *dir, bool *other, struct ocv_error *err);
+void ocv_record_as_before(bool *other);
+/** `ocv_as_owner bool other = false;` ends it on leaving the scope. */
+#define ocv_as_owner __attribute__((cleanup(ocv_record_as_before)))
+
 /* ---- record.c ---- */
 
-/** What is secret is read by the folder's group, of which a writer that is root need not be. Nobody
- *  else tries: a daemon's sandbox may end who calls it. */
-void ocv_record_give_to_group(int dirfd, const char *name);
 /** How the files of records and kept indexes are called: "ALGORITHM-HEX", then a repository's
  *  "-HASH.json". A hash of 64 bits finds the file, what stands in it says whose it is. */
 int ocv_record_prefix(const char *digest, char out[OCV_DIGEST_MAX], struct ocv_error *err);

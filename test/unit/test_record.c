@@ -121,12 +121,12 @@ END_TEST
 /* The store's own calls come here: whoever owns the folder above is quick. */
 static const char *swap_for; /* what the next new folder becomes a link to, or NULL */
 
-int mkdir(const char *path, mode_t mode)
+int mkdirat(int fd, const char *path, mode_t mode)
 {
-    int rc = mkdirat(AT_FDCWD, path, mode);
+    int rc = (int)syscall(SYS_mkdirat, fd, path, mode);
     if (rc == 0 && swap_for) {
-        ck_assert_int_eq(rmdir(path), 0);
-        ck_assert_int_eq(symlink(swap_for, path), 0);
+        ck_assert_int_eq(unlinkat(fd, path, AT_REMOVEDIR), 0);
+        ck_assert_int_eq(symlinkat(swap_for, fd, path), 0);
         swap_for = NULL;
     }
     return rc;
@@ -154,6 +154,35 @@ START_TEST(folder_is_not_a_link)
     refuses(ocv_record_resolved(at("state"), index, NULL, &sample, &err), OCV_ERR_IO);
     ocv_index_free(index);
     ck_assert_int_eq(rmdir(at("elsewhere")), 0); /* it is empty */
+}
+END_TEST
+
+/* Root may do everything, and does in another user's directory only what that user may. */
+START_TEST(root_writes_as_the_owner)
+{
+    struct ocv_index *index = make_index("x");
+    struct stat st;
+    if (geteuid() != 0) /* nobody else can */
+        return ocv_index_free(index);
+    ck_assert_int_eq(chmod(scratch, 0755), 0);
+    ck_assert_int_eq(mkdirat(AT_FDCWD, at("theirs"), 0755), 0);
+    ck_assert_int_eq(chown(at("theirs"), 4242, 4343), 0);
+    need(ocv_record_resolved(at("theirs/resolved"), index, NULL, &sample, &err));
+    need(ocv_record_write(at("theirs/resolved"), &sample, &err));
+    static const char *const made[] = {"theirs/resolved", "theirs/resolved/indexes"};
+    for (size_t i = 0; i < 2; i++) { /* or its owner could write nothing there */
+        ck_assert_int_eq(stat(at(made[i]), &st), 0);
+        ck_assert_int_eq(st.st_uid, 4242);
+        ck_assert_int_eq(st.st_gid, 4343);
+    }
+    ck_assert_int_eq(stat(file_of("theirs/resolved/", CHILD, APP), &st), 0);
+    ck_assert_int_eq(st.st_uid, 4242);
+    ck_assert_int_eq(chmod(at("theirs/resolved"), 0555), 0); /* root could all the same */
+    refuses(ocv_record_write(at("theirs/resolved"), &sample, &err), OCV_ERR_IO);
+    ck_assert_int_eq(mkdirat(AT_FDCWD, at("own"), 0700), 0); /* and is root again */
+    ck_assert_int_eq(stat(at("own"), &st), 0);
+    ck_assert_int_eq(st.st_uid, 0);
+    ocv_index_free(index);
 }
 END_TEST
 
@@ -567,9 +596,9 @@ START_TEST(index_that_is_too_large)
 END_TEST
 
 RUN_SUITE("record", written_and_read, secrets_are_nobodys_business_from_the_start,
-          a_secret_one_is_for_the_group, new_folder_is_not_a_link, folder_is_not_a_link,
-          replaced_whole, safe_before_it_appears, refused, readers_and_writers_at_once,
-          index_is_found_by_all_that_is_in_it,
+          a_secret_one_is_for_the_group, new_folder_is_not_a_link, root_writes_as_the_owner,
+          folder_is_not_a_link, replaced_whole, safe_before_it_appears, refused,
+          readers_and_writers_at_once, index_is_found_by_all_that_is_in_it,
           secret_indexes_are_for_the_group_until_anybody_may_read_them,
           index_resolved_last_is_believed, record_speaks_for_its_repository,
           record_under_another_name_is_none, index_speaks_for_its_repository,
