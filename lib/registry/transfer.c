@@ -150,6 +150,8 @@ static void set_tls(CURL *easy, const struct ocv_host *host)
         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
         curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ocv_trust_apply);
         curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, host->store);
+        /* 7.88 keeps the store that a host was verified with, and puts it in place of the next's */
+        curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
     } else if (host->ca.len) {
         struct curl_blob blob = {host->ca.data, host->ca.len, CURL_BLOB_NOCOPY};
         curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
@@ -161,6 +163,21 @@ static void set_tls(CURL *easy, const struct ocv_host *host)
     if (host->insecure) { /* only where the administrator or user named the host */
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
+/* libcurl does not see the store when it looks for a connection or a session to use again, and what
+ * another host's authorities vouched for says nothing of this one. */
+static void set_reuse(CURL *easy, const struct ocv_registry *registry, const struct ocv_host *host)
+{
+    const struct ocv_host *other = registry->hosts;
+    while (other && (!other->tls_loaded || other->store == host->store ||
+                     strcasecmp(other->authority, host->authority) != 0))
+        other = other->next;
+    if (other) {
+        curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+        curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+        curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
     }
 }
 
@@ -288,6 +305,7 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const str
     set_limits(t->easy, exchange);
     set_method(t->easy, exchange);
     set_tls(t->easy, host);
+    set_reuse(t->easy, exchange->registry, host);
     t->guard = (exchange->guard || exchange->redirect_guard) && !proxied(url);
     if (!set_headers(exchange, authorization))
         return ocv_error_nomem(&exchange->error);

@@ -185,6 +185,54 @@ START_TEST(tls_and_basic)
 }
 END_TEST
 
+static int head_of(const char *name)
+{
+    struct ocv_descriptor d;
+    ocv_auto(ocv_reference) ref = NULL;
+    ck_assert_int_eq(ocv_reference_parse(name, &ref, &err), 0);
+    return ocv_registry_head(client, ref, &d, &err);
+}
+
+/* What one registry was verified with counts for no other: not for another name of the server, nor
+ * for the same one. */
+START_TEST(authorities_of_each)
+{
+    char tls[512], yaml[768], own[64], other[64];
+    struct ocv_config *config = NULL;
+    struct ocv_trust *trust = NULL;
+    make_certificates();
+    shell("cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
+          "-days 2 -subj /CN=other -keyout other.key -out other.crt 2>/dev/null",
+          home);
+    snprintf(tls, sizeof(tls), "  tls: {certificate: %s/server.crt, key: %s/server.key}\n", home,
+             home);
+    start_daemon(tls, "");
+    snprintf(yaml, sizeof(yaml),
+             "registries:\n  localhost:%d: {ca: %s/ca.crt}\n  127.0.0.1:%d: {ca: %s/other.crt}\n"
+             "  same.example: {url: 'https://localhost:%d', ca: %s/other.crt}\n",
+             daemon_port, home, daemon_port, home, daemon_port, home);
+    snprintf(own, sizeof(own), "localhost:%d/app:v1", daemon_port);
+    snprintf(other, sizeof(other), "127.0.0.1:%d/app:v1", daemon_port);
+    ck_assert_int_eq(ocv_config_new(&config, &err), 0);
+    ck_assert_msg(ocv_config_merge_yaml(config, "t", yaml, strlen(yaml), &err) == 0, "%s",
+                  err.message);
+    ck_assert_int_eq(ocv_trust_new(&trust, &err), 0);
+    for (int round = 0; round < 4; round++) {
+        if (round % 2 == 0)
+            new_client((struct ocv_registry_options){.config = config, .trust = trust});
+        if (round < 2)
+            ck_assert_msg(head_of(own) == 0, "%s", err.message);
+        expect_error(head_of(other), OCV_ERR_NETWORK, "TLS with 127.0.0.1");
+        expect_error(head_of("same.example/app:v1"), OCV_ERR_NETWORK, "TLS with localhost");
+        ck_assert_msg(head_of(own) == 0, "%s", err.message);
+    }
+    ocv_registry_free(client);
+    client = NULL;
+    ocv_trust_free(trust);
+    ocv_config_free(config);
+}
+END_TEST
+
 START_TEST(client_certificate)
 {
     char tls[512], dir[256];
@@ -381,6 +429,7 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(c, set_up_real, tear_down_real);
     tcase_add_test(c, plain);
     tcase_add_test(c, tls_and_basic);
+    tcase_add_test(c, authorities_of_each);
     tcase_add_test(c, client_certificate);
     tcase_add_test(c, blobs);
     tcase_add_test(c, push_blobs);
