@@ -419,17 +419,74 @@ START_TEST(test_usage)
 }
 END_TEST
 
+static int exchanging; /* atomic: the thread goes on */
+
+static void *exchange(void *data)
+{
+    char *const *names = data;
+    while (__atomic_load_n(&exchanging, __ATOMIC_ACQUIRE))
+        ck_assert_int_eq(renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE), 0);
+    return NULL;
+}
+
+/* A container may put a link of its own where a directory was: the host is not counted. */
+START_TEST(test_usage_exchanged)
+{
+    char command[512], a[128], b[128], top[96], *names[] = {a, b};
+    struct snap_usage usage;
+    pthread_t thread;
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    snprintf(top, sizeof(top), "%s/snapshots/1/fs", w.root);
+    snprintf(a, sizeof(a), "%s/a", top);
+    snprintf(b, sizeof(b), "%s/b", top);
+    snprintf(command, sizeof(command),
+             "mkdir %s/host %s && ln -s %s/host %s && cd %s/host && seq 1000 | xargs touch", w.root,
+             a, w.root, b, w.root);
+    ck_assert_int_eq(system(command), 0);
+    __atomic_store_n(&exchanging, 1, __ATOMIC_RELEASE);
+    ck_assert_int_eq(pthread_create(&thread, NULL, exchange, names), 0);
+    for (int turn = 0; turn < 600; turn++) {
+        ck_assert_int_eq(snap_tree_usage(top, NULL, &usage, NULL), GRPC_OK);
+        ck_assert_int_lt(usage.inodes, 10);
+    }
+    __atomic_store_n(&exchanging, 0, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+/* A file with labels that are none, which its owner has written into, is told from a bad program.
+ */
+START_TEST(test_bad_labels)
+{
+    static const char *const bad[] = {"x'610062'", "x'610062006300'", "x'6100'", "x'006200'"};
+    struct answers a = {.type = &snapshots__stat_response__descriptor};
+    char text[128];
+    ck_assert(snap_labels_sound("a\0b\0c\0d", 8));
+    for (size_t i = 1; i < 8; i++)
+        ck_assert(snap_labels_sound("a\0b\0c\0d", i) == (i == 4));
+    ck_assert(!snap_labels_sound("b\0c\0a\0d", 8)); /* not in order */
+    ck_assert(!snap_labels_sound("\0b", 3));
+    ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        snprintf(text, sizeof(text), "UPDATE snapshots SET labels = %s", bad[i]);
+        ck_assert_int_eq(sqlite3_exec(w.service.meta->db, text, NULL, NULL, NULL), SQLITE_OK);
+        ck_assert_int_eq(by_key(&w, "Stat", "a", &a), GRPC_DATA_LOSS);
+    }
+}
+END_TEST
+
 START_TEST(test_cleanup)
 {
-    char path[256];
+    char path[512];
     struct answers a = {.type = &snapshots__empty__descriptor};
     ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
     snprintf(path, sizeof(path),
              "mkdir -p %s/snapshots/77/fs/x/y %s/snapshots/new-1 "
-             "%s/snapshots/rm-5/a && touch %s/snapshots/77/fs/x/f",
-             w.root, w.root, w.root, w.root);
+             "%s/snapshots/rm-5/a && touch %s/snapshots/77/fs/x/f; "
+             "touch %s/snapshots/78",
+             w.root, w.root, w.root, w.root, w.root);
     ck_assert_int_eq(system(path), 0);
-    ck_assert_uint_eq(folders(), 4);
+    ck_assert_uint_eq(folders(), 5);
     ck_assert_int_eq(by_key(&w, "Cleanup", "", &a), GRPC_OK);
     answers_free(&a);
     ck_assert_uint_eq(folders(), 1);
@@ -634,6 +691,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, test_list_any);
     tcase_add_test(tcase, test_list_pages);
     tcase_add_test(tcase, test_usage);
+    tcase_add_test(tcase, test_usage_exchanged);
+    tcase_add_test(tcase, test_bad_labels);
     tcase_add_test(tcase, test_cleanup);
     tcase_add_test(tcase, test_in_the_way);
     tcase_add_test(tcase, test_deep);

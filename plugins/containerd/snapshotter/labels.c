@@ -33,6 +33,28 @@ bool snap_labels_next(const struct ocv_buffer *labels, size_t *at, const char **
     return true;
 }
 
+/* A text with its end; 0: it has none. */
+static size_t text_at(const char *bytes, size_t len)
+{
+    size_t n = strnlen(bytes, len);
+    return n < len ? n + 1 : 0;
+}
+
+bool snap_labels_sound(const char *bytes, size_t len)
+{
+    const char *before = NULL;
+    for (size_t at = 0; at < len;) {
+        const char *key = bytes + at;
+        size_t n = text_at(key, len - at);
+        size_t value = n > 1 ? text_at(key + n, len - at - n) : 0;
+        if (!value || (before && strcmp(before, key) >= 0))
+            return false;
+        before = key;
+        at += n + value;
+    }
+    return true;
+}
+
 /* Where the key stands, or would: `end` is behind its value if it is there. */
 static bool find(const struct ocv_buffer *labels, const char *wanted, size_t *start, size_t *end)
 {

@@ -123,7 +123,7 @@ bool snap_meta_row(sqlite3_stmt *row, struct snap_info *out)
                               .size = sqlite3_column_int64(row, 6),
                               .inodes = sqlite3_column_int64(row, 7)};
     snap_labels_init(&out->labels);
-    bool whole = len <= 0 || (labels && ((const char *)labels)[len - 1] == '\0' &&
+    bool whole = len <= 0 || (labels && snap_labels_sound(labels, (size_t)len) &&
                               ocv_buffer_append(&out->labels, labels, (size_t)len, NULL) == 0);
     if (out->name && out->parent && whole)
         return true;

@@ -51,6 +51,8 @@ const char *snap_labels_get(const struct ocv_buffer *labels, const char *key);
 /** An empty value removes the label, as containerd's does. */
 enum grpc_code snap_labels_set(struct ocv_buffer *labels, const char *key, const char *value,
                                struct ocv_error *err);
+/** Are these keys and values, each of the keys with a value and behind the one before? */
+bool snap_labels_sound(const char *bytes, size_t len);
 /** Step through: `*at` starts at 0. False at the end. */
 bool snap_labels_next(const struct ocv_buffer *labels, size_t *at, const char **key,
                       const char **value);
@@ -174,8 +176,8 @@ size_t snap_overlay_options(const char *root, const char *options[4]);
 
 /** Remove DIRFD/NAME and what is below, however deep. 0, or -1 with errno. */
 int snap_tree_remove(int dirfd, const char *name);
-/** Blocks and inodes below, each inode once, the folder itself too. `call` (may be NULL): give up
- *  when its caller has. */
+/** Blocks and inodes below, each inode once, the directory itself too; never by a link, while
+ * others change what is there. `call` (may be NULL): give up when its caller has. */
 enum grpc_code snap_tree_usage(const char *path, struct grpc_call *call, struct snap_usage *out,
                                struct ocv_error *err);
 
