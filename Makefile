@@ -51,7 +51,7 @@ REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
 PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c)) lib/yaml_tree.c
 COMMON_SRC   := $(sort $(wildcard cmd/common/*.c))
 SETUP_SRC    := $(sort $(wildcard cmd/variantctl/setup/*.c))
-LINT_SRC     := $(sort $(wildcard lib/lint/*.c)) lib/arena.c lib/json.c lib/yaml_tree.c
+LINT_SRC     := $(sort $(wildcard lib/lint/*.c)) lib/arena.c lib/json.c lib/json_plain.c lib/yaml_tree.c
 GRPC_SRC     := $(sort $(wildcard lib/grpc/*.c))
 # messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]
 PROTO        := $(patsubst schema/proto/%.proto,%,$(sort $(wildcard schema/proto/*.proto)))
@@ -137,7 +137,7 @@ $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) lib/libocivariant.map
 $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so
 	$(call shared,$(call obj,$(REGISTRY_SRC)),-L$(BUILD) -locivariant $(REGISTRY_LIBS))
 # the strict reader of JSON and the cleaning of texts are no public functions: the probe has copies
-PROBE_OBJ := $(call obj,$(PROBE_SRC) lib/json.c lib/text.c)
+PROBE_OBJ := $(call obj,$(PROBE_SRC) lib/json.c lib/json_plain.c lib/text.c)
 $(BUILD)/libocivariant-probe.so: $(PROBE_OBJ) $(BUILD)/libocivariant.so
 	$(call shared,$(PROBE_OBJ),-L$(BUILD) -locivariant $(PROBE_LIBS))
 

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* jansson 2.14 reports a failed allocation as a syntax error, or loses the character that it was
- * about to store and goes on. Feeding it byte by byte lets each failure be seen in errno before
- * jansson clears that. */
+/* Of what is not plain. jansson 2.14 reports a failed allocation as a syntax error, or loses the
+ * character that it was about to store and goes on. Feeding it byte by byte lets each failure be
+ * seen in errno before jansson clears that. */
 struct feed {
     const char *next, *end;
     bool nomem;
@@ -24,13 +24,10 @@ static size_t feed_byte(void *buffer, size_t len, void *data)
     return 1;
 }
 
-int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
-                  struct ocv_error *err)
+static int load_any(const char *what, const char *text, size_t len, json_t **out,
+                    struct ocv_error *err)
 {
-    if (len > max)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s is larger than %zu bytes", what, max);
-    const char *text = bytes ? bytes : "";
-    struct feed feed = {text, text + (bytes ? len : 0), false};
+    struct feed feed = {text, text + len, false};
     json_error_t e;
     errno = 0;
     json_t *json = json_load_callback(feed_byte, &feed, JSON_REJECT_DUPLICATES, &e);
@@ -49,19 +46,43 @@ int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, j
     return OCV_OK;
 }
 
+int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
+                  struct ocv_error *err)
+{
+    if (len > max)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is larger than %zu bytes", what, max);
+    const char *text = bytes ? bytes : "";
+    bool nomem = false;
+    json_t *json = ocv_json_plain(text, bytes ? len : 0, &nomem);
+    if (nomem)
+        return ocv_error_nomem(err);
+    if (!json)
+        return load_any(what, text, bytes ? len : 0, out, err);
+    *out = json;
+    return OCV_OK;
+}
+
+/* Behind the string that begins at `at`. */
+static const char *skip_string(const char *at, const char *end)
+{
+    while ((at = memchr(at + 1, '"', (size_t)(end - at) - 1)) != NULL) {
+        const char *slash = at;
+        while (slash[-1] == '\\')
+            slash--;
+        if ((at - slash) % 2 == 0)
+            return at + 1;
+    }
+    return end;
+}
+
 /* At least as many as there are, before any memory is taken for them. */
 static size_t count_values(const char *text, size_t len)
 {
     size_t n = 1;
-    bool string = false;
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        if (c == '"')
-            string = !string;
-        else if (string)
-            i += c == '\\';
-        else
-            n += c == ',' || c == '[' ? 1 : c == '{' ? 3 : 0;
+    for (const char *at = text, *end = text + len; at < end;) {
+        char c = *at;
+        at = c == '"' ? skip_string(at, end) : at + 1;
+        n += c == ',' || c == '[' ? 1 : c == '{' ? 3 : 0;
     }
     return n;
 }

@@ -17,6 +17,9 @@ int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, j
 /** The same for an index or a manifest: OCV_MANIFEST_MAX bytes and OCV_JSON_VALUES_MAX values. */
 int ocv_json_load_document(const char *what, const void *bytes, size_t len, json_t **out,
                            struct ocv_error *err) OCV_WARN_UNUSED;
+/** A plain object as jansson would read it with JSON_REJECT_DUPLICATES (lib/json_plain.c); NULL for
+ * what has to be read by jansson, and `*nomem` when memory ran out. */
+json_t *ocv_json_plain(const char *text, size_t len, bool *nomem) OCV_WARN_UNUSED;
 /** Append `json` as text with jansson's flags. */
 int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
