@@ -23,6 +23,18 @@ bool image_split_layout(const char *text, char **dir, char **tag)
     return true;
 }
 
+/* A document that came without its digest: an index knows its own. */
+static int name_body(struct image *image, struct ocv_error *err)
+{
+    if (image->top.digest[0])
+        return OCV_OK;
+    image->top.size = (int64_t)image->body.len;
+    if (!image->index)
+        return ocv_digest_bytes(image->body.data, image->body.len, image->top.digest, err);
+    snprintf(image->top.digest, sizeof(image->top.digest), "%s", ocv_index_digest(image->index));
+    return OCV_OK;
+}
+
 /* Most documents are indexes and the largest are: parse as one first, and only ask what else it may
  * be when that fails. */
 static int parse_body(struct image *image, struct ocv_error *err)
@@ -32,7 +44,7 @@ static int parse_body(struct image *image, struct ocv_error *err)
     image->kind = OCV_DOCUMENT_INDEX;
     image->index = image->parsed;
     if (status == OCV_OK)
-        return OCV_OK;
+        return name_body(image, err);
     if (status != OCV_ERR_DATA ||
         ocv_document_kind(image->body.data, image->body.len, type, &image->kind, NULL) < 0 ||
         image->kind != OCV_DOCUMENT_MANIFEST)
@@ -40,7 +52,9 @@ static int parse_body(struct image *image, struct ocv_error *err)
     if (!type)
         snprintf(image->top.media_type, sizeof(image->top.media_type), "%s",
                  OCV_MEDIA_TYPE_MANIFEST);
-    status = ocv_index_of_manifest(&image->top, &image->parsed, err);
+    status = name_body(image, err);
+    if (status == OCV_OK)
+        status = ocv_index_of_manifest(&image->top, &image->parsed, err);
     image->index = image->parsed;
     return status;
 }
@@ -290,11 +304,6 @@ int image_open_file(const char *path, struct image *out, struct ocv_error *err)
     *out = (struct image){.text = path};
     ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
     int status = cli_read_file(path, &out->body, err);
-    if (status < 0)
-        return status;
-    out->top.size = (int64_t)out->body.len;
-    status =
-        ocv_digest_bytes(out->body.data ? out->body.data : "", out->body.len, out->top.digest, err);
     return status == OCV_OK ? parse_body(out, err) : status;
 }
 

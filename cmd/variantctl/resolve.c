@@ -107,7 +107,8 @@ static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)
     }
     struct image image = {0};
     int status = run(cli, &request, &image, &err);
-    image_close(&image);
+    if (CLI_GIVES_BACK)
+        image_close(&image);
     return status < 0 ? cli_fail(cli, &err) : 0;
 }
 
