@@ -243,14 +243,17 @@ int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct oc
     return cleaned(out, start, status);
 }
 
+static int compare_hint(const void *text, const void *hint)
+{
+    return strcmp(text, ((const struct hint_entry *)hint)->property);
+}
+
 static const struct hint_entry *hint_entry(struct ocv_property p, const char *value)
 {
     char text[256];
     snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, value);
-    for (size_t i = 0; i < sizeof(ocv_hints) / sizeof(*ocv_hints); i++)
-        if (!strcmp(ocv_hints[i].property, text))
-            return &ocv_hints[i];
-    return NULL;
+    return bsearch(text, ocv_hints, sizeof(ocv_hints) / sizeof(*ocv_hints), sizeof(*ocv_hints),
+                   compare_hint);
 }
 
 const char *ocv_hint_needs(struct ocv_property p)

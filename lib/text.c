@@ -70,6 +70,10 @@ void ocv_text_clean(char *s)
 {
     const char *end = s + strlen(s);
     while (s < end) {
+        if (*s >= ' ' && *s <= '~') { /* nearly all */
+            s++;
+            continue;
+        }
         size_t n = ocv_text_character(s, (size_t)(end - s));
         if (n == 0 || ocv_text_hidden(s, n))
             memset(s, '?', n ? n : 1);

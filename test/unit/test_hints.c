@@ -39,6 +39,14 @@ static const struct hint_entry *find(const char *property)
     return NULL;
 }
 
+/* A property is looked up by halves. */
+START_TEST(sorted_by_bytes)
+{
+    for (size_t i = 1; i < N_HINTS; i++)
+        ck_assert_str_lt(ocv_hints[i - 1].property, ocv_hints[i].property);
+}
+END_TEST
+
 START_TEST(features_are_known)
 {
     read_vocabulary();
@@ -118,6 +126,7 @@ int main(void)
 {
     Suite *suite = suite_create("hints");
     TCase *c = tcase_create("hints");
+    tcase_add_test(c, sorted_by_bytes);
     tcase_add_test(c, features_are_known);
     tcase_add_test(c, majors_begin_where_nvidia_says);
     tcase_add_test(c, drivers_agree_with_the_provider);
