@@ -31,7 +31,7 @@ HARDEN_LD := -Wl,-z,relro,-z,now,-z,noexecstack
 
 CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) $(HARDEN) -fPIC -fvisibility=hidden \
              -D_GNU_SOURCE -DOCV_VERSION='"$(VERSION)"' \
-             -Ilib -Ilib/registry -Ilib/probe -Icmd/common -I$(BUILD)/gen $(CFLAGS)
+             -I. -Ilib/include -I$(BUILD) $(CFLAGS)
 LDFLAGS_ALL = $(SANFLAGS) $(HARDEN_LD) $(LDFLAGS)
 PIE := -pie
 
@@ -46,13 +46,14 @@ PROBE_LIBS    := -ldl $(CORE_LIBS)
 # of what is started often
 QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
 
-CORE_SRC     := $(sort $(wildcard lib/*.c lib/store/*.c lib/tags/*.c lib/author/*.c))
-REGISTRY_SRC := $(sort $(wildcard lib/registry/*.c))
-PROBE_SRC    := $(sort $(wildcard lib/probe/*.c lib/probe/providers/*.c)) lib/yaml_tree.c
-COMMON_SRC   := $(sort $(wildcard cmd/common/*.c))
-SETUP_SRC    := $(sort $(wildcard cmd/variantctl/setup/*.c))
-LINT_SRC     := $(sort $(wildcard lib/lint/*.c)) lib/arena.c lib/json.c lib/json_plain.c lib/yaml_tree.c
-GRPC_SRC     := $(sort $(wildcard lib/grpc/*.c))
+sources = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
+CORE_SRC     := $(call sources,lib/base lib/core lib/config lib/layout lib/records lib/tags lib/edit)
+REGISTRY_SRC := $(call sources,lib/registry lib/registry/auth)
+PROBE_SRC    := $(call sources,lib/probe lib/probe/* lib/probe/providers/*) lib/base/yaml_tree.c
+COMMON_SRC   := $(call sources,cmd/common)
+SETUP_SRC    := $(call sources,cmd/variantctl/setup cmd/variantctl/setup/*)
+LINT_SRC     := $(call sources,lib/lint lib/lint/checks) lib/base/arena.c lib/base/json.c lib/base/json_plain.c lib/base/yaml_tree.c
+GRPC_SRC     := $(call sources,lib/grpc)
 # messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]
 PROTO        := $(patsubst schema/proto/%.proto,%,$(sort $(wildcard schema/proto/*.proto)))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -116,7 +117,7 @@ $(CORE_A): $(call obj,$(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
 # what is no public function of the shared libraries is in the programs, too
-$(COMMON_A): $(call obj,$(COMMON_SRC) lib/text.c)
+$(COMMON_A): $(call obj,$(COMMON_SRC) lib/base/text.c)
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
 $(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
@@ -137,7 +138,7 @@ $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) lib/libocivariant.map
 $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so
 	$(call shared,$(call obj,$(REGISTRY_SRC)),-L$(BUILD) -locivariant $(REGISTRY_LIBS))
 # the strict reader of JSON and the cleaning of texts are no public functions: the probe has copies
-PROBE_OBJ := $(call obj,$(PROBE_SRC) lib/json.c lib/json_plain.c lib/text.c)
+PROBE_OBJ := $(call obj,$(PROBE_SRC) lib/base/json.c lib/base/json_plain.c lib/base/text.c)
 $(BUILD)/libocivariant-probe.so: $(PROBE_OBJ) $(BUILD)/libocivariant.so
 	$(call shared,$(PROBE_OBJ),-L$(BUILD) -locivariant $(PROBE_LIBS))
 
@@ -154,7 +155,7 @@ $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
 # name, libraries that it needs beside the probe's and the core's
 define program
-$(BUILD)/$(1): $$(call obj,$$(sort $$(wildcard cmd/$(1)/*.c))) $(COMMON_A) $(SHARED)
+$(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(COMMON_A) $(SHARED)
 	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(COMMON_A),$$(filter %.a,$$^)) $(COMMON_A) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
 	    $(2) -locivariant-probe -locivariant -ljansson -ldl -lpthread
 endef
@@ -177,11 +178,10 @@ $(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/conta
 $(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(QUICK_LIBS)
-$(BUILD)/plugins/%.o: CFLAGS_ALL += -Iplugins/common
 # ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
-SNAP_SRC := $(sort $(wildcard plugins/containerd/snapshotter/*.c))
+SNAP_SRC := $(call sources,plugins/containerd/snapshotter plugins/containerd/snapshotter/*)
 SNAP_A   := $(BUILD)/libsnapshotter.a
-$(SNAP_A): $(call obj,$(filter-out %/main.c,$(SNAP_SRC)))
+$(SNAP_A): $(call obj,$(filter-out %/snapshotter/main.c,$(SNAP_SRC)))
 $(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(CORE_A)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 -lpcre2-8 $(CORE_LIBS)
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
@@ -217,7 +217,7 @@ install: all
 	ln -sf ../../../bin/vpull $(DESTDIR)$(PREFIX)/lib/docker/cli-plugins/docker-vpull
 	cp -P $(foreach s,$(SHARED),$(s) $(s).$(ABI) $(s).$(VERSION)) $(DESTDIR)$(LIBDIR)
 	install -m 644 $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(DESTDIR)$(LIBDIR)
-	install -m 644 lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h \
+	install -m 644 lib/include/ocivariant.h lib/include/ocivariant-registry.h lib/include/ocivariant-probe.h \
 	    $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(wildcard schema/*.json schema/*.yaml schema/*.md) $(DESTDIR)$(DATADIR)/schema

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Make lib/probe/providers/nvidia_ids.h from the list of PCI ids (https://pci-ids.ucw.cz):
+# Make lib/probe/providers/nvidia/nvidia_ids.h from the list of PCI ids (https://pci-ids.ucw.cz):
 #
-#   awk -f contrib/nvidia-ids.awk pci.ids > lib/probe/providers/nvidia_ids.h
+#   awk -f contrib/nvidia-ids.awk pci.ids > lib/probe/providers/nvidia/nvidia_ids.h
 #
 # The list gives a device id its chip, and the chip decides the compute capability. The result is kept
 # in the repository: a build must not depend on how old the machine's own list is.

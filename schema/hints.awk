@@ -30,6 +30,8 @@ END {
         exit 1
     print "/* SPDX-License-Identifier: LGPL-3.0-or-later */"
     print "/* Generated from schema/hints.yaml by schema/hints.awk. */"
+    print "#include <stddef.h>"
+    print ""
     print "static const struct hint_entry {"
     print "    const char *property, *what, *by, *needs;"
     print "} ocv_hints[] = {"

@@ -19,6 +19,8 @@ NR == 1 {
     print "#ifndef OCV_LINT_FACTS_H"
     print "#define OCV_LINT_FACTS_H"
     print ""
+    print "#include <stddef.h>"
+    print ""
     print "struct lint_fact {"
     print "    const char *a, *b, *c; /* NULL where the record is shorter */"
     print "};"

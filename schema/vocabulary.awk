@@ -77,6 +77,8 @@ END {
     print "#ifndef OCV_VOCABULARY_H"
     print "#define OCV_VOCABULARY_H"
     print ""
+    print "#include <stddef.h>"
+    print ""
     print "#define OCV_VOCABULARY_NAMESPACES " n
     print "#define OCV_VOCABULARY_CPU_NAMESPACES " n_cpu
     print ""

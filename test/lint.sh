@@ -71,10 +71,10 @@ lint_tidy()
     local flags
     flags=$(make -s BUILD="$build" print-cflags) || return 1
     # shellcheck disable=SC2016 # expanded by the inner shell
-    files 'lib/*.c' 'cmd/*.c' 'plugins/*.c' | grep -v '^lib/error.c$' | xargs -P "$jobs" -n 4 sh -c '
+    files 'lib/*.c' 'cmd/*.c' 'plugins/*.c' | grep -v '^lib/base/error.c$' | xargs -P "$jobs" -n 4 sh -c '
         flags=$1
         shift
-        eval "clang-tidy --quiet \"\$@\" -- $flags -Iplugins/common -include test/lint_model.h" 2>&1
+        eval "clang-tidy --quiet \"\$@\" -- $flags -include test/lint_model.h" 2>&1
     ' tidy "$flags" >"$build/log/tidy.out"
     local status=$?
     grep -vE '^[0-9]+ warnings? generated\.|^Suppressed |^Use -header-filter' "$build/log/tidy.out"
@@ -88,7 +88,7 @@ lint_cppcheck()
     files 'lib/*.c' 'cmd/*.c' 'plugins/*.c' | cppcheck --quiet --file-list=- --std=c11 --error-exitcode=1 -j "$jobs" \
         --enable=warning,portability --inline-suppr --suppress=missingIncludeSystem \
         --suppress=memleak --suppress=uninitvar -D_GNU_SOURCE -D__GNUC__=12 -DPROTOBUF_C_VERSION_NUMBER=1004001 -DOCV_VERSION='"0"' \
-        -DOCV_DEFAULT_DATADIR='"/"' -DOCV_DEFAULT_LIBEXECDIR='"/"' -Ilib -Ilib/registry -Ilib/probe -Icmd/common -Iplugins/common -I"$build/gen"
+        -DOCV_DEFAULT_DATADIR='"/"' -DOCV_DEFAULT_LIBEXECDIR='"/"' -I. -Ilib/include -I"$build"
 }
 
 lint_shellcheck()
@@ -107,7 +107,7 @@ lint_spdx()
     files | while read -r file; do
         case $file in
         COPYING* | VERSION | .gitignore | *.md | *.json | *.json.in | *.jsonl | test/data/*) continue ;;
-        lib/probe/*) want=GPL-3.0-or-later ;;
+        lib/probe/* | lib/include/ocivariant-probe.h | lib/include/ocivariant/probe.h) want=GPL-3.0-or-later ;;
         lib/* | schema/*) want=LGPL-3.0-or-later ;;
         *) want=GPL-3.0-or-later ;;
         esac
@@ -123,9 +123,9 @@ lint_vocabulary()
     words=$(awk '/^  - namespace: / { name = $3 } /^    kind: / && $2 != "cpu" { print name }' \
         schema/vocabulary.yaml | paste -sd '|')
     [ -n "$words" ] || { echo "no namespaces in schema/vocabulary.yaml"; return 1; }
-    mapfile -t sources < <(files 'lib/*.c' 'lib/*.h' 'cmd/*.c' 'cmd/*.h' | grep -v '^lib/probe/providers/')
+    mapfile -t sources < <(files 'lib/*.c' 'lib/*.h' 'cmd/*.c' 'cmd/*.h' | grep -vE '^lib/probe/(providers|cpu)/')
     code keep "${sources[@]}" | grep -E "\"($words)( *::|[\"=.:])" |
-        none "a namespace as a string outside lib/probe/providers:"
+        none "a namespace as a string outside lib/probe/providers and lib/probe/cpu:"
 }
 
 lint_banned()
@@ -152,14 +152,7 @@ lint_quiet_library()
 # Arrows point one way: cmd -> registry, store, probe -> core; registry and probe do not meet.
 lint_includes()
 {
-    {
-        files 'lib/*.c' 'lib/*.h' | grep -v '^lib/[a-z]*/' |
-            xargs grep -nE '#include "(registry/|probe/|ocivariant-|\.\./)|#include <(curl|pci)/'
-        files 'lib/store/*' | xargs grep -nE '#include "(registry/|probe/|ocivariant-)|#include <(curl|pci)/'
-        files 'lib/registry/*.[ch]' | xargs grep -nE '#include "(probe/|ocivariant-probe)|#include <pci/'
-        files 'lib/probe/*.[ch]' | xargs grep -nE '#include "(registry/|ocivariant-registry)|#include <curl/'
-        files 'lib/*.[ch]' | xargs grep -nE '#include "(cmd/|cli\.h)'
-    } | none "an include against the arrows:"
+    python3 test/arrows.py | none "an include against the arrows:"
 }
 
 all=(format spdx vocabulary banned quiet_library includes shellcheck cppcheck tidy)

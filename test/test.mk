@@ -52,14 +52,14 @@ $(BUILD)/test/tools/saybuild: test/tools/saybuild.c
 	$(CC) -std=gnu11 -O2 $(WARN) $(WERROR) -D_GNU_SOURCE -static -s -o $@ $<
 
 # the daemon without its main
-VARIANTD_SRC := $(sort $(filter-out cmd/variantd/main.c,$(wildcard cmd/variantd/*.c)))
+VARIANTD_SRC := $(filter-out cmd/variantd/main.c,$(call sources,cmd/variantd cmd/variantd/*))
 VARIANTD_A   := $(BUILD)/libvariantd.a
 $(VARIANTD_A): $(call obj,$(VARIANTD_SRC))
 $(BUILD)/test/unit/test_variantd_%: $(BUILD)/test/unit/test_variantd_%.o $(VARIANTD_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) -lmicrohttpd $(TEST_LIBS)
 
 # a part of variantctl, which has no library
-$(BUILD)/test/unit/test_verify_known: $(BUILD)/test/unit/test_verify_known.o $(call obj,cmd/variantctl/verify_known.c) $(ALL_A)
+$(BUILD)/test/unit/test_verify_known: $(BUILD)/test/unit/test_verify_known.o $(call obj,cmd/variantctl/verify/known.c) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
 
 # the CRI proxy without its main
@@ -67,7 +67,6 @@ $(BUILD)/test/unit/test_cri_proxy $(BUILD)/test/unit/test_cri_proxy_parts $(BUIL
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
 $(BUILD)/test/fuzz/fuzz_cri_request: $(BUILD)/test/fuzz/fuzz_cri_request.o $(CRI_PROXY_A) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
-$(BUILD)/test/unit/test_cri_prox%.o $(BUILD)/test/fuzz/fuzz_cri%.o: CFLAGS_ALL += -Iplugins/containerd/cri-proxy
 
 # the runtime hook without its main
 HOOK_A := $(BUILD)/liboci-hook.a
@@ -76,7 +75,6 @@ $(BUILD)/test/unit/test_oci_hook: $(BUILD)/test/unit/test_oci_hook.o $(HOOK_A) $
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
 $(BUILD)/test/fuzz/fuzz_hook_state: $(BUILD)/test/fuzz/fuzz_hook_state.o $(HOOK_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
-$(BUILD)/test/unit/test_oci_hook.o $(BUILD)/test/fuzz/fuzz_hook_state.o: CFLAGS_ALL += -Iplugins/oci-hook -Iplugins/common
 
 # the snapshotter without its main
 SNAP_TEST_LIBS := -lsqlite3 -lpcre2-8 -lnghttp2 -lprotobuf-c
@@ -87,12 +85,11 @@ $(BUILD)/test/fuzz/fuzz_snapshot_%: $(BUILD)/test/fuzz/fuzz_snapshot_%.o $(SNAP_
 # and one that can be told where to die (OCV_CRASH_AT)
 $(BUILD)/test/crash/%.o: plugins/containerd/snapshotter/%.c Makefile | $(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -Iplugins/common -DOCV_CRASH_POINTS -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS_ALL) -DOCV_CRASH_POINTS -MMD -MP -c $< -o $@
 $(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter/%.c,$(BUILD)/test/crash/%.o,$(SNAP_SRC)) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(CORE_LIBS)
 TOOL_BIN += $(BUILD)/test/tools/snapshotter-crash
-$(BUILD)/test/unit/test_snapshotter%.o $(BUILD)/test/fuzz/fuzz_snapshot%.o: CFLAGS_ALL += -Iplugins/containerd/snapshotter -Iplugins/common
 
 # needs CC=clang SAN=fuzz: the driver's main comes with -fsanitize=fuzzer
 $(BUILD)/test/fuzz/%: $(BUILD)/test/fuzz/%.o $(ALL_A)
@@ -109,16 +106,16 @@ $(filter-out $(BUILD)/test/bench/bench_%,$(BENCH_BIN)): $(BUILD)/test/bench/%: t
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 $(WARN) $(WERROR) -D_GNU_SOURCE -static -o $@ $<
 
-$(BUILD)/test/%.o: CFLAGS_ALL += -Itest/unit -Icmd/variantctl -Icmd/variantd -Wno-missing-prototypes
+$(BUILD)/test/%.o: CFLAGS_ALL += -Wno-missing-prototypes
 
 # ---- public headers: each compiled alone, as strict C11 and as C++ -------------------------------
-PUBLIC_HEADERS := $(notdir $(wildcard lib/ocivariant.h lib/*/ocivariant-*.h))
-HEADER_FLAGS   := -Wall -Wextra -Werror -Wpedantic -pedantic-errors -Ilib -Ilib/registry -Ilib/probe
+PUBLIC_HEADERS := $(patsubst lib/include/%,%,$(wildcard lib/include/*.h lib/include/*/*.h))
+HEADER_FLAGS   := -Wall -Wextra -Werror -Wpedantic -pedantic-errors -Ilib/include
 HEADER_OK      := $(foreach h,$(PUBLIC_HEADERS),$(BUILD)/test/header/$(h).c.ok $(BUILD)/test/header/$(h).cc.ok)
-$(BUILD)/test/header/%.c.ok: test/unit/header_alone.c lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h
+$(BUILD)/test/header/%.c.ok: test/unit/header_alone.c $(wildcard lib/include/*.h lib/include/*/*.h)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -Wstrict-prototypes $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
-$(BUILD)/test/header/%.cc.ok: test/unit/header_alone.cc lib/ocivariant.h lib/registry/ocivariant-registry.h lib/probe/ocivariant-probe.h
+$(BUILD)/test/header/%.cc.ok: test/unit/header_alone.cc $(wildcard lib/include/*.h lib/include/*/*.h)
 	@mkdir -p $(@D)
 	$(CXX) -std=c++11 $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Messages and options that all commands share. */
-#include "cli.h"
+#include "cmd/common/cli.h"
 
-#include "text.h"
+#include "lib/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

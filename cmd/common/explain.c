@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "explain.h"
+#include "cmd/common/explain.h"
 
 #include <string.h>
 

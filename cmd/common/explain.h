@@ -3,7 +3,7 @@
 #ifndef OCV_EXPLAIN_H
 #define OCV_EXPLAIN_H
 
-#include "image.h"
+#include "cmd/common/image.h"
 
 /** The whole table: what was chosen, the rank of what fits, and why the rest does not. */
 int explain_format(const struct cli *cli, const struct image *image,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "format.h"
+#include "cmd/common/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "image.h"
+#include "cmd/common/image.h"
 
-#include "cache.h"
-#include "names.h"
-#include "rules.h"
+#include "cmd/common/document_cache.h"
+#include "cmd/common/names.h"
+#include "cmd/common/rules.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef OCV_IMAGE_H
 #define OCV_IMAGE_H
 
-#include "cli.h"
-#include "lockfile.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/lockfile.h"
 
 struct image {
     const char *text;                /**< as given */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Configuration from its four places, the profile, and the registry client, each made when needed.
  */
-#include "cli.h"
+#include "cmd/common/cli.h"
+#include "lib/base/paths.h"
 #include "ocivariant-probe.h"
-#include "paths.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

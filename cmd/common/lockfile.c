@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "lockfile.h"
+#include "cmd/common/lockfile.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef OCV_LOCKFILE_H
 #define OCV_LOCKFILE_H
 
-#include "cli.h"
+#include "cmd/common/cli.h"
 
 #define LOCK_SCHEMA "dev.ocivariant.lock/v1"
 #define LOCK_MAX (16u * 1024 * 1024) /**< bytes of a lock */

@@ -3,7 +3,7 @@
 #ifndef OCV_NAMES_H
 #define OCV_NAMES_H
 
-#include "image.h"
+#include "cmd/common/image.h"
 
 /** Hold the names in force in `config` against all that is known, and the index where there is one
  *  (may be NULL). `profile` is the host's without overrides. Unknown: OCV_ERR_CONFIG. What is only

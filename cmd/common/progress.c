@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One redraw of bars at most every 100 ms; the drawn block never exceeds the terminal's height, so
  * that moving the cursor up always reaches its first line. */
-#include "progress.h"
+#include "cmd/common/progress.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef OCV_PROGRESS_H
 #define OCV_PROGRESS_H
 
-#include "format.h"
+#include "cmd/common/format.h"
 
 #include <jansson.h>
 #include <ocivariant.h>

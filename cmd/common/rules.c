@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "rules.h"
+#include "cmd/common/rules.h"
 
-#include "datadir.h"
-#include "paths.h"
+#include "gen/datadir.h"
+#include "lib/base/paths.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef OCV_RULES_H
 #define OCV_RULES_H
 
-#include "cli.h"
+#include "cmd/common/cli.h"
 
 /** Load the shipped rules and over them the administrator's (OCV_PATH_TAG_RULES), which replace by
  *  family name; `only` (may be NULL) leaves out families that cannot know this repository. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "verbs.h"
+#include "cmd/variantctl/verbs.h"
 
 static const struct verb all[] = {
     {"probe", "what this machine, or a recorded one, can run", cmd_probe},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl resolve, variantctl explain: the same decision for programs and for people. */
-#include "explain.h"
-#include "image.h"
-#include "names.h"
-#include "verbs.h"
+#include "cmd/common/explain.h"
+#include "cmd/common/image.h"
+#include "cmd/common/names.h"
+#include "cmd/variantctl/verbs.h"
 
 #include <string.h>
 #include <unistd.h>

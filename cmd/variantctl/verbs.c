@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "verbs.h"
+#include "cmd/variantctl/verbs.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef OCV_VERBS_H
 #define OCV_VERBS_H
 
-#include "cli.h"
+#include "cmd/common/cli.h"
 
 /** A verb, or one of a verb's own. */
 struct verb {

@@ -4,7 +4,7 @@
 #ifndef VARIANTD_INSTANCE_H
 #define VARIANTD_INSTANCE_H
 
-#include "mirror.h"
+#include "cmd/variantd/mirror/mirror.h"
 
 #include <stdatomic.h>
 

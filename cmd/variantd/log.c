@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "log.h"
+#include "cmd/variantd/log.h"
 
-#include "text.h"
+#include "lib/base/text.h"
 
 #include <jansson.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #ifndef VARIANTD_LOG_H
 #define VARIANTD_LOG_H
 
-#include "metrics.h"
+#include "cmd/variantd/metrics.h"
 
 enum log_level {
     LOG_LEVEL_ERROR = 3,

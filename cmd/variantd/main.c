@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantd: the node's profile service and resolving registry mirror. The main thread starts
  * everything, then waits for signals and looks after idle connections and the watchdog. */
-#include "cli.h"
-#include "clock.h"
-#include "judge.h"
-#include "log.h"
-#include "names.h"
-#include "notify.h"
-#include "paths.h"
-#include "selfcheck.h"
-#include "server.h"
-#include "settings_make.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/notify.h"
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/fit/image_fit.h"
+#include "cmd/variantd/http/selfcheck.h"
+#include "cmd/variantd/log.h"
+#include "cmd/variantd/node/unknown_names.h"
+#include "cmd/variantd/server.h"
+#include "cmd/variantd/settings_make.h"
+#include "lib/base/paths.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every request holds the instance it began with, so that a reload never pulls settings from under
  * it. */
-#include "server.h"
+#include "cmd/variantd/server.h"
 
-#include "api.h"
-#include "foreign.h"
-#include "httpd.h"
-#include "peers.h"
+#include "cmd/variantd/api/api.h"
+#include "cmd/variantd/http/connections.h"
+#include "cmd/variantd/http/foreign.h"
+#include "cmd/variantd/http/httpd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #ifndef VARIANTD_SERVER_H
 #define VARIANTD_SERVER_H
 
-#include "instance.h"
-#include "listen.h"
+#include "cmd/variantd/http/listen.h"
+#include "cmd/variantd/instance.h"
 
 /** Open at once; past it new ones wait in the backlog. At most 10/16 of the files that may be open.
  */

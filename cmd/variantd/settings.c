@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "paths.h"
-#include "settings_make.h"
+#include "cmd/variantd/settings_make.h"
+#include "lib/base/paths.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

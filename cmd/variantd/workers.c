@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "workers.h"
+#include "cmd/variantd/workers.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is said before the first byte is fetched: the choice, why, and what it costs. */
-#include "explain.h"
-#include "pull.h"
+#include "cmd/common/explain.h"
+#include "cmd/vpull/pull.h"
 
 #include <string.h>
 

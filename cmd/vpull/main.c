@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vpull: docker pull, with the variant that was built for this machine. */
-#include "sink.h"
+#include "cmd/vpull/engines/destination.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "pull.h"
+#include "cmd/vpull/pull.h"
 
-#include "daemon.h"
-#include "explain.h"
-#include "names.h"
-#include "sink.h"
+#include "cmd/common/explain.h"
+#include "cmd/common/names.h"
+#include "cmd/vpull/ask_daemon.h"
+#include "cmd/vpull/engines/destination.h"
 
 #include <stdlib.h>
 #include <string.h>

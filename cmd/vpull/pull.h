@@ -6,10 +6,10 @@
 #ifndef VPULL_PULL_H
 #define VPULL_PULL_H
 
-#include "lockfile.h"
-#include "plugin.h"
-#include "progress.h"
-#include "transfer.h"
+#include "cmd/common/image_copy.h"
+#include "cmd/common/lockfile.h"
+#include "cmd/common/progress.h"
+#include "cmd/vpull/plugin.h"
 
 /** What the command line says beside the options that all commands share. */
 struct pull_options {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the node remembers of a resolution, and what a manifest says of itself when it is named by
  * digest and no index can be asked. */
-#include "paths.h"
-#include "pull.h"
+#include "cmd/vpull/pull.h"
+#include "lib/base/paths.h"
 
 #include <stdlib.h>
 #include <string.h>

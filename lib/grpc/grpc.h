@@ -8,7 +8,7 @@
 #ifndef OCV_GRPC_H
 #define OCV_GRPC_H
 
-#include "ocivariant.h"
+#include "ocivariant/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

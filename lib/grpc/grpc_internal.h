@@ -5,7 +5,8 @@
 #ifndef OCV_GRPC_INTERNAL_H
 #define OCV_GRPC_INTERNAL_H
 
-#include "grpc.h"
+#include "lib/grpc/grpc.h"
+#include "ocivariant/buffer.h"
 
 #include <nghttp2/nghttp2.h>
 #include <pthread.h>

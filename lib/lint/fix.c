@@ -2,7 +2,7 @@
 /* Corrections that need no judgement: canonical properties, missing annotations of the index,
  * platforms of the writers' layout, attestations, order. Digests of children never change; the
  * index's own does, and with it its signature. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a correction means for clients that know nothing of variants: whether they get another image
  * afterwards. They take the first entry of the platform that fits them best. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
 #include <string.h>
 

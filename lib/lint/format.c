@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The report as text for people, as JSON, and as GitHub's workflow commands. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* SARIF 2.1.0 (OASIS): one run, every rule described, one result for each finding. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
 #include <string.h>
 

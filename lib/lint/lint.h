@@ -5,9 +5,12 @@
 #ifndef OCV_LINT_H
 #define OCV_LINT_H
 
-#include "arena.h"
-#include "lint-rules.h"
-#include "ocivariant.h"
+#include "gen/lint-rules.h"
+#include "lib/base/arena.h"
+#include "ocivariant/buffer.h"
+#include "ocivariant/error.h"
+#include "ocivariant/reference.h"
+#include "ocivariant/tags.h"
 
 #include <jansson.h>
 

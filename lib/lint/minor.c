@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Versions that are compatible within their major: an entry names the one that its image was built
  * with and the first of the same major, from which on it runs. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
-#include "toolkits.h"
+#include "gen/toolkits.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Findings: their places, levels and what the repository's settings say of them. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

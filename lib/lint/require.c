@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* NVIDIA_REQUIRE_...: "cuda>=12.8 brand=tesla,driver>=535,driver<536" is alternatives, separated by
  * blanks, of conditions that all must hold, separated by commas. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The table of rules, from schema/lint-rules.yaml. */
-#include "lint.h"
+#include "lib/lint/lint.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One input through all checks, and what the checks ask about its index. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
-#include "vocabulary.h"
+#include "gen/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Static namespaces as readers see them, looked up once for each distinct property. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Versions. */
-#include "internal.h"
+#include "lib/lint/lint_internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -11,7 +11,8 @@
 #ifndef OCV_CHILD_H
 #define OCV_CHILD_H
 
-#include "ocivariant.h"
+#include "ocivariant/buffer.h"
+#include "ocivariant/error.h"
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine that is looked at: the one this runs on, a tree that was recorded, or a CPUID file.
  */
-#include "child.h"
-#include "libexecdir.h"
-#include "probe.h"
+#include "gen/libexecdir.h"
+#include "lib/probe/child.h"
+#include "lib/probe/probe_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The profile (schema/profile.schema.json): every provider is asked in turn, and one that fails
  * costs its own namespace only. */
-#include "datadir.h"
-#include "executable.h"
-#include "pci_backend.h"
+#include "gen/datadir.h"
+#include "lib/probe/executable/executable.h"
+#include "lib/probe/pci/pci_backend.h"
 
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The table for programs that load this library with dlopen. Members are only ever appended. */
-#include "ocivariant-registry.h"
+#include "ocivariant/registry.h"
 
 static const struct ocv_registry_api api = {
     .version = 2,

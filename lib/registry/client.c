@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The client object: settings, the multi handle that keeps connections, the table of hosts. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <pthread.h>
 #include <stdarg.h>

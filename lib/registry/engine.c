@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* HTTP to a container engine: its unix socket, or TCP with TLS. No proxy, no redirects, no retries:
  * an engine's requests change its state. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

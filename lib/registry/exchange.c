@@ -5,7 +5,7 @@
  * READY -> RUNNING -> judged -> DONE, or READY again (redirect, login, other scheme), or WAITING
  * (back-off) -> READY. Authorization is attached only when the URL of the hop has the scheme, host
  * and port of the request's own server. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *
  * and the loop drives all of them and libcurl on the calling thread. `offset` is what the writer
  * has been given; a broken transfer goes on from there by Range. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

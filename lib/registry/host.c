@@ -5,7 +5,7 @@
  * the registry is plain, as it nearly always is; a server that turns out to speak TLS answers 400
  * or garbage and is asked again with TLS. Hosts configured as insecure start with TLS. Nothing else
  * is ever contacted without TLS. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

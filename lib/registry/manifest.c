@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Manifests, indexes and small blobs: documents that are kept in memory, within a limit, and are
  * checked against a digest before the caller sees them. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

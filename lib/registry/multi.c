@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Driving libcurl without touching the program's signal handling. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <pthread.h>
 #include <signal.h>

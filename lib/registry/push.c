@@ -2,7 +2,7 @@
 /* Writing: manifests by PUT, blobs by mount or by one PUT into an upload session
  * (distribution-spec, "Push"). Nothing is written under a tag before everything it names is there;
  * that order is the caller's. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The head of an answer: the few headers that matter, each with its limit. A header that is too
  * long or malformed counts as absent. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Requests that a proxy passes on. Documents are small and checked before the caller sees a byte;
  * blobs flow through (stream_blob.c). */
-#include "stream_internal.h"
+#include "lib/registry/stream_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

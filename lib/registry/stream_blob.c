@@ -2,7 +2,7 @@
 /* Blobs that are passed on, whole or in part. A whole one is hashed on the way. A broken transfer
  * goes on where it broke off, as long as what the server sends then is the rest of what it promised
  * first: a part by its Content-Range, byte for byte. */
-#include "stream_internal.h"
+#include "lib/registry/stream_internal.h"
 
 #include <string.h>
 

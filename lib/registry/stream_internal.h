@@ -3,7 +3,7 @@
 #ifndef OCV_REGISTRY_STREAM_INTERNAL_H
 #define OCV_REGISTRY_STREAM_INTERNAL_H
 
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 struct ocv_streaming {
     struct ocv_exchange exchange;

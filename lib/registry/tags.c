@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The tags of a repository (distribution-spec, "Listing Tags"): one JSON list a page, the next page
  * by a Link header. docker-registry 2.8 ignores page sizes and sends everything at once. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * folders as docker and containers read them: HOST[:PORT]/ with *.crt (authorities), NAME.cert and
  * NAME.key (client certificate). The first client certificate found is used. Additional authorities
  * never replace the system's. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* One HTTP exchange on the wire: set-up of the curl handle, the body's way and its limits.
  * Redirects, authentication and retries are exchange.c's: libcurl is told to do none of them, so
  * that no header can travel further than intended. */
-#include "internal.h"
+#include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The choice among the tags that stand for one name. Their digests are fixed once, before anything
  * is chosen: what is pulled is what was shown, whatever happens to the tags meanwhile. */
-#include "index.h"
-#include "tags.h"
+#include "lib/core/index_internal.h"
+#include "lib/tags/tags_internal.h"
+#include "ocivariant/layout.h"
+#include "ocivariant/manifest.h"
 
 #include <stdlib.h>
 #include <string.h>

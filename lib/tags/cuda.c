@@ -4,10 +4,10 @@
  * the driver knows that toolkit (NVIDIA, "CUDA Compatibility", Minor Version Compatibility). So a
  * build whose family is known to hold machine code is best where the driver has its version, and
  * runs from the major's first one on: two values of one feature. */
-#include "property.h"
-#include "tags.h"
+#include "lib/core/property_internal.h"
+#include "lib/tags/tags_internal.h"
 
-#include "toolkits.h"
+#include "gen/toolkits.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A set of tags as an image index, so that everything after it is the same as for an index that a
  * publisher wrote. The bytes are ours and go nowhere: only their entries' digests are real. */
-#include "json.h"
-#include "order.h"
+#include "lib/base/json.h"
+#include "lib/tags/order.h"
+#include "ocivariant/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>

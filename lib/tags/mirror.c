@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Registries that stand in for others: their repositories are known to the rules of those. */
-#include "tags.h"
+#include "lib/tags/tags_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef OCV_TAGS_ORDER_H
 #define OCV_TAGS_ORDER_H
 
-#include "tags.h"
+#include "lib/tags/tags_internal.h"
 
 #define OCV_TAG_ORDER_NAMESPACE "priority" /**< the set's own */
 

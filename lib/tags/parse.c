@@ -2,8 +2,8 @@
 /* What a reference says by its family's rules. The tag is read from left to right: the first item
  * that matches up to a separator takes its part, and what no item takes is unknown up to the next
  * separator. Nothing is guessed: a thing said twice is ambiguous. */
-#include "property.h"
-#include "tags.h"
+#include "lib/core/property_internal.h"
+#include "lib/tags/tags_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Patterns and templates of tag rules. */
-#include "tags.h"
+#include "lib/tags/tags_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Which tags of a repository stand for one name, and under which labels. Tags that say the same
  * count once, by the family's `prefer`; where that does not decide, none of them is taken and the
  * plan says so. */
-#include "plan.h"
+#include "lib/tags/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef OCV_TAGS_PLAN_H
 #define OCV_TAGS_PLAN_H
 
-#include "tags.h"
+#include "lib/tags/tags_internal.h"
 
 struct ocv_tag_member {
     struct ocv_tag *tag;

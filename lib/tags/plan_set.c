@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Sets of tags: who joins, which of several that say the same is taken, and under which labels. */
-#include "plan.h"
+#include "lib/tags/plan.h"
 
 #include <ctype.h>
 #include <stdio.h>

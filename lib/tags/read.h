@@ -4,7 +4,7 @@
 #ifndef OCV_TAGS_READ_H
 #define OCV_TAGS_READ_H
 
-#include "tags.h"
+#include "lib/tags/tags_internal.h"
 
 struct ocv_tag_reader {
     const struct ocv_tag_rules *rules; /**< for their notations */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What no single value of a rule file shows: names that stand for nothing, and captures that no
  * pair of parentheses makes. A slip of the pen would otherwise be a rule that never applies. */
-#include "property.h"
-#include "read.h"
+#include "lib/core/property_internal.h"
+#include "lib/tags/read.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a family says of its CUDA builds: on which drivers they run, and for which devices they hold
  * code. */
-#include "read.h"
+#include "lib/tags/read.h"
 
 #include <string.h>
 

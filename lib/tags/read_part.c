@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a part of a tag may say, and the notations that families share. */
-#include "read.h"
+#include "lib/tags/read.h"
 
 #include <string.h>
 

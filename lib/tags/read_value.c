@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Values of a rule file: texts, lists, properties, groups. */
-#include "read.h"
+#include "lib/tags/read.h"
 
-#include "property.h"
+#include "lib/core/property_internal.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The set of rule files: notations first, then families; one added later is asked first, so that an
  * administrator's file stands before a shipped one. */
-#include "table.h"
-#include "tags.h"
+#include "lib/tags/table.h"
+#include "lib/tags/tags_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

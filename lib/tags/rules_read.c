@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One family from its YAML tree. Everything is checked here, so that parsing a tag can only find
  * what the tag says. */
-#include "property.h"
-#include "read.h"
+#include "lib/core/property_internal.h"
+#include "lib/tags/read.h"
 
 #include <stdlib.h>
 #include <string.h>

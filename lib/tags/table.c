@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "table.h"
+#include "lib/tags/table.h"
 
-#include "json.h"
-#include "tags.h"
+#include "lib/base/json.h"
+#include "lib/tags/tags_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a tag was found to say: read, named as a group, written as JSON. */
-#include "json.h"
-#include "tags.h"
+#include "lib/base/json.h"
+#include "lib/tags/tags_internal.h"
 
 #include <stdio.h>
 #include <string.h>

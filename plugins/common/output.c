@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "output.h"
+#include "plugins/common/output.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "verdict.h"
+#include "plugins/common/verdict.h"
 
-#include "paths.h"
-#include "text.h"
+#include "lib/base/paths.h"
+#include "lib/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

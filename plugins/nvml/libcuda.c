@@ -2,7 +2,7 @@
 /* The questions to CUDA's own library, where NVML is missing or does not know the GPU: Jetson, WSL2
  * with only a part of the driver. cuInit makes no context. Declarations after the documentation of
  * the CUDA driver API. */
-#include "query.h"
+#include "plugins/nvml/query.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
  *
  * A program of its own because a vendor's library may crash or hang, and must do neither in the
  * process that probes. One thread asks and the first one waits: when the time is over, what was
- * learned so far is printed with the name of the call that hangs. lib/probe/providers/nvidia_nvml.c
+ * learned so far is printed with the name of the call that hangs. lib/probe/providers/nvidia/nvml.c
  * reads the answer.
  *
  *   {"schema": "dev.ocivariant.nvml-query/v1", "library": "nvml", "driver": "570.124.06",
@@ -11,7 +11,7 @@
  *    "devices": [{"index", "bus_id", "name", "uuid", "capability": [9, 0], "memory", "integrated",
  *                 "mig", "mig_devices": [{"uuid", "name", "memory"}], "virtualization",
  *                 "errors"}]} */
-#include "query.h"
+#include "plugins/nvml/query.h"
 
 #include <dlfcn.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * which keeps old entry points for ever; what a library lacks is reported as FUNCTION_NOT_FOUND.
  * What every GPU must tell is asked first, for all of them: a call that hangs among the rest then
  * costs the rest only. */
-#include "query.h"
+#include "plugins/nvml/query.h"
 
 #include <dlfcn.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 /* ocivariant-oci-hook: an OCI runtime hook (runtime-spec, "createRuntime").
  * The runtime gives the container's state as JSON on standard input; an exit status other than 0
  * refuses the container, and what stands on standard error is the reason. */
-#include "output.h"
-#include "state.h"
+#include "plugins/common/output.h"
+#include "plugins/oci-hook/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

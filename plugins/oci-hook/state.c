@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What image it is: annotations of the container (dev.ocivariant.properties and .label, where
  * somebody copied them), else the manifest digest in the engine's storage or its annotations. */
-#include "state.h"
+#include "plugins/oci-hook/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #ifndef OCV_HOOK_STATE_H
 #define OCV_HOOK_STATE_H
 
-#include "storage.h"
-#include "verdict.h"
+#include "plugins/common/verdict.h"
+#include "plugins/oci-hook/storage.h"
 
 #include <jansson.h>
 

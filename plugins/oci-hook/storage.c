@@ -2,7 +2,7 @@
 /* ROOT/DRIVER-containers/containers.json names the image's id, ROOT/DRIVER-images/images.json that
  * image's manifest digest and names. Engines replace both files by rename, so a read sees a whole
  * one. */
-#include "storage.h"
+#include "plugins/oci-hook/storage.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@ set -eu
 
 echo '/* SPDX-License-Identifier: GPL-3.0-or-later */'
 echo '/* Generated from plugins/providers/ by index.sh. */'
-echo '#include "declarative.h"'
+echo '#include "lib/probe/declarative/declarative.h"'
 echo
 echo 'static const struct ocv_known_file ocv_known_files[] = {'
 for file; do

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* tags-index FILE.yaml...: the table of these rule files (lib/tags/table.h) on standard output. Run
  * by the build; only for files of one directory. */
-#include "tags/table.h"
-#include "tags/tags.h"
+#include "lib/tags/table.h"
+#include "lib/tags/tags_internal.h"
 
 #include <libgen.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bench_cri ENGINE PROXY REF [ROUNDS]: ImageStatus of REF, asked of the engine and through the
  * proxy by turns on connections that stay open. Prints both medians and what the proxy adds. */
-#include "grpc/grpc.h"
+#include "lib/grpc/grpc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

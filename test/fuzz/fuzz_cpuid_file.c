@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A --cpuid file: whatever parses has a level and answers every word. */
-#include "probe.h"
+#include "lib/probe/probe_internal.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests of the CRI image service: whatever an image's name is replaced by, the rest is as it was
  * and the new name is found where the old one stood. */
-#include "pinned.h"
+#include "plugins/containerd/cri-proxy/pinned.h"
 
 #include <stdlib.h>
 #include <string.h>

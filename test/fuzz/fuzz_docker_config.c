@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* config.json, auth.json and a credential helper's answer: any bytes. A helper's name never has a
  * slash in it. */
-#include "registry/credentials.h"
+#include "lib/registry/auth/credentials.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an executable provider prints: whatever is accepted makes a profile that every command
  * reads, within its size, and is accepted again in the form that the profile has it. */
-#include "child.h"
-#include "executable.h"
+#include "lib/probe/child.h"
+#include "lib/probe/executable/executable.h"
 
 #include <stdio.h>
 #include <stdlib.h>

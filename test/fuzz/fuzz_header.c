@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Accept, Range and Host: what comes out lies within the object, and says no more than what went
  * in. */
-#include "header.h"
+#include "cmd/variantd/http/header.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a container's state, and as its bundle's config.json: the question that is made of
  * them holds texts of the annotations alone, and well-formed digests. */
-#include "state.h"
+#include "plugins/oci-hook/state.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* A node's properties by the parser, then a tree that has them through the whole provider: what
  * comes out are properties, and a node is a device exactly when the parser says so. Bytes ff
  * separate the properties, those of a memory bank, amdgpu's parameter and the version of ROCm. */
-#include "providers/amd.h"
+#include "lib/probe/providers/amd/amd.h"
 
 #include <fcntl.h>
 #include <stdio.h>

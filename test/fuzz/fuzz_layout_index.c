@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as index.json: whatever is accepted can be searched, walked and tagged, and the tag is
  * then found again in what would be written. */
-#include "store/store.h"
+#include "lib/layout/layout_internal.h"
 
 #include <string.h>
 

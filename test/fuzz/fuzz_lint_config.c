@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as .ocivariant-lint.yaml; what is accepted answers for every rule. */
-#include "lint/lint.h"
+#include "lib/lint/lint.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as variants.lock: what is read has usable digests and names, and every image and
  * machine is found under the name it was read with. */
-#include "lockfile.h"
+#include "cmd/common/lockfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answer of nvml-query: whatever it says, texts are plain and ended, numbers in their range,
  * and laid over a machine it gives one that can be judged. */
-#include "providers/nvidia.h"
+#include "lib/probe/providers/nvidia/nvidia.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A line of podman's: any text; what comes out is a layer's short id and no wild number. */
-#include "../../cmd/vpull/podman_line.c"
+#include "cmd/vpull/engines/podman_line.c"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A declarative provider's file: what is accepted can be probed with, on a machine with devices. */
-#include "declarative.h"
+#include "lib/probe/declarative/declarative.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a record and as a kept index: what is read says of which repository it is, and its
  * digests can be names of files. */
-#include "store/store.h"
+#include "lib/records/records_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* URLs of the mirror: whatever is asked for, only a configured registry and a clean name come out.
  * Input: MODE, URL and, after a line feed, `ns`. */
-#include "route.h"
+#include "cmd/variantd/mirror/route.h"
 
 #include <stdlib.h>
 #include <string.h>

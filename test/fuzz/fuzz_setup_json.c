@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* daemon.json: any bytes. An edit changes one list and nothing else, and its undoing leads back to
  * the same document. */
-#include "setup/document.h"
+#include "cmd/variantctl/setup/document.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Configuration in TOML: any bytes. What an edit put in, its undoing takes out, and the values of
  * others stay what they were. */
-#include "setup/setup.h"
+#include "cmd/variantctl/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>

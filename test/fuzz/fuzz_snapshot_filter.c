@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* containerd's filters and their regular expressions, run over a snapshot. */
-#include "snapshotter.h"
+#include "plugins/containerd/snapshotter/snapshotter.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,12 +9,12 @@ load harness
 # cross ARCH PREFIX: build $BATS_FILE_TMPDIR/ARCH, or say why not in ARCH.skip
 cross()
 {
-    local sources=(test/tools/cpuprobe.c lib/probe/{cpu,cpuinfo,isa}.c "lib/probe/providers/$1.c"
-        lib/buffer.c lib/error.c lib/text.c) oldest=
+    local sources=(test/tools/cpuprobe.c lib/probe/cpu/{cpu,cpuinfo,riscv_isa}.c "lib/probe/cpu/$1.c"
+        lib/base/buffer.c lib/base/error.c lib/base/text.c) oldest=
     [ "$1" != ppc64le ] || oldest=-mcpu=power8 # compilers of some distributions begin with newer ones
     command -v "$2-gcc" >/dev/null || return 0
     (cd "$OCV_TOP" && "$2-gcc" -std=gnu11 -O1 -Wall -Wextra -Wconversion -Werror -static $oldest -D_GNU_SOURCE \
-        -DOCV_VERSION='"test"' -Ilib -Ilib/probe -o "$BATS_FILE_TMPDIR/$1" "${sources[@]}" &&
+        -DOCV_VERSION='"test"' -I. -Ilib/include -o "$BATS_FILE_TMPDIR/$1" "${sources[@]}" &&
         "$2-gcc" -static -x c -o "$BATS_FILE_TMPDIR/$1.nothing" - <<<'#include <stdio.h>
             int main(int n, char **v) { printf("%s %d\n", v[0], n); return !fopen("/proc/cpuinfo", "r"); }')
 }

@@ -14,7 +14,7 @@
  *   --gzip                            compress the layers
  *   --docker                          Docker schema 2 media types
  */
-#include "store/store.h"
+#include "lib/layout/layout_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

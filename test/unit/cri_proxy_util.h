@@ -4,8 +4,8 @@
 #ifndef CRI_PROXY_UTIL_H
 #define CRI_PROXY_UTIL_H
 
-#include "decide.h"
-#include "proxy.h"
+#include "plugins/containerd/cri-proxy/decide.h"
+#include "plugins/containerd/cri-proxy/proxy.h"
 
 #include <check.h>
 #include <poll.h>

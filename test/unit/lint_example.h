@@ -3,8 +3,8 @@
 #ifndef LINT_EXAMPLE_H
 #define LINT_EXAMPLE_H
 
-#include "core_util.h"
-#include "lint/lint.h"
+#include "lib/lint/lint.h"
+#include "test/unit/core_util.h"
 
 #define EXAMPLE_MAX 64
 

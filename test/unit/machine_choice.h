@@ -4,7 +4,7 @@
 #ifndef MACHINE_CHOICE_H
 #define MACHINE_CHOICE_H
 
-#include "machines.h"
+#include "test/unit/machines.h"
 
 #define CHOICE_INDEX "test/data/choice/index.json"
 

@@ -4,7 +4,7 @@
 #ifndef MACHINES_H
 #define MACHINES_H
 
-#include "probe_util.h"
+#include "test/unit/probe_util.h"
 
 #include <dirent.h>
 

@@ -3,9 +3,9 @@
 #ifndef SNAPSHOTTER_UTIL_H
 #define SNAPSHOTTER_UTIL_H
 
-#include "service.h"
+#include "plugins/containerd/snapshotter/service/service.h"
 
-#include "snapshots.pb-c.h"
+#include "gen/snapshots.pb-c.h"
 
 #include <check.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #ifndef SYSROOT_UTIL_H
 #define SYSROOT_UTIL_H
 
-#include "core_util.h"
-#include "declarative.h"
+#include "lib/probe/declarative/declarative.h"
+#include "test/unit/core_util.h"
 
 #include <fcntl.h>
 #include <regex.h>

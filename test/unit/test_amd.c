@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/probe/providers/amd*.c, gpu.c: recorded KFD topologies and trees made here. */
-#include "providers/amd.h"
-#include "sysroot_util.h"
+#include "lib/probe/providers/amd/amd.h"
+#include "test/unit/sysroot_util.h"
 
 #define NODES "sys/class/kfd/kfd/topology/nodes"
 #define ECC 0x04000000u

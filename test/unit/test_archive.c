@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "store_util.h"
+#include "test/unit/store_util.h"
 
-#include "store/store.h"
+#include "lib/layout/layout_internal.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/author: indexes that are made and edited. */
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 static struct ocv_error err;
 

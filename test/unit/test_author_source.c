@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/author/source.c: the YAML that an index is made of; every mistake names its line. */
-#include "core_util.h"
+/* lib/edit/source.c: the YAML that an index is made of; every mistake names its line. */
+#include "test/unit/core_util.h"
 
 static struct ocv_error err;
 

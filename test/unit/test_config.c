@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Configuration: YAML with file and line, text of variables and flags, one over the other. */
-#include "config.h"
-#include "core_util.h"
+#include "lib/config/config_internal.h"
+#include "test/unit/core_util.h"
 
 static int merge(struct ocv_config *c, const char *text, struct ocv_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names by which a configuration selects: which are known, by whom, and what is said of the others.
  */
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 static const char profile_text[] =
     "{'platform':{'os':'linux','architecture':'amd64'},'namespaces':["

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `repositories` of the configuration: which glob names an image, which of several counts, and what
  * holds then. */
-#include "config_set.h"
-#include "core_util.h"
+#include "lib/config/config_set.h"
+#include "test/unit/core_util.h"
 
 static struct ocv_config *config_of(const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ordering vectors: our own in test/data/conformance, and the shared fixtures where they are. One
  * JSON object a line; see test/data/conformance/README. */
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #include <unistd.h>
 

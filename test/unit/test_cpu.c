@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/cpu.c and the tables in lib/probe/providers: bits and names, levels, vocabulary. */
-#include "cpu.h"
+/* lib/probe/cpu/cpu.c and the tables in lib/probe/providers: bits and names, levels, vocabulary. */
+#include "lib/probe/cpu/cpu.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/isa.c, cpu_provider.c: recorded processors other than x86-64. The tables behind them:
- * test_cpu.c. */
-#include "cpu.h"
-#include "probe.h"
+/* lib/probe/cpu/riscv_isa.c, cpu_provider.c: recorded processors other than x86-64. The tables
+ * behind them: test_cpu.c. */
+#include "lib/probe/cpu/cpu.h"
+#include "lib/probe/probe_internal.h"
+#include "ocivariant.h"
 
 #include <check.h>
 #include <dirent.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/cpuid.c, cpuinfo.c and providers/x86_64.c: levels and flags of recorded and made-up
+/* lib/probe/cpu/cpuid.c, cpuinfo.c and providers/x86_64.c: levels and flags of recorded and made-up
  * processors. Fixtures: OCV_FIXTURES/cpuid and cpuinfo. */
-#include "probe.h"
+#include "lib/probe/probe_internal.h"
+#include "ocivariant.h"
 
 #include <check.h>
 #include <dirent.h>

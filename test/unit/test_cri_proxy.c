@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/containerd/cri-proxy: calls of every kind between an engine and clients that misbehave.
  */
-#include "cri_proxy_util.h"
+#include "test/unit/cri_proxy_util.h"
 
 #include <netinet/in.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/containerd/cri-proxy: names in requests, credentials, and the map on disk. */
-#include "core_util.h"
-#include "decide.h"
+#include "plugins/containerd/cri-proxy/decide.h"
+#include "test/unit/core_util.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

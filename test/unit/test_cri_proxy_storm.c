@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/containerd/cri-proxy: many calls at once, and an engine that goes away among them. */
-#include "cri_proxy_util.h"
+#include "test/unit/cri_proxy_util.h"
 
 static struct client_side client;
 

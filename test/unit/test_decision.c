@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a decision says: every reason to reject, made from real documents, and the JSON. */
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 static const char profile_text[] =
     "{'platform':{'os':'linux','architecture':'amd64','variant':'v2'},'namespaces':["

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Executable providers: which of them run, and who answers for a namespace. What they may print:
  * test_executable_answer.c. */
-#include "executable.h"
+#include "lib/probe/executable/executable.h"
+#include "ocivariant.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What executable providers may print, and what becomes of it. */
-#include "executable.h"
+#include "lib/probe/executable/executable.h"
+#include "ocivariant.h"
 
 #include <check.h>
 #include <stdio.h>

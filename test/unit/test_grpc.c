@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/grpc: text forms, calls between our server and our client, and clients that misbehave. */
-#include "grpc/grpc.h"
+#include "lib/grpc/grpc.h"
+#include "ocivariant.h"
 
 #include <check.h>
 #include <poll.h>

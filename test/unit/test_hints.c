@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* schema/hints.yaml says nothing that schema/vocabulary.yaml and the driver table do not know, and
  * every CUDA version that a driver of that table brings has its line. */
-#include "core_util.h"
-#include "providers/nvidia.h"
+#include "lib/probe/providers/nvidia/nvidia.h"
+#include "test/unit/core_util.h"
 
-#include "hints.h"
+#include "gen/hints.h"
 
 #define N_HINTS (sizeof(ocv_hints) / sizeof(*ocv_hints))
 #define LOWER "nvidia :: cuda_version_lower_bound :: "

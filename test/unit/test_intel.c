@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/probe/providers/intel*.c: a recorded machine and trees made here. */
-#include "providers/intel.h"
-#include "sysroot_util.h"
+#include "lib/probe/providers/intel/intel.h"
+#include "test/unit/sysroot_util.h"
 
 #define GPU "030000"
 #define DISPLAY "038000"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reader of plain JSON against jansson: the same tree, or nothing. */
-#include "core_util.h"
-#include "json.h"
+#include "lib/base/json.h"
+#include "test/unit/core_util.h"
 
 static const char *const plain[] = {
     "{}",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The writer of JSON against jansson's: the same bytes. */
-#include "core_util.h"
-#include "json_write.h"
+#include "lib/base/json_write.h"
+#include "test/unit/core_util.h"
 
 #include <stdint.h>
 

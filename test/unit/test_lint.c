@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every rule of schema/lint-rules.yaml finds something in its bad example, and nothing at all is
  * found in its good one; places, settings, corrections and formats. */
-#include "lint_example.h"
+#include "test/unit/lint_example.h"
 
-#include "lint/internal.h"
+#include "lib/lint/lint_internal.h"
 
 static struct ocv_tag_rules *tag_rules;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* lib/local_http.c against a server that says what the case says. */
+/* lib/records/daemon.c against a server that says what the case says. */
 #include "ocivariant.h"
 
 #include <check.h>

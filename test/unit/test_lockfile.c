@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tags of a locked set: how many there may be. */
-#include "lockfile.h"
+#include "cmd/common/lockfile.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #include <unistd.h>
 

@@ -2,8 +2,8 @@
 /* test/data/machines: each machine gives what is written beside it, and takes of an index what is
  * written beside it. plugins/providers: each file has machines with its devices, without their
  * driver, and with virtual functions. */
-#include "declarative.h"
-#include "machine_tags.h"
+#include "lib/probe/declarative/declarative.h"
+#include "test/unit/machine_tags.h"
 
 /* ---- expectations ------------------------------------------------------------------------------
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "store_util.h"
+#include "test/unit/store_util.h"
 
 #define D "sha256:" ZEROS
 #define DESCRIPTOR "{\"mediaType\":\"a/b\",\"digest\":\"" D "\",\"size\":7}"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which word was meant: by its distance, as the beginning of one, and never a lower version. The
  * vocabulary's own words judge: each misspelling of one has to lead back to it. */
-#include "core_util.h"
-#include "nearest.h"
-#include "vocabulary.h"
+#include "gen/vocabulary.h"
+#include "lib/base/nearest.h"
+#include "test/unit/core_util.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 

@@ -3,10 +3,10 @@
  * with every later one. A call either says OCV_ERR_NOMEM and leaks nothing, or succeeds with the
  * same result as undisturbed. The allocator is this program's own, so that allocations of the
  * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
-#include "core_util.h"
-#include "executable.h"
-#include "lint/lint.h"
-#include "providers/nvidia.h"
+#include "lib/lint/lint.h"
+#include "lib/probe/executable/executable.h"
+#include "lib/probe/providers/nvidia/nvidia.h"
+#include "test/unit/core_util.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/pci.c and providers/nvidia*.c: recorded PCI trees, the published provider's lists, and
- * trees made here. */
-#include "core_util.h"
-#include "providers/nvidia.h"
+/* lib/probe/pci/pci.c and providers/nvidia*.c: recorded PCI trees, the published provider's lists,
+ * and trees made here. */
+#include "lib/probe/providers/nvidia/nvidia.h"
+#include "test/unit/core_util.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -2,8 +2,8 @@
 /* providers/nvidia_nvml.c, nvidia_merge.c and nvidia_judge.c: what nvml-query answers, laid over
  * what files show. The program itself is tested with a stand-in library by integration/nvidia.bats.
  */
-#include "core_util.h"
-#include "providers/nvidia.h"
+#include "lib/probe/providers/nvidia/nvidia.h"
+#include "test/unit/core_util.h"
 
 #define SCHEMA "\"schema\": \"dev.ocivariant.nvml-query/v1\""
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugins/oci-hook: what image a container was made of. */
-#include "state.h"
-#include "store/store.h"
-#include "store_util.h"
+#include "lib/records/records_internal.h"
+#include "plugins/oci-hook/state.h"
+#include "test/unit/store_util.h"
 
 #define A_DIGEST "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define B_DIGEST "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"

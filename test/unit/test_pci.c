@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/probe/pci*.c: the three back ends, and that a broken device costs itself only. Recorded sysfs
  * trees are looked at in test_nvidia.c. */
-#include "core_util.h"
-#include "pci_libpci.h"
+#include "lib/probe/pci/pci_libpci.h"
+#include "test/unit/core_util.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Platforms as containerd/platforms v1.0.0-rc.5 parses and orders them (Only, Match, Less). */
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 static struct ocv_platform *parse(const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/vpull/podman_line.c: what podman's bars say. */
-#include "../../cmd/vpull/podman_line.c"
+/* cmd/vpull/engines/podman_line.c: what podman's bars say. */
+#include "cmd/vpull/engines/podman_line.c"
 
 #include <check.h>
 

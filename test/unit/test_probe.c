@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/probe/probe.c, host.c, sysroot.c: the profile of this machine and of recorded ones, and that
  * nothing is emitted that schema/vocabulary.yaml does not know. */
-#include "probe.h"
+#include "lib/probe/probe_internal.h"
+#include "ocivariant.h"
 
 #include <check.h>
 #include <dirent.h>

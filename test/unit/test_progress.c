@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cmd/common/format.c and progress.c: numbers, lines, bars, plain lines and JSON events. */
-#include "../../cmd/common/format.c"
-#include "../../cmd/common/progress.c"
+#include "cmd/common/format.c"
+#include "cmd/common/progress.c"
 
 #include <check.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Properties, lists of them, labels. */
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 static const struct {
     const char *text, *canonical; /* NULL: malformed */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "store_util.h"
+#include "test/unit/store_util.h"
 
-#include "store/store.h"
+#include "lib/records/records_internal.h"
+#include "ocivariant.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -69,7 +70,7 @@ static struct told read_back(const char *dir)
 static char *file_of(const char *folder, const char *digest, const char *repository)
 {
     static char path[512];
-    char name[OCV_STORE_NAME_MAX];
+    char name[OCV_RECORD_NAME_MAX];
     need(ocv_record_name(digest, repository, name, &err));
     snprintf(path, sizeof(path), "%s/%s%s", scratch, folder, name);
     return path;

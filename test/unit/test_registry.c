@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Manifests: HEAD and GET, bad days, redirects, schemes. Each test has its own bad registry. */
-#include "registry/internal.h"
-#include "registry_util.h"
+#include "lib/registry/registry_internal.h"
+#include "test/unit/registry_util.h"
 
 #include <arpa/inet.h>
 

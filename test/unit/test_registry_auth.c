@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Challenges, tokens, and where credentials come from. */
-#include "registry/challenge.h"
-#include "registry/credentials.h"
-#include "registry/internal.h"
-#include "registry_util.h"
+#include "lib/registry/auth/challenge.h"
+#include "lib/registry/auth/credentials.h"
+#include "lib/registry/registry_internal.h"
+#include "test/unit/registry_util.h"
 
 /* ---- parsers ----------------------------------------------------------------------------------
  */

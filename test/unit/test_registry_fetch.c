@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Blobs into a layout: several at once, resumed, broken in every way the bad registry knows. */
-#include "registry_util.h"
+#include "test/unit/registry_util.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -2,7 +2,7 @@
 /* The client against docker-registry: plain, and with TLS, client certificates and Basic. The
  * registry's storage is written directly, so that nothing has to be pushed. Needs docker-registry,
  * openssl and htpasswd; says so and skips where one is missing. */
-#include "registry_util.h"
+#include "test/unit/registry_util.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests that are passed on: what the caller sees of each, and of each way to go wrong. */
-#include "registry_util.h"
+#include "test/unit/registry_util.h"
 
 struct seen {
     struct ocv_stream_head head;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What must be used, what was missed, and which line of a configuration decided. */
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 static const char profile_text[] =
     "{'platform':{'os':'linux','architecture':'amd64'},'namespaces':["

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The edits of setup on each kind of file: what is put in, and what is left when it is taken out
  * again from a file that others have changed. */
-#include "setup/setup.h"
+#include "cmd/variantctl/setup/setup.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #define URL "http://127.0.0.1:5050"
 #define OURS SETUP_HOSTS_COMMENT "\n[host.\"" URL "\"]\n  capabilities = [\"pull\", \"resolve\"]\n"

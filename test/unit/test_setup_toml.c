@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The TOML reader and its edits: every notation, every other byte kept, what is not TOML refused.
  */
-#include "setup/toml.h"
+#include "cmd/variantctl/setup/toml/toml.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 static const char REGISTRY[] = "plugins" TOML_DOT "a.b" TOML_DOT "registry";
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of a set-up below a root: what they keep, and that nothing leads a writing out of it. */
-#include "setup/tree.h"
+#include "cmd/variantctl/setup/tree.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -221,11 +221,12 @@ START_TEST(an_exchange_leads_nothing_out_of_the_root)
         set_up(i);
     atomic_store(&over, true);
     pthread_join(thread, NULL);
-    /* How many runs met the link is the scheduler's choice; with the folder in its place one works. */
+    /* How many runs met the link is the scheduler's choice; with the folder in its place one works.
+     */
     ck_assert_int_eq(lstat(here, &st), 0);
     if (S_ISLNK(st.st_mode))
-        ck_assert_int_eq(
-            syscall(SYS_renameat2, AT_FDCWD, here, AT_FDCWD, there, RENAME_EXCHANGE), 0);
+        ck_assert_int_eq(syscall(SYS_renameat2, AT_FDCWD, here, AT_FDCWD, there, RENAME_EXCHANGE),
+                         0);
     int status = set_up(RUNS);
     fflush(stdout);
     dup2(out, STDOUT_FILENO);

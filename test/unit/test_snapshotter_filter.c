@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The snapshotter's filters and their regular expressions: containerd's answers. */
-#include "snapshotter.h"
+#include "plugins/containerd/snapshotter/snapshotter.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A full disk: what is there stays, what is asked for is refused, and what is removed makes room.
  */
-#include "snapshotter_util.h"
+#include "test/unit/snapshotter_util.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the snapshotter makes of verdicts, and of what it remembers of chains, when things fail. */
-#include "snapshotter_util.h"
+#include "test/unit/snapshotter_util.h"
 
-#include "meta.h"
+#include "plugins/containerd/snapshotter/meta/meta.h"
 
 #include <ctype.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Passing calls on to another snapshotter: what goes along, and what if it hangs. */
-#include "snapshotter_util.h"
+#include "test/unit/snapshotter_util.h"
 
 #include <nghttp2/nghttp2.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every call of the snapshotter over its socket, as containerd's own suite for snapshotters asks.
  */
-#include "snapshotter_util.h"
+#include "test/unit/snapshotter_util.h"
 
-#include "meta.h"
+#include "plugins/containerd/snapshotter/meta/meta.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

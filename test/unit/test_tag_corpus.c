@@ -3,9 +3,9 @@
  * read by hand (test/data/tags/spot.jsonl), and, where the fixtures are, of every tag of the
  * corpus.
  */
-#include "tags/tags.h"
+#include "lib/tags/tags_internal.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #include <dirent.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which of a family's CUDA builds a host gets by the shipped rules: by its driver, by CUDA's
  * minor-version compatibility, and by the devices that a build holds code for. */
-#include "index.h"
-#include "tags/tags.h"
+#include "lib/core/index_internal.h"
+#include "lib/tags/tags_internal.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #define TAGS_MAX 8
 

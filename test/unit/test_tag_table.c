@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table beside installed rule files: what it passes over has nothing to say, and a file that is
  * not the one that it was made of is read. */
-#include "tags/table.h"
-#include "tags/tags.h"
+#include "lib/tags/table.h"
+#include "lib/tags/tags_internal.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/tags: rule files, what a tag says, which tags stand for a name. */
-#include "tags/tags.h"
+#include "lib/tags/tags_internal.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #include <stdio.h>
 #include <stdlib.h>

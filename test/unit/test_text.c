@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What is quoted from outside shows what it is: nothing that a terminal obeys, nothing unseen. */
-#include "text.h"
+#include "lib/base/text.h"
 
-#include "cli.h"
-#include "core_util.h"
+#include "cmd/common/cli.h"
+#include "test/unit/core_util.h"
 
 /* U+0000 .. U+10FFFF, but for surrogates. */
 static size_t encode(uint32_t code, char out[5])

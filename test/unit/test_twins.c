@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Labels are unique per platform with its version and features: twins in other formats stand beside
  * the plain entry. Random indexes against what must hold of any of them. */
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #define WORLDS 400
 #define FORMATS 3

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "header.h"
+#include "cmd/variantd/http/header.h"
 
 #include <check.h>
 #include <stdlib.h>

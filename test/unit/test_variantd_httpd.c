@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Real clients on loopback. */
-#include "httpd.h"
+#include "cmd/variantd/http/httpd.h"
 
-#include "listen.h"
+#include "cmd/variantd/http/listen.h"
 
 #include <arpa/inet.h>
 #include <check.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The mirror's address: nobody else gets it while one daemon ends and the next one starts. */
-#include "listen.h"
-#include "listener.h"
-#include "paths.h"
-#include "settings_make.h"
+#include "cmd/common/listener.h"
+#include "cmd/variantd/http/listen.h"
+#include "cmd/variantd/settings_make.h"
+#include "lib/base/paths.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory.h"
+#include "cmd/variantd/cache.h"
 
 #include <check.h>
 #include <pthread.h>

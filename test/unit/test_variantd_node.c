@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/variantd/node_diff.c, uevent.c, metrics.c, cmd/common/notify.c: what a log and a manager are
+/* cmd/variantd/node/diff.c, uevent.c, metrics.c, cmd/common/notify.c: what a log and a manager are
  * told. */
-#include "metrics.h"
-#include "node_diff.h"
-#include "notify.h"
-#include "uevent.h"
+#include "cmd/common/notify.h"
+#include "cmd/variantd/metrics.h"
+#include "cmd/variantd/node/node_diff.h"
+#include "cmd/variantd/node/uevent.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/variantd/room.c: who waits for room waits no longer than told, whatever becomes of the clock
- * on the wall. */
-#include "clock.h"
-#include "room.h"
+/* cmd/variantd/budget.c: who waits for room waits no longer than told, whatever becomes of the
+ * clock on the wall. */
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/clock.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "route.h"
+#include "cmd/variantd/mirror/route.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -2,13 +2,13 @@
 /* cmd/variantd/server.c, peers.c, selfcheck.c: what a stop leaves behind while registries do not
  * answer, what clients that read nothing can make the daemon keep, and what they cannot make the
  * watchdog believe. */
-#include "api.h"
-#include "listen.h"
-#include "mirror_internal.h"
-#include "room.h"
-#include "selfcheck.h"
-#include "server.h"
-#include "settings_make.h"
+#include "cmd/variantd/api/api.h"
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/http/listen.h"
+#include "cmd/variantd/http/selfcheck.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+#include "cmd/variantd/server.h"
+#include "cmd/variantd/settings_make.h"
 
 #include <arpa/inet.h>
 #include <check.h>

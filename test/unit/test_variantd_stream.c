@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ring between a worker and a connection, with a real server and client at its ends. */
-#include "stream.h"
+#include "cmd/variantd/upstream/stream.h"
 
-#include "httpd.h"
-#include "listen.h"
+#include "cmd/variantd/http/httpd.h"
+#include "cmd/variantd/http/listen.h"
 
 #include "ocivariant-registry.h"
 

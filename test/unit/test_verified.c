@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Blobs of the right size and with wrong bytes are found, and replaced by whoever writes them. */
-#include "store_util.h"
+#include "test/unit/store_util.h"
 
 static const char right[] = "the right bytes", wrong[] = "the wrong bytes";
 #define SIZE ((int64_t)(sizeof(right) - 1))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What `variantctl verify` says of a lesser image, by an index that the node has kept. */
-#include "verify_known.h"
+#include "cmd/variantctl/verify/verify_known.h"
 
-#include "core_util.h"
+#include "test/unit/core_util.h"
 
 #include <unistd.h>
 

@@ -2,8 +2,8 @@
 /* schema/vocabulary.yaml against what the providers say of every machine that the tests have:
  * nothing is emitted that is not in it, in its order, and everything in it is emitted by some
  * machine of the repository or marked as documented. */
-#include "declarative.h"
-#include "machines.h"
+#include "lib/probe/declarative/declarative.h"
+#include "test/unit/machines.h"
 
 #include <regex.h>
 

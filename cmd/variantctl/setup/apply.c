@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing a plan. The order makes a cut at any point harmless: backups; files that go back to what
  * they were, which the old state still describes; the new state; files that become ours. */
-#include "tree.h"
+#include "cmd/variantctl/setup/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>

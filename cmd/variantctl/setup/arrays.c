@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One string in an array of strings, added and taken out with every other byte kept. JSON and TOML
  * bracket and separate alike. */
-#include "arrays.h"
+#include "cmd/variantctl/setup/arrays.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef OCV_SETUP_ARRAYS_H
 #define OCV_SETUP_ARRAYS_H
 
-#include "setup.h"
+#include "cmd/variantctl/setup/setup.h"
 
 struct array_span {
     size_t from, to;

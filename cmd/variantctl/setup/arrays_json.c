@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists of strings in JSON. A document has passed the strict parser before its places are looked
  * for. */
-#include "arrays.h"
-#include "document.h"
+#include "cmd/variantctl/setup/arrays.h"
+#include "cmd/variantctl/setup/document.h"
 
 #include <stdlib.h>
 #include <string.h>

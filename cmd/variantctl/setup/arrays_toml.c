@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists of strings in TOML; the text is read again after each edit. */
-#include "arrays.h"
+#include "cmd/variantctl/setup/arrays.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A file's change as a unified diff that patch and git apply take. */
-#include "setup.h"
+#include "cmd/variantctl/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>

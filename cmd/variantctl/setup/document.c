@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON documents as objects: daemon.json and the state. */
-#include "document.h"
+#include "cmd/variantctl/setup/document.h"
 
 #include <string.h>
 

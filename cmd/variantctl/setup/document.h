@@ -3,7 +3,7 @@
 #ifndef OCV_SETUP_DOCUMENT_H
 #define OCV_SETUP_DOCUMENT_H
 
-#include "setup.h"
+#include "cmd/variantctl/setup/setup.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of the machine, or of another tree under --root, as the plan sees them. Below a root every
  * link is followed inside it. */
-#include "tree.h"
+#include "cmd/variantctl/setup/tree.h"
 
 #include <dirent.h>
 #include <errno.h>

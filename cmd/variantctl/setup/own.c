@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Taking our part out of a file that others have changed since. What is not as we wrote it any more
  * belongs to whoever changed it and stays. */
-#include "setup.h"
+#include "cmd/variantctl/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>

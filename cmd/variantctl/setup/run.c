@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Doing it: plan, print or write, and tell. */
-#include "run.h"
-#include "tree.h"
+#include "cmd/variantctl/setup/run.h"
+#include "cmd/variantctl/setup/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

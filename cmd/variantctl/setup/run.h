@@ -3,7 +3,7 @@
 #ifndef OCV_SETUP_RUN_H
 #define OCV_SETUP_RUN_H
 
-#include "setup.h"
+#include "cmd/variantctl/setup/setup.h"
 
 enum setup_action { SETUP_ACTION_SETUP, SETUP_ACTION_UNINSTALL, SETUP_ACTION_STATUS };
 

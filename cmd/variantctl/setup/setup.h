@@ -9,8 +9,8 @@
 #ifndef OCV_SETUP_H
 #define OCV_SETUP_H
 
-#include "cli.h"
-#include "toml.h"
+#include "cmd/common/cli.h"
+#include "cmd/variantctl/setup/toml/toml.h"
 
 #include <sys/stat.h>
 #include <time.h>

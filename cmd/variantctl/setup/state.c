@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a set-up did: STATE/ENGINE.json, and each content that it replaced in STATE/ENGINE.d under
  * its digest. The folder is root's alone: configuration files may hold passwords. */
-#include "document.h"
-#include "tree.h"
+#include "cmd/variantctl/setup/document.h"
+#include "cmd/variantctl/setup/tree.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Telling what is set up: the state beside the files as they are now. */
-#include "document.h"
-#include "mirror.h"
-#include "run.h"
+#include "cmd/variantctl/setup/document.h"
+#include "cmd/variantctl/setup/mirror_registries.h"
+#include "cmd/variantctl/setup/run.h"
 
 #include <stdio.h>
 #include <string.h>

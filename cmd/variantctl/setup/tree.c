@@ -4,7 +4,7 @@
  * A path comes here with its links followed (setup_resolve). Each part is then looked up in the
  * folder before it and may be no link any more, so that who owns the tree below --root cannot lead
  * a reading or writing out of it by an exchange in between. */
-#include "tree.h"
+#include "cmd/variantctl/setup/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #ifndef OCV_SETUP_TREE_H
 #define OCV_SETUP_TREE_H
 
-#include "setup.h"
+#include "cmd/variantctl/setup/setup.h"
 
 /** setup->root_fd for setup->root; -1 with errno. */
 int setup_open_root(struct setup *setup);

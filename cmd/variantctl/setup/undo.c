@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an earlier set-up wrote is undone in memory: byte for byte while a file is still what was
  * written, else by taking out only what is ours. */
-#include "setup.h"
+#include "cmd/variantctl/setup/setup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which version of an engine is installed: what the program itself says. */
-#include "program.h"
-#include "tree.h"
+#include "cmd/common/spawn.h"
+#include "cmd/variantctl/setup/tree.h"
 
 #include <ctype.h>
 #include <dirent.h>

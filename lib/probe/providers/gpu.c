@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the providers of GPUs share (see gpu.h). */
-#include "gpu.h"
+#include "lib/probe/providers/gpu.h"
 
 #include <dirent.h>
 #include <errno.h>

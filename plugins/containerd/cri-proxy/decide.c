@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "decide_internal.h"
+#include "plugins/containerd/cri-proxy/decide_internal.h"
 
-#include "log.h"
+#include "plugins/containerd/cri-proxy/proxy_log.h"
 
 #include <errno.h>
 #include <fcntl.h>

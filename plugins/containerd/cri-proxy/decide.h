@@ -5,7 +5,7 @@
 #ifndef CRI_PROXY_DECIDE_H
 #define CRI_PROXY_DECIDE_H
 
-#include "map.h"
+#include "plugins/containerd/cri-proxy/map.h"
 
 #define DECIDE_REASON_MAX 400u  /**< bytes of why a pull is refused */
 #define DECIDE_MS 10000u        /**< for all that a registry is asked for one request */

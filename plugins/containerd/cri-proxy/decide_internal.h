@@ -3,7 +3,7 @@
 #ifndef CRI_PROXY_DECIDE_INTERNAL_H
 #define CRI_PROXY_DECIDE_INTERNAL_H
 
-#include "decide.h"
+#include "plugins/containerd/cri-proxy/decide.h"
 
 /* What is in work for one request. */
 struct question {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a registry is asked about a pinned reference: the index, and whether the child is there. */
-#include "decide_internal.h"
-#include "log.h"
 #include "ocivariant-registry.h"
+#include "plugins/containerd/cri-proxy/decide_internal.h"
+#include "plugins/containerd/cri-proxy/proxy_log.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The client's side: frames of kubelet, crictl and whoever speaks to our socket. */
-#include "proxy.h"
+#include "plugins/containerd/cri-proxy/proxy.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "proxy.h"
+#include "plugins/containerd/cri-proxy/proxy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sockets, turns and time. A turn takes what came from each socket that has something, hands on
  * what the sessions want to say to both sides, then buries what died. */
-#include "proxy.h"
+#include "plugins/containerd/cri-proxy/proxy.h"
 
-#include "log.h"
-#include "worker.h"
+#include "plugins/containerd/cri-proxy/proxy_log.h"
+#include "plugins/containerd/cri-proxy/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ocivariant-cri-proxy: the CRI image service for a kubelet whose pods pin an index by its digest.
  * No mirror can choose there, as the digest is the content's own; the request can be changed. */
-#include "decide.h"
-#include "log.h"
-#include "notify.h"
-#include "output.h"
-#include "paths.h"
-#include "proxy.h"
-#include "verdict.h"
+#include "cmd/common/notify.h"
+#include "lib/base/paths.h"
+#include "plugins/common/output.h"
+#include "plugins/common/verdict.h"
+#include "plugins/containerd/cri-proxy/decide.h"
+#include "plugins/containerd/cri-proxy/proxy.h"
+#include "plugins/containerd/cri-proxy/proxy_log.h"
 
 #include <errno.h>
 #include <getopt.h>

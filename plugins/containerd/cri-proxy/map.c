@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "map_internal.h"
+#include "plugins/containerd/cri-proxy/map_internal.h"
 
-#include "store/store.h"
+#include "lib/records/records_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #ifndef CRI_PROXY_MAP_H
 #define CRI_PROXY_MAP_H
 
-#include "pinned.h"
+#include "plugins/containerd/cri-proxy/pinned.h"
 
 #define MAP_ENTRIES_MAX 1024u       /**< the oldest go */
 #define MAP_ENTRY_MAX (8u * 1024)   /**< bytes of an entry's file */

@@ -2,10 +2,10 @@
 /* The folder of earlier versions lay in variantd's, whose user could put another one in its place:
  * an entry comes over only if the index is kept there, is what the pin says, and lists the child.
  */
-#include "map_internal.h"
+#include "plugins/containerd/cri-proxy/map_internal.h"
 
-#include "log.h"
-#include "store/store.h"
+#include "lib/records/records_internal.h"
+#include "plugins/containerd/cri-proxy/proxy_log.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "map_internal.h"
+#include "plugins/containerd/cri-proxy/map_internal.h"
 
-#include "log.h"
-#include "store/store.h"
+#include "lib/records/records_internal.h"
+#include "plugins/containerd/cri-proxy/proxy_log.h"
 
 #include <dirent.h>
 #include <errno.h>

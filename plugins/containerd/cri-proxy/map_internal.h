@@ -3,7 +3,7 @@
 #ifndef CRI_PROXY_MAP_INTERNAL_H
 #define CRI_PROXY_MAP_INTERNAL_H
 
-#include "map.h"
+#include "plugins/containerd/cri-proxy/map.h"
 
 #include <pthread.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "pinned.h"
+#include "plugins/containerd/cri-proxy/pinned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "registry/credentials.h"
+#include "lib/registry/auth/credentials.h"
 
 struct ocv_reference *pinned_parse(const void *text, size_t len)
 {

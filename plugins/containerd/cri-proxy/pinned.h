@@ -3,7 +3,7 @@
 #ifndef CRI_PROXY_PINNED_H
 #define CRI_PROXY_PINNED_H
 
-#include "wire.h"
+#include "plugins/containerd/cri-proxy/wire.h"
 
 #define PINNED_TEXT_MAX 1024u /**< of a reference in a request; longer ones are nobody's */
 

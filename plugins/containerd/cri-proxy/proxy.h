@@ -11,9 +11,9 @@
 #ifndef CRI_PROXY_PROXY_H
 #define CRI_PROXY_PROXY_H
 
-#include "grpc/grpc.h"
-#include "map.h"
-#include "wire.h"
+#include "lib/grpc/grpc.h"
+#include "plugins/containerd/cri-proxy/map.h"
+#include "plugins/containerd/cri-proxy/wire.h"
 
 #include <nghttp2/nghttp2.h>
 

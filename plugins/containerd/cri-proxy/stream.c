@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A call from its headers to its end. Three methods' requests are held and may get another image
  * name; everything else goes through as it comes. */
-#include "proxy.h"
+#include "plugins/containerd/cri-proxy/proxy.h"
 
-#include "pinned.h"
-#include "worker.h"
+#include "plugins/containerd/cri-proxy/pinned.h"
+#include "plugins/containerd/cri-proxy/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

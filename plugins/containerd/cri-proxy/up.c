@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The engine's side: containerd or CRI-O. A client's calls share one connection; another is made
  * when that one takes no more, or when the engine was restarted. */
-#include "proxy.h"
+#include "plugins/containerd/cri-proxy/proxy.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "wire.h"
+#include "plugins/containerd/cri-proxy/wire.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "worker.h"
+#include "plugins/containerd/cri-proxy/worker.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef CRI_PROXY_WORKER_H
 #define CRI_PROXY_WORKER_H
 
-#include "decide.h"
+#include "plugins/containerd/cri-proxy/decide.h"
 
 #define WORKERS 4u     /* pulls that are decided at once */
 #define JOBS_MAX 1024u /* that wait; more go through as they are */

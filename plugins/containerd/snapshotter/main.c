@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Options, socket, signals. */
-#include "notify.h"
-#include "output.h"
-#include "paths.h"
-#include "service.h"
+#include "cmd/common/notify.h"
+#include "lib/base/paths.h"
+#include "plugins/common/output.h"
+#include "plugins/containerd/snapshotter/service/service.h"
 
 #include <errno.h>
 #include <fcntl.h>

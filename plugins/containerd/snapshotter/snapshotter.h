@@ -13,7 +13,7 @@
 #ifndef OCV_SNAPSHOTTER_H
 #define OCV_SNAPSHOTTER_H
 
-#include "grpc/grpc.h"
+#include "lib/grpc/grpc.h"
 #include "ocivariant.h"
 
 #include <stdbool.h>

@@ -6,8 +6,8 @@
  *   ocivariant-verifier -name REF -digest DIGEST -stdin-media-type TYPE   < descriptor JSON
  *
  * Exit 0 allows, anything else blocks, and what is printed reaches the user as the reason. */
-#include "output.h"
-#include "verdict.h"
+#include "plugins/common/output.h"
+#include "plugins/common/verdict.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What stands in the matrix, and which of its columns are alike. */
+#include "cmd/variantctl/coverage/coverage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum coverage_cell coverage_cell(const struct coverage_host *host, const struct ocv_entry *entry)
+{
+    if (ocv_decision_selected(host->decision) == entry)
+        return COVERAGE_CHOSEN;
+    for (size_t i = 0; i < ocv_decision_order_count(host->decision); i++)
+        if (ocv_decision_order(host->decision, i) == entry)
+            return COVERAGE_FITS;
+    return COVERAGE_NOT_FIT;
+}
+
+bool coverage_candidate(const struct ocv_entry *entry)
+{
+    switch (entry->code) {
+    case OCV_REJECT_ATTESTATION:
+    case OCV_REJECT_ARTIFACT:
+    case OCV_REJECT_UNKNOWN_PLATFORM:
+    case OCV_REJECT_MEDIA_TYPE:
+    case OCV_REJECT_NESTED:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* The host's whole column, as text that can be compared. */
+struct column {
+    const char *cells;
+    size_t host, n;
+};
+
+static int by_cells(const void *a, const void *b)
+{
+    const struct column *x = a, *y = b;
+    int order = memcmp(x->cells, y->cells, x->n);
+    return order ? order : (x->host > y->host) - (x->host < y->host);
+}
+
+static void fill_column(const struct coverage *c, struct column *column, char *cells)
+{
+    for (size_t k = 0; k < column->n; k++)
+        cells[k] =
+            coverage_candidate(ocv_index_entry(c->image->index, k))
+                ? (char)coverage_cell(&c->hosts[column->host], ocv_index_entry(c->image->index, k))
+                : 0;
+    column->cells = cells;
+}
+
+int coverage_share_columns(struct coverage *c, struct ocv_error *err)
+{
+    size_t n = ocv_index_count(c->image->index);
+    char *cells = calloc(c->n, n + 1);
+    struct column *columns = calloc(c->n + 1, sizeof(*columns));
+    for (size_t i = 0; cells && columns && i < c->n; i++) {
+        columns[i] = (struct column){.host = i, .n = n};
+        fill_column(c, &columns[i], cells + i * (n + 1));
+    }
+    if (cells && columns)
+        qsort(columns, c->n, sizeof(*columns), by_cells);
+    for (size_t i = 0, first = 0; cells && columns && i < c->n; i++) {
+        if (memcmp(columns[i].cells, columns[first].cells, n) != 0)
+            first = i;
+        struct coverage_host *host = &c->hosts[columns[i].host];
+        host->of = columns[first].host;
+        host->alike = 0;
+        c->hosts[host->of].alike++;
+    }
+    int status = cells && columns ? OCV_OK : ocv_error_nomem(err);
+    free(columns);
+    free(cells);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The matrix of an index's variants and a fleet's hosts. */
+#ifndef OCV_COVERAGE_H
+#define OCV_COVERAGE_H
+
+#include "cmd/common/image.h"
+
+#define COVERAGE_SOURCES_MAX 64u
+#define COVERAGE_HOSTS_MAX 10000u
+#define COVERAGE_OUTPUT_MAX (256u * 1024 * 1024)
+
+struct coverage_host {
+    char *path, *name; /**< the profile's file, and its name without .json */
+    struct ocv_profile *profile;
+    struct ocv_decision *decision;
+    size_t
+        alike; /**< hosts that share its column in the table, itself among them; 0: in another's */
+    size_t of; /**< whose column it shares */
+};
+
+struct coverage {
+    const struct image *image;
+    struct coverage_host *hosts;
+    size_t n;
+};
+
+enum coverage_cell { COVERAGE_NOT_FIT, COVERAGE_FITS, COVERAGE_CHOSEN };
+/** What an entry is to a host. */
+enum coverage_cell coverage_cell(const struct coverage_host *host, const struct ocv_entry *entry);
+/** Not so: entries that are no images at all, attestations above all, which are nobody's to get. */
+bool coverage_candidate(const struct ocv_entry *entry);
+/** Hosts that are alike share the column of the first one. OCV_ERR_NOMEM only. */
+int coverage_share_columns(struct coverage *coverage, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Append a table for people: a row for each entry that hosts may get, a column for each host;
+ * where that is too wide to be read, one for all hosts that are alike in it. */
+int coverage_format(struct coverage *coverage, struct ocv_buffer *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append the same as JSON. */
+int coverage_format_json(const struct coverage *coverage, struct ocv_buffer *out,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

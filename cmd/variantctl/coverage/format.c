@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Coverage as a table and as JSON. */
+#include "cmd/common/explain.h"
+#include "cmd/variantctl/coverage/coverage.h"
+#include "lib/base/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct ocv_entry *entry_at(const struct coverage *c, size_t i)
+{
+    return ocv_index_entry(c->image->index, i);
+}
+
+static size_t entries(const struct coverage *c)
+{
+    return ocv_index_count(c->image->index);
+}
+
+static size_t count_cells(const struct coverage *c, const struct ocv_entry *entry,
+                          enum coverage_cell least)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        n += coverage_cell(&c->hosts[i], entry) >= least;
+    return n;
+}
+
+static bool only_default(const struct coverage_host *host)
+{
+    const struct ocv_entry *selected = ocv_decision_selected(host->decision);
+    return selected && selected->kind != OCV_ENTRY_VARIANT;
+}
+
+static bool nothing(const struct coverage_host *host)
+{
+    return !ocv_decision_selected(host->decision);
+}
+
+/* ---- table ---- */
+
+#define HOST_WIDTH 24
+
+/* Head of a column: the host's name, and how many more share it. */
+static const char *head_of(const struct coverage_host *host, char out[48])
+{
+    if (host->alike > 1)
+        snprintf(out, 48, "%.*s+%zu", HOST_WIDTH - 5, host->name, host->alike - 1);
+    else
+        snprintf(out, 48, "%.*s", HOST_WIDTH, host->name);
+    return out;
+}
+
+static int width_of(const struct coverage_host *host)
+{
+    char head[48];
+    size_t len = strlen(head_of(host, head));
+    return (int)(len < 4 ? 4 : len);
+}
+
+static int put_hosts(const struct coverage *c, const char *title,
+                     bool (*wanted)(const struct coverage_host *), struct ocv_buffer *out,
+                     struct ocv_error *err)
+{
+    size_t n = 0;
+    int status = OCV_OK;
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+        if (wanted(&c->hosts[i]))
+            status = ocv_buffer_printf(out, err, "%s%s", n++ ? ", " : title, c->hosts[i].name);
+    return status == OCV_OK && n ? ocv_buffer_append(out, "\n", 1, err) : status;
+}
+
+static int put_unused(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t n = 0;
+    char name[80];
+    int status = OCV_OK;
+    for (size_t i = 0; i < entries(c) && status == OCV_OK; i++) {
+        const struct ocv_entry *entry = entry_at(c, i);
+        size_t fits = count_cells(c, entry, COVERAGE_FITS);
+        if (coverage_candidate(entry) && count_cells(c, entry, COVERAGE_CHOSEN) == 0)
+            status = ocv_buffer_printf(out, err, "%s%s (%s)", n++ ? ", " : "Nobody gets        ",
+                                       explain_name(c->image->index, entry, name, sizeof(name)),
+                                       fits ? "others are better" : "fits no host");
+    }
+    return status == OCV_OK && n ? ocv_buffer_append(out, "\n", 1, err) : status;
+}
+
+/* Widths of the first two columns. */
+struct widths {
+    int name, platform;
+};
+
+static struct widths measure(const struct coverage *c)
+{
+    struct widths w = {12, 12};
+    for (size_t i = 0; i < entries(c); i++) {
+        const struct ocv_entry *entry = entry_at(c, i);
+        char name[80], platform[128];
+        if (!coverage_candidate(entry))
+            continue;
+        int n = (int)strlen(explain_name(c->image->index, entry, name, sizeof(name)));
+        int m = (int)strlen(ocv_platform_format(&entry->platform, platform, sizeof(platform)));
+        w.name = n > w.name ? n : w.name;
+        w.platform = m > w.platform ? m : w.platform;
+    }
+    return w;
+}
+
+static int put_row(const struct coverage *c, const struct ocv_entry *entry, struct widths w,
+                   struct ocv_buffer *out, struct ocv_error *err)
+{
+    static const char *const marks[] = {".", "+", "*"};
+    char name[80], platform[128];
+    int status = ocv_buffer_printf(
+        out, err, "%-*s  %-*s", w.name, explain_name(c->image->index, entry, name, sizeof(name)),
+        w.platform,
+        entry->has_platform ? ocv_platform_format(&entry->platform, platform, sizeof(platform))
+                            : "-");
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+        if (c->hosts[i].alike)
+            status = ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
+                                       marks[coverage_cell(&c->hosts[i], entry)]);
+    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+}
+
+/* ---- columns ---- */
+
+#define TABLE_WIDTH 160 /* a wider table is for nobody */
+
+static int make_columns(struct coverage *c, struct widths w, struct ocv_error *err)
+{
+    size_t width = (size_t)w.name + 2 + (size_t)w.platform;
+    for (size_t i = 0; i < c->n; i++) {
+        c->hosts[i].alike = 1;
+        c->hosts[i].of = i;
+        width += 2 + (size_t)width_of(&c->hosts[i]);
+    }
+    return width > TABLE_WIDTH ? coverage_share_columns(c, err) : OCV_OK;
+}
+
+/* Who stands behind a column that several share. */
+static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++) {
+        char head[48];
+        if (c->hosts[i].alike < 2)
+            continue;
+        status =
+            ocv_buffer_printf(out, err, "%-17s  %s", head_of(&c->hosts[i], head), c->hosts[i].name);
+        for (size_t k = i + 1; k < c->n && status == OCV_OK; k++)
+            if (c->hosts[k].of == i)
+                status = ocv_buffer_printf(out, err, ", %s", c->hosts[k].name);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(out, "\n", 1, err);
+    }
+    return status;
+}
+
+int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct widths w = measure(c);
+    int status = make_columns(c, w, err);
+    if (status < 0)
+        return status;
+    status =
+        ocv_buffer_printf(out, err, "Index   %s\nHosts   %zu\n\n%-*s",
+                          ocv_index_digest(c->image->index), c->n, w.name + 2 + w.platform, "");
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++) {
+        char head[48];
+        if (c->hosts[i].alike)
+            status = ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
+                                       head_of(&c->hosts[i], head));
+    }
+    if (status == OCV_OK)
+        status = ocv_buffer_append(out, "\n", 1, err);
+    for (size_t i = 0; i < entries(c) && status == OCV_OK; i++)
+        if (coverage_candidate(entry_at(c, i)))
+            status = put_row(c, entry_at(c, i), w, out, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(
+            out, err, "\n* gets it   + fits, and another is better   . does not fit\n\n");
+    if (status == OCV_OK)
+        status = put_hosts(c, "Only the default   ", only_default, out, err);
+    if (status == OCV_OK)
+        status = put_hosts(c, "Nothing at all     ", nothing, out, err);
+    if (status == OCV_OK)
+        status = put_unused(c, out, err);
+    return status == OCV_OK ? put_alike(c, out, err) : status;
+}
+
+/* ---- JSON ---- */
+
+static const char *kind_of(const struct ocv_entry *entry)
+{
+    return entry->kind == OCV_ENTRY_VARIANT ? "variant"
+           : entry->kind == OCV_ENTRY_NULL  ? "null"
+                                            : "non-variant";
+}
+
+static json_t *entry_json(const struct ocv_entry *entry)
+{
+    char platform[128] = "";
+    if (entry->has_platform)
+        ocv_platform_format(&entry->platform, platform, sizeof(platform));
+    return json_pack("{s:s?, s:s, s:s, s:s?}", "label", entry->label, "kind", kind_of(entry),
+                     "digest", entry->digest, "platform", entry->has_platform ? platform : NULL);
+}
+
+static json_t *host_json(const struct coverage_host *host)
+{
+    const struct ocv_entry *selected = ocv_decision_selected(host->decision);
+    struct ocv_platform of = ocv_profile_platform(host->profile);
+    char platform[128] = "";
+    if (of.architecture)
+        ocv_platform_format(&of, platform, sizeof(platform));
+    return json_pack("{s:s, s:s, s:s?, s:b, s:o}", "host", host->name, "profile", host->path,
+                     "platform", of.architecture ? platform : NULL, "onlyDefault",
+                     only_default(host), "selected", selected ? entry_json(selected) : json_null());
+}
+
+/* Names of the hosts that have at least this of an entry. */
+static json_t *names_with(const struct coverage *c, const struct ocv_entry *entry,
+                          enum coverage_cell least)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < c->n; i++) {
+        if (coverage_cell(&c->hosts[i], entry) >= least &&
+            json_array_append_new(list, json_string(c->hosts[i].name)) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *names_of(const struct coverage *c, bool (*wanted)(const struct coverage_host *))
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < c->n; i++) {
+        if (wanted(&c->hosts[i]) &&
+            json_array_append_new(list, json_string(c->hosts[i].name)) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static int variants_json(const struct coverage *c, json_t *list, json_t *unused,
+                         struct ocv_error *err)
+{
+    for (size_t i = 0; i < entries(c); i++) {
+        const struct ocv_entry *entry = entry_at(c, i);
+        if (!coverage_candidate(entry))
+            continue;
+        json_t *json = entry_json(entry);
+        if (!json ||
+            json_object_set_new(json, "chosenBy", names_with(c, entry, COVERAGE_CHOSEN)) < 0 ||
+            json_object_set_new(json, "fits", names_with(c, entry, COVERAGE_FITS)) < 0) {
+            json_decref(json);
+            return ocv_error_nomem(err);
+        }
+        bool failed = json_array_append_new(list, json) < 0;
+        if (count_cells(c, entry, COVERAGE_CHOSEN) == 0)
+            failed = json_array_append_new(unused, entry_json(entry)) < 0 || failed;
+        if (failed)
+            return ocv_error_nomem(err);
+    }
+    return OCV_OK;
+}
+
+int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto_json *hosts = json_array();
+    ocv_auto_json *variants = json_array();
+    ocv_auto_json *unused = json_array();
+    for (size_t i = 0; i < c->n; i++)
+        if (json_array_append_new(hosts, host_json(&c->hosts[i])) < 0)
+            return ocv_error_nomem(err);
+    int status = variants_json(c, variants, unused, err);
+    if (status < 0)
+        return status;
+    ocv_auto_json *root = json_pack(
+        "{s:s, s:s, s:O, s:O, s:o, s:o, s:O}", "schema", "dev.ocivariant.coverage/v1", "index",
+        ocv_index_digest(c->image->index), "hosts", hosts, "variants", variants, "onlyDefault",
+        names_of(c, only_default), "nothing", names_of(c, nothing), "nobodyGets", unused);
+    if (!root)
+        return ocv_error_nomem(err);
+    status = ocv_json_append(root, JSON_INDENT(2), out, err);
+    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+}

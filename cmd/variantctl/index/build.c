@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/index/index_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ARGUMENT_MAX (4096u + OCV_ENTRY_PROPERTIES_BYTES_MAX)
+
+/* ---- beginning and end -------------------------------------------------------------------------
+ */
+
+static int add_image(struct build *b, const char *text, size_t *out, struct ocv_error *err)
+{
+    for (size_t i = 0; i < b->n_images; i++)
+        if (!strcmp(b->images[i].text, text)) {
+            *out = i;
+            return OCV_OK;
+        }
+    struct image *grown = realloc(b->images, (b->n_images + 1) * sizeof(*grown));
+    if (!grown)
+        return ocv_error_nomem(err);
+    b->images = grown;
+    *out = b->n_images++;
+    return image_open(b->cli, text, &b->images[*out], err);
+}
+
+static int begin_edit(struct build *b, const char *target, struct ocv_error *err)
+{
+    size_t i;
+    int status = add_image(b, target, &i, err);
+    if (status < 0)
+        return status;
+    const struct image *image = &b->images[i];
+    if (image->kind != OCV_DOCUMENT_INDEX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is one image and no index", target);
+    status = publication_based_on(&b->publication, image->top.digest, err);
+    if (status == OCV_OK) {
+        status = ocv_author_open(image->body.data, image->body.len,
+                                 image->top.media_type[0] ? image->top.media_type : NULL,
+                                 b->options.layout, &b->author, err);
+        if (status < 0)
+            ocv_error_prefix(err, "%s", target);
+    }
+    return status;
+}
+
+int build_begin(struct build *b, const char *target, bool edit, struct ocv_error *err)
+{
+    int status = place_open(b->cli, target, &b->to, err);
+    if (status == OCV_OK)
+        status = publication_begin(&b->publication, &b->to, &b->options, err);
+    if (status < 0)
+        return status;
+    return edit ? begin_edit(b, target, err) : ocv_author_new(b->options.layout, &b->author, err);
+}
+
+void build_free(struct build *b)
+{
+    for (size_t i = 0; i < b->n_jobs; i++) {
+        child_free(&b->jobs[i].child);
+        ocv_buffer_free(&b->jobs[i].config);
+        free(b->jobs[i].label);
+    }
+    for (size_t i = 0; i < b->n_images; i++)
+        image_close(&b->images[i]);
+    for (size_t i = 0; i < b->n_items; i++) {
+        free(b->items[i].label);
+        free(b->items[i].reference);
+        free(b->items[i].where);
+        ocv_properties_free(b->items[i].properties);
+    }
+    free(b->jobs);
+    free(b->images);
+    free(b->items);
+    ocv_author_free(b->author);
+    place_close(&b->to);
+}
+
+/* ---- items -------------------------------------------------------------------------------------
+ */
+
+int build_item(struct build *b, const char *label, const char *reference,
+               struct ocv_properties *properties, const char *where, struct ocv_error *err)
+{
+    struct item *grown = realloc(b->items, (b->n_items + 1) * sizeof(*grown));
+    if (!grown) {
+        ocv_properties_free(properties);
+        return ocv_error_nomem(err);
+    }
+    b->items = grown;
+    struct item *item = &grown[b->n_items++];
+    *item = (struct item){.properties = properties, .reference = strdup(reference)};
+    if (!item->reference || (label && !(item->label = strdup(label))) ||
+        (where && !(item->where = strdup(where))))
+        return ocv_error_nomem(err);
+    return OCV_OK;
+}
+
+static int add_argument(struct build *b, char *copy, const char *text, struct ocv_error *err)
+{
+    ocv_auto(ocv_properties) properties = NULL;
+    char *equals = strchr(copy, '=');
+    if (!equals || equals == copy || !equals[1] || equals[1] == ',')
+        return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not LABEL=REF[,PROPERTY...]", text);
+    *equals = '\0';
+    char *comma = strchr(equals + 1, ',');
+    if (comma)
+        *comma = '\0';
+    if (!ocv_label_valid(copy, strlen(copy))) {
+        ocv_error_set(err, OCV_ERR_DATA, "'%.100s' is not a label", copy);
+        ocv_error_hint(err, "a-z 0-9 with single . or _ between them, at most 48 characters");
+        return OCV_ERR_DATA;
+    }
+    if (comma && ocv_properties_parse(comma + 1, strlen(comma + 1), &properties, err) < 0)
+        return ocv_error_prefix(err, "%s", copy);
+    struct ocv_properties *taken = properties;
+    properties = NULL;
+    return build_item(b, copy, equals + 1, taken, NULL, err);
+}
+
+int build_argument(struct build *b, const char *text, struct ocv_error *err)
+{
+    if (strlen(text) > ARGUMENT_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "'%.60s...' is too long", text);
+    char *copy = strdup(text);
+    if (!copy)
+        return ocv_error_nomem(err);
+    int status = add_argument(b, copy, text, err);
+    free(copy);
+    return status;
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+static const char *text_in(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text && *text ? text : NULL;
+}
+
+#define OS_FEATURES_MAX 64u
+
+/* The truth about a platform stands in the image's config; but the tools that make a twin in
+ * another format name its features only where it is listed (`listed`, or NULL). */
+static int add_entry(struct build *b, const struct item *item, const struct child *child,
+                     const struct ocv_entry *listed, const struct ocv_buffer *config,
+                     struct ocv_error *err)
+{
+    const char *features[OS_FEATURES_MAX];
+    json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
+    struct ocv_author_image image = {.label = item->label,
+                                     .properties = item->properties,
+                                     .descriptor = child->descriptor,
+                                     .platform = {.os = text_in(root, "os"),
+                                                  .architecture = text_in(root, "architecture"),
+                                                  .variant = text_in(root, "variant"),
+                                                  .os_version = text_in(root, "os.version"),
+                                                  .os_features = features}};
+    const json_t *list = json_object_get(root, "os.features");
+    for (size_t i = 0; i < json_array_size(list) && i < OS_FEATURES_MAX; i++) {
+        const char *feature = json_string_value(json_array_get(list, i));
+        if (feature)
+            features[image.platform.n_os_features++] = feature;
+    }
+    if (image.platform.n_os_features == 0 && listed) {
+        image.platform.os_features = listed->platform.os_features;
+        image.platform.n_os_features = listed->platform.n_os_features;
+    }
+    int status = OCV_OK;
+    if (!image.platform.os || !image.platform.architecture)
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "%s: the image config names no os and architecture",
+                          item->reference);
+    if (status == OCV_OK)
+        status = ocv_author_add(b->author, &image, err);
+    json_decref(root);
+    return status;
+}
+
+static struct job *new_job(struct build *b, size_t image, const char *label, struct ocv_error *err)
+{
+    struct job *grown = realloc(b->jobs, (b->n_jobs + 1) * sizeof(*grown));
+    if (grown)
+        b->jobs = grown;
+    char *copy = label ? strdup(label) : NULL;
+    if (!grown || (label && !copy)) {
+        free(copy);
+        ocv_error_nomem(err);
+        return NULL;
+    }
+    struct job *job = &grown[b->n_jobs++];
+    *job = (struct job){.image = image, .label = copy};
+    ocv_buffer_init(&job->config, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&job->child.body, OCV_MANIFEST_MAX);
+    return job;
+}
+
+static int relabel(struct job *job, const struct item *item, const struct ocv_buffer *config,
+                   struct ocv_error *err)
+{
+    memcpy(job->relabelled_from, job->child.descriptor.digest, OCV_DIGEST_MAX);
+    return relabel_child(&job->child, config, item->label, item->properties, &job->config, err);
+}
+
+static int add_child(struct build *b, const struct item *item, size_t image,
+                     const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
+                     struct ocv_error *err)
+{
+    ocv_auto_buffer config;
+    ocv_buffer_init(&config, OCV_MANIFEST_MAX);
+    struct job *job = new_job(b, image, item->label, err);
+    int status = job ? OCV_OK : OCV_ERR_NOMEM;
+    if (status == OCV_OK)
+        status = child_read(b->cli, &b->images[image], descriptor, &job->child, err);
+    if (status == OCV_OK)
+        status = child_config(b->cli, &b->images[image], &job->child, &config, err);
+    if (status == OCV_OK && b->relabel && item->label)
+        status = relabel(job, item, &config, err);
+    return status == OCV_OK ? add_entry(b, item, &job->child, listed, &config, err) : status;
+}
+
+static bool attests_to(const char *entry, const struct ocv_descriptor *descriptor)
+{
+    json_t *json = json_loads(entry, 0, NULL);
+    const json_t *annotations = json_object_get(json, "annotations");
+    const char *subject =
+        json_string_value(json_object_get(annotations, "vnd.docker.reference.digest"));
+    bool found = subject && !strcmp(subject, descriptor->digest);
+    json_decref(json);
+    return found;
+}
+
+/* What is about the image follows it, as the bytes that it was in its index. */
+static int add_attestations(struct build *b, const struct item *item, size_t image,
+                            const struct ocv_author *from, const struct ocv_descriptor *descriptor,
+                            struct ocv_error *err)
+{
+    int status = OCV_OK;
+    const struct ocv_index *index = b->images[image].index;
+    for (size_t i = 0; from && i < ocv_author_count(from) && status == OCV_OK; i++) {
+        const char *text = ocv_author_entry(from, i);
+        struct ocv_descriptor d;
+        if (ocv_index_entry(index, i)->code != OCV_REJECT_ATTESTATION ||
+            !attests_to(text, descriptor))
+            continue;
+        if (b->relabel && item->label) {
+            cli_warn(b->cli,
+                     "%s: an attestation of %s is left out, since --relabel makes another "
+                     "image",
+                     item->label, descriptor->digest);
+            continue;
+        }
+        struct job *job = new_job(b, image, NULL, err);
+        status = job ? child_descriptor(ocv_index_entry(index, i), &d, err) : OCV_ERR_NOMEM;
+        if (status == OCV_OK)
+            status = child_read(b->cli, &b->images[image], &d, &job->child, err);
+        if (status == OCV_OK)
+            status = ocv_author_add_raw(b->author, text, strlen(text), err);
+    }
+    return status;
+}
+
+/* Each real image of a multi-platform index. */
+static int read_index(struct build *b, const struct item *item, size_t image, struct ocv_error *err)
+{
+    ocv_auto(ocv_author) from = NULL;
+    const struct image *m = &b->images[image];
+    size_t used = 0;
+    int status = ocv_author_open(m->body.data, m->body.len, NULL, OCV_AUTHOR_HIDDEN, &from, err);
+    if (status == OCV_ERR_UNSUPPORTED) /* a Docker list has no attestations */
+        status = OCV_OK;
+    for (size_t i = 0; i < ocv_index_count(m->index) && status == OCV_OK; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(m->index, i);
+        struct ocv_descriptor descriptor;
+        if (entry->code != OCV_REJECT_NONE)
+            continue;
+        status = child_descriptor(entry, &descriptor, err);
+        if (status == OCV_OK)
+            status = add_child(b, item, image, &descriptor, entry, err);
+        if (status == OCV_OK)
+            status = add_attestations(b, item, image, from, &descriptor, err);
+        used++;
+    }
+    if (status == OCV_OK && used == 0)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s names no image", m->text);
+    return status;
+}
+
+static int has_variants(const struct item *item, struct ocv_error *err)
+{
+    ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", item->reference);
+    ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
+    return OCV_ERR_INVALID;
+}
+
+static int read_item(struct build *b, const struct item *item, struct ocv_error *err)
+{
+    size_t image;
+    int status = add_image(b, item->reference, &image, err);
+    if (status < 0)
+        return status;
+    if (ocv_index_has_variants(b->images[image].index))
+        return has_variants(item, err);
+    if (b->images[image].kind == OCV_DOCUMENT_INDEX)
+        return read_index(b, item, image, err);
+    return add_child(b, item, image, &b->images[image].top, NULL, err);
+}
+
+int build_read(struct build *b, struct ocv_error *err)
+{
+    for (size_t i = 0; i < b->n_items; i++) {
+        const struct item *item = &b->items[i];
+        int status = read_item(b, item, err);
+        if (status == OCV_OK)
+            continue;
+        ocv_error_prefix(err, "%s", item->label ? item->label : "--default");
+        if (item->where) {
+            ocv_error_prefix(err, "%s", item->where);
+            if (status == OCV_ERR_INVALID)
+                err->status = OCV_ERR_DATA;
+        }
+        return err->status;
+    }
+    return OCV_OK;
+}

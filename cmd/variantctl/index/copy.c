@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/index/index_copy.h"
+
+#include <ftw.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 4u /* of indexes in indexes */
+
+int copier_open(struct cli *cli, struct place *to, enum progress_mode mode, struct copier *out,
+                struct ocv_error *err)
+{
+    *out = (struct copier){.cli = cli, .to = to};
+    return progress_new(mode, stderr, NULL, &out->progress, err);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st;
+    (void)flag;
+    (void)ftw;
+    return remove(path);
+}
+
+void copier_close(struct copier *copier)
+{
+    if (copier->progress)
+        progress_finish(copier->progress);
+    progress_free(copier->progress);
+    ocv_layout_free(copier->staging);
+    if (copier->staging_dir[0])
+        nftw(copier->staging_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    *copier = (struct copier){0};
+}
+
+const char *copier_summary(const struct copier *copier, char *out, size_t size)
+{
+    char sent[FORMAT_NUMBER_MAX], mounted[FORMAT_NUMBER_MAX], present[FORMAT_NUMBER_MAX];
+    snprintf(out, size, "%zu manifest%s written; blobs: %s sent, %s mounted, %s there before",
+             copier->manifests, copier->manifests == 1 ? "" : "s",
+             format_bytes(copier->bytes_sent, sent), format_bytes(copier->bytes_mounted, mounted),
+             format_bytes(copier->bytes_present, present));
+    return out;
+}
+
+/* ---- one blob to a registry --------------------------------------------------------------------
+ */
+
+struct row {
+    struct copier *copier;
+    size_t i;
+    int64_t size;
+    enum layer_state state;
+};
+
+static void on_sent(void *data, int64_t sent)
+{
+    struct row *row = data;
+    progress_set(row->copier->progress, row->i, LAYER_UPLOADING, sent, row->size);
+}
+
+static void on_fetched(void *data, size_t i, int64_t done, bool finished, bool cached)
+{
+    struct row *row = data;
+    (void)i;
+    (void)finished;
+    (void)cached;
+    progress_set(row->copier->progress, row->i, LAYER_DOWNLOADING, done, row->size);
+}
+
+static int make_staging(struct copier *c, struct ocv_error *err)
+{
+    const char *base = getenv("TMPDIR");
+    if (c->staging)
+        return OCV_OK;
+    int n = snprintf(c->staging_dir, sizeof(c->staging_dir), "%s/variantctl.XXXXXX",
+                     base && *base ? base : "/var/tmp");
+    if (n < 0 || (size_t)n >= sizeof(c->staging_dir) || !mkdtemp(c->staging_dir)) {
+        c->staging_dir[0] = '\0';
+        return ocv_error_set(err, OCV_ERR_IO, "cannot make a folder in %s",
+                             base && *base ? base : "/var/tmp");
+    }
+    return ocv_layout_open(c->staging_dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_PASSING, &c->staging,
+                           err);
+}
+
+/* A registry that refused the bytes of a file is right if they are not those of their name. */
+static int blame_file(int fd, const char *digest, const struct ocv_layout *layout,
+                      struct ocv_error *err)
+{
+    ocv_auto(ocv_hasher) hasher = NULL;
+    char bytes[65536], now[OCV_DIGEST_MAX];
+    ssize_t n = -1;
+    off_t at = 0;
+    int status = ocv_hasher_new(digest, &hasher, NULL);
+    while (status == OCV_OK && (n = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+        status = ocv_hasher_update(hasher, bytes, (size_t)n, NULL);
+        at += n;
+    }
+    if (status == OCV_OK && n == 0 && ocv_hasher_final(hasher, now, NULL) == OCV_OK &&
+        strcmp(now, digest) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: blob %s: the bytes have digest %s",
+                             ocv_layout_path(layout), digest, now);
+    return OCV_OK;
+}
+
+static int push_file(struct copier *c, const struct ocv_layout *layout, struct ocv_push *push,
+                     enum ocv_pushed *how, struct ocv_error *err)
+{
+    int64_t size;
+    int status = ocv_layout_open_blob(layout, push->descriptor.digest, &push->fd, &size, err);
+    if (status == OCV_OK && size != push->descriptor.size)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %lld bytes, announced were %lld",
+                               push->descriptor.digest, (long long)size,
+                               (long long)push->descriptor.size);
+    if (status == OCV_OK)
+        status = c->cli->api->push(c->cli->registry, c->to->reference, push, how, err);
+    if (status < 0 && err && err->http_status == 400 &&
+        blame_file(push->fd, push->descriptor.digest, layout, err) < 0)
+        status = OCV_ERR_MISMATCH;
+    if (push->fd >= 0)
+        close(push->fd);
+    push->fd = -1;
+    return status;
+}
+
+/* From another registry, or one that does not mount: through a file of this machine. */
+static int push_through(struct copier *c, const struct image *from, struct ocv_push *push,
+                        enum ocv_pushed *how, struct ocv_error *err)
+{
+    struct ocv_fetch fetch = {.descriptor = push->descriptor};
+    char path[PATH_MAX];
+    push->from = NULL;
+    int status = make_staging(c, err);
+    if (status == OCV_OK)
+        status = c->cli->api->fetch(c->cli->registry, from->reference, c->staging, &fetch, 1, 1,
+                                    on_fetched, push->data, err);
+    if (status == OCV_OK)
+        status = push_file(c, c->staging, push, how, err);
+    const char *digest = push->descriptor.digest, *colon = strchr(digest, ':');
+    snprintf(path, sizeof(path), "%s/blobs/%.*s/%s", c->staging_dir, (int)(colon - digest), digest,
+             colon + 1);
+    unlink(path);
+    return status;
+}
+
+/* A layer that its publisher forbids to distribute; registries rarely hold it. */
+static bool is_foreign(const struct ocv_descriptor *d)
+{
+    return strstr(d->media_type, ".foreign.") || strstr(d->media_type, "nondistributable");
+}
+
+static void count(struct copier *c, const struct row *row, enum ocv_pushed how)
+{
+    int64_t *sums[] = {[OCV_PUSHED_PRESENT] = &c->bytes_present,
+                       [OCV_PUSHED_MOUNTED] = &c->bytes_mounted,
+                       [OCV_PUSHED_SENT] = &c->bytes_sent};
+    *sums[how] += row->size;
+    progress_set(c->progress, row->i, how == OCV_PUSHED_SENT ? LAYER_DONE : LAYER_CACHED, row->size,
+                 row->size);
+}
+
+static int push_blob(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
+                     const struct ocv_buffer *bytes, struct ocv_error *err)
+{
+    struct ocv_error local = {0};
+    struct row row = {.copier = c, .i = progress_add(c->progress, d->digest, d->size)};
+    row.size = d->size;
+    struct ocv_push push = {.descriptor = *d, .fd = -1, .progress = on_sent, .data = &row};
+    enum ocv_pushed how = OCV_PUSHED_PRESENT;
+    bool same_host = from->reference && !strcmp(from->reference->host, c->to->reference->host);
+    int status;
+    if (c->cli->interrupted && *c->cli->interrupted)
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+    if (same_host && strcmp(from->reference->repository, c->to->reference->repository) != 0)
+        push.from = from->reference->repository;
+    if (bytes) {
+        push.bytes = bytes->data;
+        status = c->cli->api->push(c->cli->registry, c->to->reference, &push, &how, &local);
+    } else if (from->layout) {
+        status = is_foreign(d) && !ocv_layout_has_blob(from->layout, d->digest, d->size)
+                     ? OCV_OK
+                     : push_file(c, from->layout, &push, &how, &local);
+    } else {
+        status = c->cli->api->push(c->cli->registry, c->to->reference, &push, &how, &local);
+        if (status == OCV_ERR_NOT_FOUND && !is_foreign(d))
+            status = push_through(c, from, &push, &how, &local);
+        else if (status == OCV_ERR_NOT_FOUND)
+            status = OCV_OK;
+    }
+    if (status == OCV_OK)
+        count(c, &row, how);
+    else if (err)
+        *err = local;
+    return status;
+}
+
+static int push_blobs(struct copier *c, const struct image *from, const struct child *child,
+                      const struct ocv_buffer *config, struct ocv_error *err)
+{
+    size_t n = ocv_manifest_layer_count(child->manifest);
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = push_blob(c, from, ocv_manifest_layer(child->manifest, i), NULL, err);
+    if (status == OCV_OK)
+        status = push_blob(c, from, ocv_manifest_config(child->manifest), config, err);
+    return status;
+}
+
+/* ---- documents ---------------------------------------------------------------------------------
+ */
+
+/* A registry took the manifest only with everything that it names. */
+static bool is_there(struct copier *c, const struct ocv_descriptor *d)
+{
+    struct ocv_descriptor seen;
+    return place_head(c->to, d->digest, &seen, NULL) == OCV_OK && seen.size == d->size;
+}
+
+static int to_layout(struct copier *c, const struct image *from, const struct child *child,
+                     const struct ocv_buffer *config, struct ocv_error *err)
+{
+    struct row row = {.copier = c,
+                      .i = progress_add(c->progress, child->descriptor.digest, child_bytes(child)),
+                      .size = child_bytes(child)};
+    char digest[OCV_DIGEST_MAX];
+    int status = OCV_OK;
+    if (config) {
+        memcpy(digest, ocv_manifest_config(child->manifest)->digest, sizeof(digest));
+        status = ocv_layout_write_blob(c->to->layout, config->data, config->len, digest, err);
+    }
+    if (status == OCV_OK)
+        status = child_transfer(c->cli, from, child, c->to->layout, 0, NULL, NULL, err);
+    if (status == OCV_OK) {
+        c->manifests++;
+        c->bytes_sent += row.size;
+        progress_set(c->progress, row.i, LAYER_DONE, row.size, row.size);
+    }
+    return status;
+}
+
+int copier_child(struct copier *c, const struct image *from, const struct child *child,
+                 const struct ocv_buffer *config, struct ocv_error *err)
+{
+    if (!c->to->reference)
+        return to_layout(c, from, child, config, err);
+    if (is_there(c, &child->descriptor)) {
+        c->bytes_present += child_bytes(child);
+        return OCV_OK;
+    }
+    cli_say(c->cli, "writing %s@%s", c->to->name, child->descriptor.digest);
+    int status = push_blobs(c, from, child, config, err);
+    if (status == OCV_OK)
+        status = place_put(c->to, NULL, &child->descriptor, child->body.data, child->body.len, err);
+    if (status == OCV_OK)
+        c->manifests++;
+    return status;
+}
+
+static int read_document(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
+                         struct ocv_buffer *body, struct ocv_error *err)
+{
+    struct ocv_descriptor seen;
+    int status;
+    if (!strcmp(d->digest, from->top.digest))
+        return ocv_buffer_append(body, from->body.data, from->body.len, err);
+    status = from->layout
+                 ? ocv_layout_read_blob(from->layout, d->digest, body, err)
+                 : c->cli->api->get(c->cli->registry, from->reference, d->digest, body, &seen, err);
+    if (status == OCV_OK && d->size >= 0 && (size_t)d->size != body->len)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %zu bytes, announced were %lld",
+                               d->digest, body->len, (long long)d->size);
+    return status < 0 && from->layout ? ocv_error_prefix(err, "%s", from->text) : status;
+}
+
+static int copy_document(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
+                         unsigned depth, struct ocv_error *err);
+
+static int copy_index(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
+                      const struct ocv_buffer *body, unsigned depth, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    int status = ocv_index_parse(body->data, body->len, d->media_type, &index, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", from->text);
+    if (depth == DEPTH_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: indexes in indexes, more than %u deep",
+                             from->text, DEPTH_MAX);
+    for (size_t i = 0; i < ocv_index_count(index) && status == OCV_OK; i++) {
+        struct ocv_descriptor child;
+        status = child_descriptor(ocv_index_entry(index, i), &child, err);
+        if (status == OCV_OK)
+            status = copy_document(c, from, &child, depth + 1, err);
+    }
+    if (status == OCV_OK && depth > 0) /* the topmost gets a name at the very end */
+        status = place_put(c->to, NULL, d, body->data, body->len, err);
+    return status;
+}
+
+static int copy_document(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
+                         unsigned depth, struct ocv_error *err)
+{
+    enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    int status = read_document(c, from, d, &body, err);
+    if (status == OCV_OK) {
+        status = ocv_document_kind(body.data, body.len, d->media_type, &kind, err);
+        if (status < 0)
+            ocv_error_prefix(err, "%s: %s", from->text, d->digest);
+    }
+    if (status < 0)
+        return status;
+    if (kind == OCV_DOCUMENT_INDEX)
+        return copy_index(c, from, d, &body, depth, err);
+    struct child child = {.descriptor = *d, .body = body};
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    status =
+        ocv_manifest_parse(child.body.data, child.body.len, d->media_type, &child.manifest, err);
+    if (status < 0)
+        ocv_error_prefix(err, "%s: %s", from->text, d->digest);
+    else
+        status = copier_child(c, from, &child, NULL, err);
+    child_free(&child);
+    return status;
+}
+
+int copier_tree(struct copier *copier, const struct image *from,
+                const struct ocv_descriptor *descriptor, struct ocv_error *err)
+{
+    return copy_document(copier, from, descriptor, 0, err);
+}
+
+int copier_document(struct copier *copier, const struct image *from,
+                    const struct ocv_descriptor *descriptor, struct ocv_error *err)
+{
+    return copy_document(copier, from, descriptor, 1, err);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl index add, remove, annotate: an index that is there already. Entries that are not
+ * meant keep their bytes, whoever wrote them. */
+#include "cmd/variantctl/index/index_verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option add_options[] = {
+    {"default", required_argument, NULL, EDIT_OPTION_DEFAULT},
+    {"relabel", no_argument, NULL, EDIT_OPTION_RELABEL},
+    EDIT_INDEX_OPTIONS,
+    LAYOUT_OPTION,
+    WRITE_OPTIONS,
+    CLI_REGISTRY_OPTIONS,
+    CLI_COMMON_OPTIONS,
+    CLI_OPTIONS_END};
+
+static const struct option remove_options[] = {
+    {"platform", required_argument, NULL, EDIT_OPTION_PLATFORM},
+    {"default", no_argument, NULL, EDIT_OPTION_ORDINARY},
+    EDIT_INDEX_OPTIONS,
+    WRITE_OPTIONS,
+    CLI_REGISTRY_OPTIONS,
+    CLI_COMMON_OPTIONS,
+    CLI_OPTIONS_END};
+
+static const struct option annotate_options[] = {
+    {"platform", required_argument, NULL, EDIT_OPTION_PLATFORM},
+    {"label", required_argument, NULL, EDIT_OPTION_LABEL},
+    {"relayout", no_argument, NULL, EDIT_OPTION_RELAYOUT},
+    EDIT_INDEX_OPTIONS,
+    LAYOUT_OPTION,
+    WRITE_OPTIONS,
+    CLI_REGISTRY_OPTIONS,
+    CLI_COMMON_OPTIONS,
+    CLI_OPTIONS_END};
+
+static void add_help(void)
+{
+    fputs("Usage: variantctl index add [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n\n"
+          "Add builds to an index. The arguments are those of 'index create'.\n\nOptions:\n"
+          "  --default REF            the default entry; the same as null=REF\n"
+          "  --relabel                write label and properties into the images, "
+          "too\n" EDIT_INDEX_HELP LAYOUT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
+          stdout);
+}
+
+static void remove_help(void)
+{
+    fputs("Usage: variantctl index remove [OPTIONS] REPO:TAG LABEL|DIGEST...\n\n"
+          "Take builds, and what attests to them, out of an index. Their images stay in the\n"
+          "registry until it cleans up.\n\nOptions:\n"
+          "  --platform OS/ARCH       only of this platform\n"
+          "  --default                the default entries without annotations; null is\n"
+          "                           the same where no entry has that label\n" EDIT_INDEX_HELP
+              WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
+          stdout);
+}
+
+static void annotate_help(void)
+{
+    fputs("Usage: variantctl index annotate [OPTIONS] REPO:TAG [LABEL|DIGEST=PROPERTY[,...]]...\n\n"
+          "Say something else about builds of an index: their properties, their label, or what\n"
+          "stands on the index itself. An entry that another tool wrote is named by its digest.\n\n"
+          "Options:\n"
+          "  --label LABEL|DIGEST=LABEL  the label of an entry\n"
+          "  --platform OS/ARCH       only of this platform\n"
+          "  --relayout               order, platforms and annotations as 'index create' writes\n"
+          "                           them, for an index that another tool made; null becomes\n"
+          "                           the default entry without annotations\n" EDIT_INDEX_HELP
+              LAYOUT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
+          stdout);
+}
+
+static int begin(struct edit *e, const char *target, struct ocv_error *err)
+{
+    int status = cli_load(e->build.cli, err);
+    return status == OCV_OK ? build_begin(&e->build, target, true, err) : status;
+}
+
+static int end(struct edit *e, struct ocv_error *err)
+{
+    int status = edit_annotations(e, err);
+    if (status == OCV_OK && e->relayout)
+        status = ocv_author_relayout(e->build.author, err);
+    return status == OCV_OK ? build_finish(&e->build, err) : status;
+}
+
+static int run_add(struct edit *e, char **arguments, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < e->n_defaults && status == OCV_OK; i++)
+        status = build_item(&e->build, NULL, e->defaults[i], NULL, NULL, err);
+    for (size_t i = 1; arguments[i] && status == OCV_OK; i++)
+        status = build_argument(&e->build, arguments[i], err);
+    if (status == OCV_OK)
+        status = begin(e, arguments[0], err);
+    if (status == OCV_OK)
+        status = build_read(&e->build, err);
+    return status == OCV_OK ? end(e, err) : status;
+}
+
+static int run_remove(struct edit *e, char **arguments, struct ocv_error *err)
+{
+    int status = begin(e, arguments[0], err);
+    if (status < 0)
+        return status;
+    if (e->ordinary)
+        status = ocv_author_remove(e->build.author, NULL, e->platform, err);
+    for (size_t i = 1; arguments[i] && status == OCV_OK; i++)
+        status = ocv_author_remove(e->build.author, arguments[i], e->platform, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", arguments[0]) : end(e, err);
+}
+
+/* WHICH=TEXT: a digest has no '=' in it, a label neither. */
+static int annotate_one(struct edit *e, const char *text, bool label, struct ocv_error *err)
+{
+    ocv_auto(ocv_properties) properties = NULL;
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not LABEL=%s", text,
+                             label ? "LABEL" : "PROPERTY[,...]");
+    char *which = strndup(text, (size_t)(equals - text));
+    if (!which)
+        return ocv_error_nomem(err);
+    int status =
+        label ? OCV_OK : ocv_properties_parse(equals + 1, strlen(equals + 1), &properties, err);
+    if (status == OCV_OK)
+        status = ocv_author_annotate(e->build.author, which, e->platform, label ? equals + 1 : NULL,
+                                     properties, err);
+    if (status < 0 && status != OCV_ERR_NOT_FOUND)
+        ocv_error_prefix(err, "%s", which);
+    free(which);
+    return status;
+}
+
+static int run_annotate(struct edit *e, char **arguments, struct ocv_error *err)
+{
+    int status = begin(e, arguments[0], err);
+    for (size_t i = 1; arguments[i] && status == OCV_OK; i++)
+        status = annotate_one(e, arguments[i], false, err);
+    for (size_t i = 0; i < e->n_labels && status == OCV_OK; i++)
+        status = annotate_one(e, e->labels[i], true, err);
+    if (status == OCV_ERR_NOT_FOUND)
+        ocv_error_prefix(err, "%s", arguments[0]);
+    return status == OCV_OK ? end(e, err) : status;
+}
+
+static int run_verb(struct cli *cli, int argc, char **argv, const struct option *options,
+                    void (*help)(void), int (*run)(struct edit *, char **, struct ocv_error *))
+{
+    struct ocv_error err = {0};
+    struct edit e = {.build = {.cli = cli}};
+    int status = edit_options(&e, argc, argv, options, help, &err);
+    bool nothing = argc - optind < 2 && !e.n_defaults && !e.ordinary && !e.n_labels &&
+                   !e.n_annotations && !e.relayout;
+    if (status == EDIT_GO_ON && (argc - optind < 1 || nothing))
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "index %s: give REPO:TAG and what to change",
+                               argv[0]);
+    else if (status == EDIT_GO_ON)
+        status = run(&e, argv + optind, &err);
+    edit_free(&e);
+    return status < 0 ? cli_fail(cli, &err) : status;
+}
+
+int cmd_index_add(struct cli *cli, int argc, char **argv)
+{
+    return run_verb(cli, argc, argv, add_options, add_help, run_add);
+}
+
+int cmd_index_remove(struct cli *cli, int argc, char **argv)
+{
+    return run_verb(cli, argc, argv, remove_options, remove_help, run_remove);
+}
+
+int cmd_index_annotate(struct cli *cli, int argc, char **argv)
+{
+    return run_verb(cli, argc, argv, annotate_options, annotate_help, run_annotate);
+}

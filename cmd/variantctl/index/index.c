@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl index VERB */
+#include "cmd/variantctl/index/index_verbs.h"
+
+#include <signal.h>
+#include <string.h>
+
+static const struct verb all[] = {
+    {"create", "write an index over existing images", cmd_index_create},
+    {"add", "add builds to an index", cmd_index_add},
+    {"remove", "take builds out of an index", cmd_index_remove},
+    {"annotate", "change labels, properties and what stands on the index", cmd_index_annotate},
+    {"show", "what an index holds", cmd_index_show},
+    {"coverage", "which hosts of a fleet get which variant", cmd_index_coverage},
+    {"diff", "what changed from one index to another", cmd_index_diff},
+    {"copy", "copy an index with everything in it", cmd_index_copy},
+    {"push", "the same", cmd_index_copy},
+    {NULL, NULL, NULL},
+};
+
+/* Interrupted means: stop before the tag is written. The second signal ends the program as usual.
+ */
+static volatile int interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void catch_signals(struct cli *cli)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    cli->interrupted = &interrupted;
+}
+
+int cmd_index(struct cli *cli, int argc, char **argv)
+{
+    const struct verbs verbs = {"Usage: variantctl index VERB [OPTIONS]\n\nVerbs:\n", all, ""};
+    catch_signals(cli);
+    return verbs_run(cli, &verbs, argc, argv);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An index that is made or edited: what goes into it is read and checked first, then copied, and
+ * only then does the tag change. */
+#ifndef OCV_INDEX_BUILD_H
+#define OCV_INDEX_BUILD_H
+
+#include "cmd/variantctl/index/index_publish.h"
+
+/** Something to add, with where it was asked for. */
+struct item {
+    char *label;     /**< NULL: an ordinary image, the default */
+    char *reference; /**< what to open */
+    struct ocv_properties *properties;
+    char *where; /**< "FILE:LINE", or NULL: the label tells enough */
+};
+
+/** A manifest to copy: an image, or what attests to one. */
+struct job {
+    size_t image; /**< which of the opened ones */
+    struct child child;
+    struct ocv_buffer config;             /**< of a relabelled child; else empty */
+    char relabelled_from[OCV_DIGEST_MAX]; /**< empty: as it was */
+    char *label;
+};
+
+struct build {
+    struct cli *cli;
+    struct write_options options;
+    bool relabel;
+    struct place to;
+    struct publication publication;
+    struct ocv_author *author;
+    const char *from; /* the file that the document is made of, or NULL */
+    struct item *items;
+    size_t n_items;
+    struct image *images;
+    size_t n_images;
+    struct job *jobs;
+    size_t n_jobs;
+};
+
+/** Read what the tag names and begin a new document, or, with `edit`, one with the tag's bytes. */
+int build_begin(struct build *build, const char *target, bool edit,
+                struct ocv_error *err) OCV_WARN_UNUSED;
+void build_free(struct build *build);
+/** Add an item; the strings are copied, the properties are taken over, in case of failure too. */
+int build_item(struct build *build, const char *label, const char *reference,
+               struct ocv_properties *properties, const char *where,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+/** An item as written on a command line: LABEL=REF[,PROPERTY...]. */
+int build_argument(struct build *build, const char *text, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Read every item's images and add them to the document. */
+int build_read(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Check, copy, publish, print. */
+int build_finish(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- index_source.c -------------------------------------------------------------------------- */
+
+/** Read what --from FILE says. */
+int build_from_file(const char *path, struct ocv_author_source **out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** Its items, annotations and layout; `path` names it in messages. */
+int build_from_source(struct build *build, const char *path, const struct ocv_author_source *source,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- index_tags.c ---------------------------------------------------------------------------- */
+
+/** Items from tags: [REPO:]GLOB, by the rules of the folders that are used and of `rules` (a file
+ *  or folder, or NULL). */
+int build_from_tags(struct build *build, const char *glob, const char *rules,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- index_relabel.c ------------------------------------------------------------------------- */
+
+/** Write label and properties into the image's config, and the label onto its top layer. The child
+ *  then has another manifest and digest; `config` gets the new config's bytes. */
+int relabel_child(struct child *child, const struct ocv_buffer *old_config, const char *label,
+                  const struct ocv_properties *properties, struct ocv_buffer *config,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- index_referrers.c ----------------------------------------------------------------------- */
+
+/** Append the descriptors that name a digest as their subject. `*api`: the place has the API; else
+ * the fallback tag was read. */
+int list_referrers(struct place *place, const char *digest, bool *api, json_t *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Copy what refers to a manifest of the image's repository: by the referrers API or its fallback
+ *  tag, and cosign's older tags. */
+int copy_referrers(struct copier *copier, const struct image *from, const char *digest,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bring manifests with all they name from where an image lives into a place. Nothing is written
+ * under a tag here: what breaks off leaves no name changed. */
+#ifndef OCV_INDEX_COPY_H
+#define OCV_INDEX_COPY_H
+
+#include "cmd/common/image_copy.h"
+#include "cmd/common/progress.h"
+#include "cmd/variantctl/index/index_place.h"
+
+struct copier {
+    struct cli *cli;
+    struct place *to;
+    struct progress *progress;
+    struct ocv_layout *staging; /**< blobs on the way from one registry to another */
+    char staging_dir[256];
+    size_t manifests;                                 /**< written */
+    int64_t bytes_sent, bytes_mounted, bytes_present; /**< of blobs */
+};
+
+/** `mode`: PROGRESS_QUIET or another. */
+int copier_open(struct cli *cli, struct place *to, enum progress_mode mode, struct copier *out,
+                struct ocv_error *err) OCV_WARN_UNUSED;
+void copier_close(struct copier *copier);
+/** Copy an image manifest that was read, its blobs first. `config` (may be NULL): the config's
+ *  bytes, for one that is nowhere yet. */
+int copier_child(struct copier *copier, const struct image *from, const struct child *child,
+                 const struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Copy a document of the image's repository by its digest: manifest or index, with everything
+ * below. */
+int copier_tree(struct copier *copier, const struct image *from,
+                const struct ocv_descriptor *descriptor, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same, and the index itself, which copier_tree leaves to whom gives it a name. */
+int copier_document(struct copier *copier, const struct image *from,
+                    const struct ocv_descriptor *descriptor, struct ocv_error *err) OCV_WARN_UNUSED;
+/** What it did, for people. */
+const char *copier_summary(const struct copier *copier, char *out, size_t size);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The last step of every verb that writes: compare, put, read back, tell. */
+#ifndef OCV_INDEX_PUBLISH_H
+#define OCV_INDEX_PUBLISH_H
+
+#include "cmd/variantctl/index/index_copy.h"
+
+#include <jansson.h>
+
+/** Options of every verb that writes. */
+struct write_options {
+    bool dry_run, quiet, json, referrers;
+    const char *expect; /**< --expect: the digest that the tag has to have, or "none" */
+    enum ocv_author_layout layout;
+    bool has_layout;
+};
+
+enum {
+    WRITE_OPTION_DRY_RUN = 900,
+    WRITE_OPTION_FORMAT,
+    WRITE_OPTION_REFERRERS,
+    WRITE_OPTION_EXPECT,
+    WRITE_OPTION_LAYOUT
+};
+#define WRITE_OPTIONS                                                                        \
+    {"dry-run", no_argument, NULL, WRITE_OPTION_DRY_RUN}, {"quiet", no_argument, NULL, 'q'}, \
+        {"format", required_argument, NULL, WRITE_OPTION_FORMAT},                            \
+        {"referrers", no_argument, NULL, WRITE_OPTION_REFERRERS},                            \
+    {                                                                                        \
+        "expect", required_argument, NULL, WRITE_OPTION_EXPECT                               \
+    }
+#define LAYOUT_OPTION                                          \
+    {                                                          \
+        "layout", required_argument, NULL, WRITE_OPTION_LAYOUT \
+    }
+#define WRITE_HELP                                                                        \
+    "  --dry-run                show what would be written, and its digest\n"             \
+    "  --referrers              copy signatures and whatever else refers to the images\n" \
+    "  --expect DIGEST|none     refuse unless the tag names this now\n"                   \
+    "  -q, --quiet              print the digest only\n"                                  \
+    "  --format text|json       json: what was written, for programs\n"
+#define LAYOUT_HELP                                                                         \
+    "  --layout hidden|same-platform   hidden (default): variants under platform.variant\n" \
+    "                           x-LABEL, where old clients do not look\n"
+
+/** Take an option of the above: 1, 0 when it is another one, -1 when its value is none. */
+int write_option(struct write_options *options, int value);
+/** What bars are shown: only to people. */
+enum progress_mode write_progress(const struct cli *cli, const struct write_options *options);
+
+/** A document that gets a name. */
+struct publication {
+    struct place *to;
+    const struct write_options *options;
+    struct ocv_descriptor descriptor;
+    const struct ocv_buffer *bytes;
+    char before[OCV_DIGEST_MAX]; /**< what the tag named at first; empty: nothing */
+    bool unchanged;              /**< it names these bytes already */
+};
+
+/** Look at what the tag names; with --expect refuse another. Needed before anything is read that
+ *  the new document is made of. */
+int publication_begin(struct publication *p, struct place *to, const struct write_options *options,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+/** The tag was read for an edit and named this. */
+int publication_based_on(struct publication *p, const char *digest,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
+/** Refuse when the tag moved since; write; read back. Nothing with --dry-run. */
+int publication_write(struct publication *p, const char *media_type, const struct ocv_buffer *bytes,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+/** The result on standard output. `extra` (may be NULL) is merged into the JSON and freed. `copier`
+ * may be NULL. */
+int publication_print(const struct publication *p, const struct copier *copier, json_t *extra,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

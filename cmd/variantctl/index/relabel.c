@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --relabel: the choice written into the image itself, for scanners that read config labels and
+ * snapshotters that are handed a layer's annotations. It is another image then. */
+#include "cmd/variantctl/index/index_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LAYER_ANNOTATION "containerd.io/snapshot/" OCV_ANNOTATION_LABEL
+
+static int load(const char *what, const struct ocv_buffer *bytes, json_t **out,
+                struct ocv_error *err)
+{
+    json_error_t e;
+    *out = json_loadb(bytes->data ? bytes->data : "", bytes->len, JSON_REJECT_DUPLICATES, &e);
+    if (json_is_object(*out))
+        return OCV_OK;
+    json_decref(*out);
+    *out = NULL;
+    return ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
+}
+
+/* The object under `key`, made where it is missing or null. */
+static json_t *object_in(json_t *parent, const char *key)
+{
+    json_t *object = json_object_get(parent, key);
+    if (!json_is_object(object)) {
+        object = json_object();
+        if (json_object_set_new(parent, key, object) < 0)
+            return NULL;
+    }
+    return object;
+}
+
+static int dump(const json_t *json, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        return ocv_error_nomem(err);
+    ocv_buffer_free(out);
+    int status = ocv_buffer_append(out, text, strlen(text), err);
+    free(text);
+    return status;
+}
+
+static int write_config(const struct ocv_buffer *old, const char *label, const char *properties,
+                        struct ocv_buffer *out, struct ocv_error *err)
+{
+    json_t *root;
+    int status = load("the image config", old, &root, err);
+    if (status < 0)
+        return status;
+    json_t *labels = object_in(object_in(root, "config"), "Labels");
+    if (!labels || json_object_set_new(labels, OCV_ANNOTATION_LABEL, json_string(label)) < 0 ||
+        json_object_set_new(labels, OCV_ANNOTATION_PROPERTIES, json_string(properties)) < 0)
+        status = ocv_error_nomem(err);
+    if (status == OCV_OK)
+        status = dump(root, out, err);
+    json_decref(root);
+    return status;
+}
+
+static int write_manifest(struct child *child, const char *label, const struct ocv_buffer *config,
+                          struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX];
+    json_t *root;
+    int status = load("the image manifest", &child->body, &root, err);
+    if (status == OCV_OK)
+        status = ocv_digest_bytes(config->data, config->len, digest, err);
+    if (status < 0)
+        return status;
+    json_t *descriptor = json_object_get(root, "config"), *layers = json_object_get(root, "layers");
+    json_object_set_new(descriptor, "digest", json_string(digest));
+    json_object_set_new(descriptor, "size", json_integer((json_int_t)config->len));
+    json_object_del(descriptor, "data");
+    json_t *top = json_array_get(layers, json_array_size(layers) - 1);
+    /* Docker's manifests know no annotations */
+    if (top && strcmp(child->descriptor.media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) != 0)
+        json_object_set_new(object_in(top, "annotations"), LAYER_ANNOTATION, json_string(label));
+    status = dump(root, &child->body, err);
+    json_decref(root);
+    return status;
+}
+
+int relabel_child(struct child *child, const struct ocv_buffer *old_config, const char *label,
+                  const struct ocv_properties *properties, struct ocv_buffer *config,
+                  struct ocv_error *err)
+{
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(config, OCV_MANIFEST_MAX);
+    int status = properties ? ocv_properties_format(properties, &list, err) : OCV_OK;
+    if (status == OCV_OK)
+        status = write_config(old_config, label, list.data ? list.data : "", config, err);
+    if (status == OCV_OK)
+        status = write_manifest(child, label, config, err);
+    ocv_manifest_free(child->manifest);
+    child->manifest = NULL;
+    if (status == OCV_OK)
+        status = ocv_manifest_parse(child->body.data, child->body.len, child->descriptor.media_type,
+                                    &child->manifest, err);
+    child->descriptor.size = (int64_t)child->body.len;
+    return status < 0
+               ? status
+               : ocv_digest_bytes(child->body.data, child->body.len, child->descriptor.digest, err);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl index show: what an index holds, without choosing. */
+#include "cmd/common/explain.h"
+#include "cmd/variantctl/verbs.h"
+
+#include <jansson.h>
+#include <string.h>
+
+enum { OPTION_INDEX = 1, OPTION_FORMAT };
+
+static const struct option options[] = {{"index", required_argument, NULL, OPTION_INDEX},
+                                        {"format", required_argument, NULL, OPTION_FORMAT},
+                                        CLI_REGISTRY_OPTIONS,
+                                        CLI_COMMON_OPTIONS,
+                                        CLI_OPTIONS_END};
+
+#define OUTPUT_MAX (64u * 1024 * 1024)
+
+static void print_help(void)
+{
+    fputs("Usage: variantctl index show [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n\n"
+          "The entries of an index as they stand: label, platform, digest and "
+          "properties.\n\nOptions:\n"
+          "  --index FILE             an index document, '-' for standard input\n"
+          "  --format table|json      json: the bytes as they are\n" CLI_REGISTRY_HELP
+              CLI_COMMON_HELP,
+          stdout);
+}
+
+static int format_properties(const struct image *image, const struct ocv_entry *entry,
+                             struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < entry->n_properties && status == OCV_OK; i++) {
+        struct ocv_property p = ocv_index_property(image->index, entry->properties[i]);
+        status = ocv_buffer_printf(out, err, "        %s :: %s :: %s\n", p.ns, p.feature, p.value);
+    }
+    return status;
+}
+
+static int format_entry(const struct image *image, size_t i, struct ocv_buffer *out,
+                        struct ocv_error *err)
+{
+    const struct ocv_entry *e = ocv_index_entry(image->index, i);
+    char name[80], platform[128];
+    const char *kind = e->kind == OCV_ENTRY_NON_VARIANT ? "ordinary image" : NULL;
+    if (e->code != OCV_REJECT_NONE)
+        kind = e->detail ? e->detail : ocv_reject_name(e->code);
+    int status = ocv_buffer_printf(
+        out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i,
+        explain_name(image->index, e, name, sizeof(name)),
+        e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
+        e->digest, kind ? "  " : "", kind ? kind : "");
+    return status < 0 ? status : format_properties(image, e, out, err);
+}
+
+/* What the publisher says of the whole, but the namespaces. */
+static int format_annotations(const struct image *image, struct ocv_buffer *out,
+                              struct ocv_error *err)
+{
+    char name[256], text[1024];
+    const char *key;
+    json_t *value, *root = json_loadb(image->body.data, image->body.len, 0, NULL);
+    int status = OCV_OK;
+    json_object_foreach(json_object_get(root, "annotations"), key, value)
+    {
+        if (status == OCV_OK && json_is_string(value) && strcmp(key, OCV_ANNOTATION_SCHEMA) != 0 &&
+            strcmp(key, OCV_ANNOTATION_NAMESPACES) != 0)
+            status = ocv_buffer_printf(out, err, "%s: %s\n", cli_text(key, name, sizeof(name)),
+                                       cli_text(json_string_value(value), text, sizeof(text)));
+    }
+    json_decref(root);
+    return status;
+}
+
+static int format_index(const struct image *image, struct ocv_buffer *out, struct ocv_error *err)
+{
+    const char *const *names;
+    bool declared;
+    size_t n = ocv_index_namespaces(image->index, &names, &declared);
+    int status = ocv_buffer_printf(out, err, "%s  %s\nNamespaces%s: ",
+                                   image->kind == OCV_DOCUMENT_INDEX ? "Index" : "Manifest",
+                                   image->top.digest, declared ? "" : " (by the default rule)");
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", names[i]);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "%s\n", n ? "" : "none");
+    if (status == OCV_OK)
+        status = format_annotations(image, out, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "\n");
+    for (size_t i = 0; i < ocv_index_count(image->index) && status == OCV_OK; i++)
+        status = format_entry(image, i, out, err);
+    return status;
+}
+
+static int run(struct cli *cli, const char *file, const char *name, bool json, struct image *image,
+               struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OUTPUT_MAX);
+    int status = cli_load(cli, err);
+    if (status == OCV_OK)
+        status = image_open_either(cli, file, name, image, false, err);
+    if (status == OCV_OK && json)
+        return cli_print(image->body.data, image->body.len, err);
+    if (status == OCV_OK)
+        status = format_index(image, &text, err);
+    if (status == OCV_OK)
+        status = cli_print(text.data, text.len, err);
+    const char *const *warnings;
+    size_t n = status == OCV_OK ? ocv_index_warnings(image->index, &warnings) : 0;
+    for (size_t i = 0; i < n; i++)
+        cli_warn(cli, "%s", warnings[i]);
+    return status;
+}
+
+int cmd_index_show(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    const char *file = NULL;
+    bool json = false;
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+        if (value == OPTION_INDEX)
+            file = optarg;
+        else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
+            json = optarg[0] == 'j';
+        else
+            return cli_bad_option(cli, argv, value);
+    }
+    if (code >= 0)
+        return code;
+    if ((file != NULL) + (argc - optind) != 1) {
+        ocv_error_set(&err, OCV_ERR_INVALID,
+                      "index show: give one IMAGE, oci:DIR[:TAG] or --index");
+        return cli_fail(cli, &err);
+    }
+    struct image image = {0};
+    int status = run(cli, file, argv[optind], json, &image, &err);
+    image_close(&image);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}

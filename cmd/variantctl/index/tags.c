@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --from-tags: the index that published tags stand for, by the tag rules. What the rules do not
+ * decide is told and not guessed. */
+#include "cmd/common/rules.h"
+#include "cmd/variantctl/index/index_build.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The set that is meant: the one named like the target's tag, else the only one. */
+static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, const char *glob,
+                      size_t *out, struct ocv_error *err)
+{
+    size_t n = ocv_tag_plan_sets(plan);
+    char names[400] = "";
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(ocv_tag_plan_name(plan, i), b->to.tag)) {
+            *out = i;
+            return OCV_OK;
+        }
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+                 ocv_tag_plan_name(plan, i));
+    }
+    *out = 0;
+    if (n == 1)
+        return OCV_OK;
+    if (n == 0) {
+        ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: no tag rule makes a set of these tags",
+                      glob);
+        ocv_error_hint(err, "variantctl tags plan tells why; --rules reads rules of your own");
+        return OCV_ERR_DATA;
+    }
+    ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: tags of several sets: %s", glob, names);
+    ocv_error_hint(err, "name the target like the set that is meant, or narrow the pattern");
+    return OCV_ERR_DATA;
+}
+
+static int tell_plan(const struct build *b, const struct ocv_tag_plan *plan, size_t set,
+                     struct ocv_error *err)
+{
+    const char *const *doubts;
+    const char *reason;
+    for (size_t i = 0; i < ocv_tag_plan_left_out(plan); i++) {
+        const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);
+        cli_say(b->cli, "%s stays out: %s", ocv_tag_text(tag), reason);
+    }
+    if (ocv_tag_plan_doubts(plan, set, &doubts) == 0)
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
+}
+
+static int add_member(struct build *b, const struct ocv_reference *reference,
+                      const struct ocv_tag_plan *plan, size_t set, size_t i, struct ocv_error *err)
+{
+    struct ocv_tag_entry entries[2];
+    size_t n;
+    char ref[1024];
+    const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, NULL);
+    snprintf(ref, sizeof(ref), "%s:%s", reference->name, ocv_tag_text(tag));
+    int status = ocv_tag_plan_entries(plan, set, i, entries, &n, err);
+    for (size_t k = 0; k < n; k++) {
+        if (status == OCV_OK)
+            status = build_item(b, entries[k].label, ref, entries[k].properties, ref, err);
+        else
+            ocv_properties_free(entries[k].properties);
+    }
+    return status;
+}
+
+/* What a command line says itself stands. */
+static int set_missing(struct build *b, const char *key, const struct ocv_buffer *text,
+                       struct ocv_error *err)
+{
+    if (text->len == 0 || ocv_author_annotation(b->author, key))
+        return OCV_OK;
+    return ocv_author_set(b->author, key, text->data, err);
+}
+
+static int add_members(struct build *b, const struct ocv_reference *reference,
+                       const struct ocv_tag_plan *plan, size_t set, struct ocv_error *err)
+{
+    ocv_auto_buffer namespaces, order;
+    ocv_buffer_init(&namespaces, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&order, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = OCV_OK;
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set) && status == OCV_OK; i++)
+        status = add_member(b, reference, plan, set, i, err);
+    if (status == OCV_OK)
+        status = ocv_tag_plan_order(plan, set, &namespaces, &order, err);
+    if (status == OCV_OK)
+        status = set_missing(b, OCV_ANNOTATION_NAMESPACES, &namespaces, err);
+    return status < 0 ? status : set_missing(b, OCV_ANNOTATION_STATIC "priority", &order, err);
+}
+
+/* Only the tags that the pattern means. */
+static int narrow(const struct rules_tags *all, const char *glob, struct rules_tags *out,
+                  struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < all->n && status == OCV_OK; i++)
+        if (fnmatch(glob, all->list[i], 0) == 0)
+            status = rules_tags_add(out, all->list[i], err);
+    return status;
+}
+
+static int plan_items(struct build *b, const struct ocv_reference *reference,
+                      const struct rules_tags *tags, const char *glob, const char *rules_path,
+                      struct ocv_error *err)
+{
+    ocv_auto(ocv_tag_rules) rules = NULL;
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    size_t set = 0;
+    if (tags->n == 0)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no tag like %s", reference->name, glob);
+    int status = rules_load_more(b->cli, rules_path, reference, &rules, err);
+    if (status == OCV_OK)
+        status = ocv_tag_plan_new(rules, reference, NULL, (const char *const *)tags->list, tags->n,
+                                  &plan, err);
+    if (status == OCV_OK)
+        status = choose_set(plan, b, glob, &set, err);
+    if (status == OCV_OK)
+        status = tell_plan(b, plan, set, err);
+    return status == OCV_OK ? add_members(b, reference, plan, set, err) : status;
+}
+
+/* [REPO:]GLOB: a tag has no '/'. */
+static int split(const char *text, struct ocv_reference **own, const char **glob,
+                 struct ocv_error *err)
+{
+    const char *colon = strrchr(text, ':');
+    *glob = text;
+    if (!colon || strchr(colon, '/'))
+        return OCV_OK;
+    *glob = colon + 1;
+    char *name = strndup(text, (size_t)(colon - text));
+    int status = name ? ocv_reference_parse(name, own, err) : ocv_error_nomem(err);
+    free(name);
+    return status;
+}
+
+int build_from_tags(struct build *b, const char *text, const char *rules, struct ocv_error *err)
+{
+    ocv_auto(ocv_reference) own = NULL;
+    const char *glob;
+    struct rules_tags all = {0}, tags = {0};
+    int status = split(text, &own, &glob, err);
+    const struct ocv_reference *reference = own ? own : b->to.reference;
+    if (status == OCV_OK && !reference)
+        status = ocv_error_set(err, OCV_ERR_INVALID, "--from-tags: give REPO:GLOB");
+    if (status == OCV_OK)
+        status = image_bind_credentials(b->cli, reference, err);
+    if (status == OCV_OK)
+        status = cli_registry(b->cli, err);
+    if (status == OCV_OK)
+        status = rules_list_tags(b->cli, reference, &all, err);
+    if (status == OCV_OK)
+        status = narrow(&all, glob, &tags, err);
+    if (status == OCV_OK)
+        status = plan_items(b, reference, &tags, glob, rules, err);
+    rules_tags_free(&all);
+    rules_tags_free(&tags);
+    return status;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl lint --rules and --explain: the table of rules, for people. */
+#include "cmd/variantctl/lint/lint_verb.h"
+
+#include <string.h>
+
+int lint_list_rules(void)
+{
+    for (size_t i = 0; i < OCV_LINT_RULES; i++) {
+        const struct ocv_lint_rule *rule = ocv_lint_rule(i);
+        printf("%s  %-28s  %-7s  %-5s  %s\n", rule->id, rule->name,
+               ocv_lint_level_name(rule->level), rule->fix == OCV_LINT_FIX_WRITE ? "--fix" : "",
+               rule->what);
+    }
+    return 0;
+}
+
+static void print_example(const char *title, const char *text)
+{
+    printf("\n%s\n", title);
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        printf("    %.*s\n", (int)n, text);
+        text += n + (text[n] != '\0');
+    }
+}
+
+int lint_explain_rule(const struct cli *cli, const char *name)
+{
+    const struct ocv_lint_rule *rule = ocv_lint_rule_find(name);
+    struct ocv_error err = {0};
+    if (!rule) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "no rule '%.60s'", name);
+        ocv_error_hint(&err, "variantctl lint --rules lists them");
+        return cli_fail(cli, &err);
+    }
+    printf("%s %s (%s)\n\n%s\n%s\n", rule->id, rule->name, ocv_lint_level_name(rule->level),
+           rule->what, rule->why);
+    print_example("Bad", rule->bad);
+    print_example("Good", rule->good);
+    return 0;
+}

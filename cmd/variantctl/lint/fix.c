@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl lint --fix: the corrected index goes where the input came from. */
+#include "cmd/variantctl/index/index_publish.h"
+#include "cmd/variantctl/lint/lint_verb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int write_all(int fd, const struct ocv_buffer *bytes, const char *path,
+                     struct ocv_error *err)
+{
+    for (size_t done = 0; done < bytes->len;) {
+        ssize_t n = write(fd, bytes->data + done, bytes->len - done);
+        if (n < 0 && errno != EINTR)
+            return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (fsync(fd) < 0 && errno != EINVAL)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    return OCV_OK;
+}
+
+/* Beside the file, then over it: a full disk or a broken run leaves the old one. A link stays a
+ * link. */
+static int write_file(const char *name, const struct ocv_buffer *bytes, struct ocv_error *err)
+{
+    char real[PATH_MAX], part[PATH_MAX + 32];
+    const char *path = realpath(name, real) ? real : name;
+    struct stat st;
+    mode_t mode = stat(path, &st) == 0 ? st.st_mode & 07777 : 0666;
+    int n = snprintf(part, sizeof(part), "%s.%ld.part", path, (long)getpid());
+    if (n < 0 || (size_t)n >= sizeof(part))
+        return ocv_error_set(err, OCV_ERR_INVALID, "the file's name is too long");
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (fd < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", part, strerror(errno));
+    int status = write_all(fd, bytes, part, err);
+    if (close(fd) < 0 && status == OCV_OK)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", part, strerror(errno));
+    if (status == OCV_OK && rename(part, path) < 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    if (status < 0)
+        unlink(part);
+    return status;
+}
+
+/* As every verb that writes a tag does: compare, put, read back. */
+static int publish(struct cli *cli, const struct lint_source *s, const struct ocv_buffer *bytes,
+                   bool dry_run, struct ocv_error *err)
+{
+    struct write_options options = {.dry_run = dry_run};
+    struct place place = {0};
+    struct publication publication;
+    const struct ocv_reference *reference = s->image.reference;
+    if (reference && !reference->tag) {
+        ocv_error_set(err, OCV_ERR_INVALID, "%s: a digest cannot name other bytes", s->name);
+        ocv_error_hint(err, "name a tag, or write a file with --output");
+        return OCV_ERR_INVALID;
+    }
+    int status = place_open(cli, s->name, &place, err);
+    if (status == OCV_OK)
+        status = place_prepare(&place, err);
+    if (status == OCV_OK)
+        status = publication_begin(&publication, &place, &options, err);
+    if (status == OCV_OK)
+        status = publication_based_on(&publication, s->image.top.digest, err);
+    if (status == OCV_OK)
+        status = publication_write(&publication, s->image.top.media_type, bytes, err);
+    if (status == OCV_OK)
+        fprintf(stderr, "%s: %s %s\n", s->name, dry_run ? "would be" : "corrected, now",
+                publication.descriptor.digest);
+    place_close(&place);
+    return status;
+}
+
+/* Where the corrected index goes. */
+static int write_fixed(struct cli *cli, const struct lint_source *s, const char *output,
+                       bool dry_run, size_t changes, struct ocv_error *err)
+{
+    const char *path = output ? output : s->name;
+    if (!strcmp(path, "-") || !strcmp(path, "<stdin>"))
+        return cli_print(s->fixed.data, s->fixed.len, err);
+    if (!output && s->is_image)
+        return publish(cli, s, &s->fixed, dry_run, err);
+    int status = dry_run ? OCV_OK : write_file(path, &s->fixed, err);
+    if (status == OCV_OK)
+        fprintf(stderr, "%s: %s%zu correction%s\n", path, dry_run ? "would get " : "", changes,
+                changes == 1 ? "" : "s");
+    return status;
+}
+
+static const struct ocv_lint_child *child_of(const struct lint_source *s,
+                                             const struct ocv_index *before, const char *digest)
+{
+    for (size_t i = 0; i < s->n_children && i < ocv_index_count(before); i++)
+        if (!strcmp(ocv_index_entry(before, i)->digest, digest))
+            return &s->children[i];
+    return NULL;
+}
+
+/* The corrected index is judged from now on: its entries stand elsewhere, the images are the same.
+ */
+static int take_fixed(struct lint_source *s, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) before = NULL;
+    ocv_auto(ocv_index) after = NULL;
+    int status = ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err);
+    if (status < 0)
+        return status;
+    size_t n = ocv_index_count(after);
+    s->fixed_children = calloc(n + 1, sizeof(*s->fixed_children));
+    if (!s->fixed_children)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_lint_child *child = child_of(s, before, ocv_index_entry(after, i)->digest);
+        if (child)
+            s->fixed_children[i] = *child;
+    }
+    s->input.children = s->n_children ? s->fixed_children : NULL;
+    s->input.n_children = s->n_children ? n : 0;
+    s->input.bytes = s->fixed.data;
+    s->input.len = s->fixed.len;
+    return OCV_OK;
+}
+
+/* Line by line: which clients get, or would get, another image. */
+static void tell_moves(const struct lint_request *r, const struct lint_source *s,
+                       const struct ocv_buffer *moved)
+{
+    const char *verb = !r->change_default || r->dry_run ? "would get" : "get";
+    for (const char *line = moved->data; line && *line;) {
+        size_t n = strcspn(line, "\n"), cut = (size_t)(strstr(line, ": ") - line);
+        fprintf(stderr, "%s: %sclients without variants on %.*s %s%.*s\n", s->name,
+                r->change_default ? "" : "not corrected: ", (int)cut, line, verb,
+                (int)(n - cut - 1), line + cut + 1);
+        line += n + (line[n] == '\n');
+    }
+    if (moved->len && !r->change_default)
+        fprintf(stderr, "hint: --change-default corrects platforms and order all the same\n");
+}
+
+int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_error *err)
+{
+    size_t changes = 0;
+    ocv_auto_buffer moved;
+    ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
+    bool lone = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
+    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || lone)
+        return OCV_OK; /* no index: nothing to write */
+    ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
+    int status = ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes,
+                              &moved, err);
+    if (status == OCV_OK)
+        tell_moves(r, s, &moved);
+    if (status < 0 || changes == 0)
+        return status < 0 ? ocv_error_prefix(err, "%s", s->name) : OCV_OK;
+    status = write_fixed(r->cli, s, r->output, r->dry_run, changes, err);
+    return status == OCV_OK && !r->dry_run ? take_fixed(s, err) : status;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl lint: what its input is read from, and where corrections go. */
+#ifndef OCV_LINT_COMMAND_H
+#define OCV_LINT_COMMAND_H
+
+#include "cmd/common/image.h"
+#include "lib/lint/lint.h"
+
+#define LINT_SIGNATURES_MAX 8192u
+
+struct lint_options {
+    const char *repository; /**< --repository: by whose tag rules tags are read; or NULL */
+    bool all_tags;          /**< --tags: the whole repository's, not those of the tag's group */
+    bool no_children;       /**< --no-children */
+    const struct ocv_tag_rules *tag_rules;
+};
+
+/** One input with all that was read for it. Zero-initialise; lint_source_close at the end. */
+struct lint_source {
+    struct image image;
+    bool is_image;          /**< `image` is open: a registry's or a layout's */
+    struct ocv_buffer text; /**< of a file, or the stand-in index of a lone manifest */
+    struct ocv_lint_child *children;
+    char **problems; /**< texts that children borrow */
+    size_t n_children;
+    struct ocv_lint_tag *tags;
+    struct ocv_reference **references; /**< of the tags */
+    char **digests;
+    size_t n_tags, cap_tags;
+    char **signatures;
+    size_t n_signatures;
+    char *name;
+    struct ocv_buffer fixed;               /**< the index as corrected; empty: it is as it was */
+    struct ocv_lint_child *fixed_children; /**< of its entries, borrowed from `children` */
+    struct ocv_lint_input input;
+};
+
+/** Read a file: an index (JSON), or a list of references, one a line. OCV_ERR_DATA with the place
+ * of what cannot be read. */
+int lint_source_file(const char *path, struct lint_source *out,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** Read an image: the index, its children, tags and signatures. */
+int lint_source_image(struct cli *cli, const char *text, const struct lint_options *options,
+                      struct lint_source *out, struct ocv_error *err) OCV_WARN_UNUSED;
+void lint_source_close(struct lint_source *source);
+/** Append a tag; takes `reference` in every case. `digest` may be NULL and is copied. */
+int lint_source_tag(struct lint_source *source, struct ocv_reference *reference, const char *digest,
+                    size_t line, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The image's tags by which its index is judged, and its signatures (lint_tags.c). */
+int lint_source_tags(struct cli *cli, const struct lint_options *options,
+                     struct lint_source *source, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** What the command line asked for, and what came of it. */
+struct lint_request {
+    struct cli *cli;
+    const char *settings, *output;
+    struct lint_options lint;
+    enum ocv_lint_format format;
+    enum ocv_lint_level fail_on; /**< OFF: never */
+    bool fix, dry_run, change_default;
+    const char **files;
+    size_t n_files;
+    struct ocv_lint_config *config;
+    struct ocv_tag_rules *rules;
+    struct ocv_lint_report report;
+    struct ocv_lint_failure *failures;
+    size_t n_failures;
+    int exit_code; /**< of the first input that could not be read */
+};
+/** Read the settings, judge `arguments` after the files named by options, and write the report. An
+ *  input that cannot be read is remembered in the request; the others are judged all the same. */
+int lint_run(struct lint_request *request, char **arguments, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Print all rules, or one with its examples; give the exit code. */
+int lint_list_rules(void);
+int lint_explain_rule(const struct cli *cli, const char *name);
+
+/** Correct what is mechanical, and write it where the input came from, or to `output` (a file or
+ *  "-"); what is written is then the source's input. `dry_run`: only say what would be written.
+ *  Prints what it did, and what it left since clients without variants would get another image. */
+int lint_fix(const struct lint_request *request, struct lint_source *source,
+             struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What variantctl lint reads: files, layouts, registries. */
+#include "cmd/common/image_copy.h"
+#include "cmd/variantctl/lint/lint_verb.h"
+#include "lib/base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void lint_source_close(struct lint_source *s)
+{
+    for (size_t i = 0; i < s->n_children; i++) {
+        json_decref(s->children[i].manifest);
+        json_decref(s->children[i].config);
+        free(s->problems[i]);
+    }
+    for (size_t i = 0; i < s->n_tags; i++) {
+        ocv_reference_free(s->references[i]);
+        free(s->digests[i]);
+    }
+    for (size_t i = 0; i < s->n_signatures; i++)
+        free(s->signatures[i]);
+    free(s->children);
+    free(s->problems);
+    free(s->tags);
+    free(s->references);
+    free(s->digests);
+    free(s->signatures);
+    free(s->name);
+    free(s->fixed_children);
+    ocv_buffer_free(&s->fixed);
+    ocv_buffer_free(&s->text);
+    if (s->is_image)
+        image_close(&s->image);
+    *s = (struct lint_source){0};
+}
+
+/* ---- files ---- */
+
+int lint_source_tag(struct lint_source *s, struct ocv_reference *reference, const char *digest,
+                    size_t line, struct ocv_error *err)
+{
+    char *copy = digest ? strdup(digest) : NULL;
+    if (s->n_tags == s->cap_tags) {
+        size_t cap = s->cap_tags ? s->cap_tags * 2 : 64;
+        void *tags = realloc(s->tags, cap * sizeof(*s->tags));
+        s->tags = tags ? tags : s->tags;
+        void *references = realloc(s->references, cap * sizeof(*s->references));
+        s->references = references ? references : s->references;
+        void *digests = realloc(s->digests, cap * sizeof(*s->digests));
+        s->digests = digests ? digests : s->digests;
+        s->cap_tags = tags && references && digests ? cap : s->cap_tags;
+    }
+    if (s->n_tags == s->cap_tags || (digest && !copy)) {
+        ocv_reference_free(reference);
+        free(copy);
+        return ocv_error_nomem(err);
+    }
+    s->references[s->n_tags] = reference;
+    s->digests[s->n_tags] = copy;
+    s->tags[s->n_tags++] =
+        (struct ocv_lint_tag){.reference = reference, .digest = copy, .line = line};
+    return OCV_OK;
+}
+
+/* One reference a line; blank lines and those that begin with '#' pass by. */
+static int read_list(struct lint_source *s, struct ocv_error *err)
+{
+    char *at = s->text.data;
+    for (size_t line = 1; at && *at; line++) {
+        size_t n = strcspn(at, "\n"), len;
+        char *next = at[n] ? at + n + 1 : NULL;
+        at[n] = '\0';
+        at += strspn(at, " \t\r");
+        for (len = strlen(at); len && strchr(" \t\r", at[len - 1]);)
+            at[--len] = '\0';
+        struct ocv_reference *reference = NULL;
+        int status = OCV_OK;
+        if (*at && *at != '#')
+            status = ocv_reference_parse(at, &reference, err);
+        if (status < 0 || s->n_tags == OCV_LINT_TAGS_MAX) {
+            if (status == OCV_OK)
+                ocv_error_set(err, OCV_ERR_DATA, "more than %u tags", OCV_LINT_TAGS_MAX);
+            ocv_reference_free(reference);
+            ocv_error_prefix(err, "%s:%zu", s->name, line);
+            return ocv_error_set(err, OCV_ERR_DATA, "%s", err ? err->message : "");
+        }
+        if (reference)
+            status = lint_source_tag(s, reference, NULL, line, err);
+        if (status < 0)
+            return status;
+        at = next;
+    }
+    if (!s->n_tags)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: neither an index nor a list of tags", s->name);
+    return OCV_OK;
+}
+
+static bool looks_like_json(const char *path, const struct ocv_buffer *text)
+{
+    size_t len = strlen(path), blank = text->data ? strspn(text->data, " \t\r\n") : 0;
+    return (len > 5 && !strcmp(path + len - 5, ".json")) || text->len == blank ||
+           text->data[blank] == '{' || text->data[blank] == '[';
+}
+
+int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *err)
+{
+    ocv_buffer_init(&s->text, OCV_LINT_INDEX_MAX);
+    s->name = strdup(!strcmp(path, "-") ? "<stdin>" : path);
+    int status = s->name ? cli_read_file(path, &s->text, err) : ocv_error_nomem(err);
+    if (status < 0)
+        return status;
+    s->input = (struct ocv_lint_input){.name = s->name, .file = true};
+    if (s->text.len && memchr(s->text.data, '\0', s->text.len))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not a text", s->name);
+    if (looks_like_json(path, &s->text)) {
+        s->input.bytes = s->text.data ? s->text.data : "";
+        s->input.len = s->text.len;
+        return OCV_OK;
+    }
+    status = read_list(s, err);
+    s->input.tags = s->tags;
+    s->input.n_tags = s->n_tags;
+    return status;
+}
+
+/* ---- children ---- */
+
+static bool is_config(const char *type)
+{
+    return !strcmp(type, OCV_MEDIA_TYPE_CONFIG) ||
+           !strcmp(type, "application/vnd.docker.container.image.v1+json");
+}
+
+/* Faults of the image are findings; faults of the way there are errors. */
+static bool is_fault(int status)
+{
+    return status == OCV_ERR_DATA || status == OCV_ERR_MISMATCH || status == OCV_ERR_NOT_FOUND ||
+           status == OCV_ERR_UNSUPPORTED;
+}
+
+static int read_config(struct cli *cli, const struct image *image, const struct child *child,
+                       json_t **out, struct ocv_error *err)
+{
+    ocv_auto_buffer config;
+    ocv_buffer_init(&config, OCV_MANIFEST_MAX);
+    if (!is_config(ocv_manifest_config(child->manifest)->media_type))
+        return OCV_OK;
+    int status = child_config(cli, image, child, &config, err);
+    return status < 0 ? status
+                      : ocv_json_load("image configuration", config.data, config.len,
+                                      OCV_MANIFEST_MAX, out, err);
+}
+
+/* A layout shows at once which layers it lacks; a registry would have to be asked for each. */
+static int check_layers(const struct image *image, const struct child *child, struct ocv_error *err)
+{
+    for (size_t i = 0; image->layout && i < ocv_manifest_layer_count(child->manifest); i++) {
+        const struct ocv_descriptor *layer = ocv_manifest_layer(child->manifest, i);
+        if (!ocv_layout_has_blob(image->layout, layer->digest, layer->size))
+            return ocv_error_set(err, OCV_ERR_NOT_FOUND, "layer %zu, %s, is not there", i,
+                                 layer->digest);
+    }
+    return OCV_OK;
+}
+
+static int read_child(struct cli *cli, const struct image *image,
+                      const struct ocv_descriptor *descriptor, struct ocv_lint_child *out,
+                      char **problem, struct ocv_error *err)
+{
+    struct child child = {0};
+    struct ocv_error local = {0};
+    int status = child_read(cli, image, descriptor, &child, &local);
+    bool there = status == OCV_OK;
+    if (there)
+        status = ocv_json_load("manifest", child.body.data, child.body.len, OCV_MANIFEST_MAX,
+                               &out->manifest, &local);
+    if (status == OCV_OK)
+        status = read_config(cli, image, &child, &out->config, &local);
+    if (status == OCV_OK)
+        status = check_layers(image, &child, &local);
+    child_free(&child);
+    out->state = OCV_LINT_STATE_READ;
+    if (status == OCV_OK)
+        return OCV_OK;
+    if (!is_fault(status)) {
+        if (err)
+            *err = local;
+        return status;
+    }
+    bool missing = !there && status == OCV_ERR_NOT_FOUND;
+    out->state = missing ? OCV_LINT_STATE_MISSING : OCV_LINT_STATE_BROKEN;
+    out->problem = *problem = strdup(local.message);
+    return *problem ? OCV_OK : ocv_error_nomem(err);
+}
+
+/* Entries of other kinds than manifests are only looked at in the index. */
+static int read_children(struct cli *cli, struct lint_source *s, struct ocv_error *err)
+{
+    size_t n = ocv_index_count(s->image.index);
+    s->children = calloc(n + 1, sizeof(*s->children));
+    s->problems = calloc(n + 1, sizeof(*s->problems));
+    if (!s->children || !s->problems)
+        return ocv_error_nomem(err);
+    s->n_children = n;
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(s->image.index, i);
+        struct ocv_descriptor descriptor;
+        if (entry->code == OCV_REJECT_NESTED || entry->code == OCV_REJECT_MEDIA_TYPE ||
+            entry->code == OCV_REJECT_DIGEST_ALGORITHM)
+            continue;
+        status = child_descriptor(entry, &descriptor, err);
+        if (status == OCV_OK)
+            status = read_child(cli, &s->image, &descriptor, &s->children[i], &s->problems[i], err);
+    }
+    s->input.children = s->children;
+    s->input.n_children = n;
+    return status;
+}
+
+/* ---- images ---- */
+
+/* A lone manifest stands in an index of its own, with the platform that its configuration names. */
+static int stand_in(struct cli *cli, struct lint_source *s, struct ocv_error *err)
+{
+    const struct ocv_descriptor *top = &s->image.top;
+    bool docker = !strcmp(top->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
+    int status = read_children(cli, s, err);
+    if (status < 0)
+        return status;
+    const json_t *config = s->children[0].config;
+    const char *os = json_string_value(json_object_get(config, "os"));
+    const char *architecture = json_string_value(json_object_get(config, "architecture"));
+    ocv_auto_json *root = json_pack(
+        "{s:i, s:s, s:[{s:s, s:s, s:I, s:{s:s, s:s}}]}", "schemaVersion", 2, "mediaType",
+        docker ? OCV_MEDIA_TYPE_DOCKER_LIST : OCV_MEDIA_TYPE_INDEX, "manifests", "mediaType",
+        top->media_type, "digest", top->digest, "size", (json_int_t)top->size, "platform", "os",
+        os ? os : "linux", "architecture", architecture ? architecture : "amd64");
+    if (!root)
+        return ocv_error_nomem(err);
+    status = ocv_json_append(root, JSON_COMPACT, &s->text, err);
+    s->input.bytes = s->text.data;
+    s->input.len = s->text.len;
+    return status;
+}
+
+/* A registry's or layout's index may be larger than anyone reads: that is a finding, not a failure.
+ */
+static bool too_large(struct cli *cli, struct lint_source *s, const struct ocv_error *failure)
+{
+    struct ocv_descriptor top = {0};
+    struct ocv_error ignored = {0};
+    int status = OCV_ERR_INVALID;
+    if (failure->status != OCV_ERR_DATA)
+        return false;
+    if (s->image.layout)
+        status = ocv_layout_resolve(s->image.layout, s->image.layout_tag, &top, &ignored);
+    else if (s->image.reference && cli->registry)
+        status = cli->api->head(cli->registry, s->image.reference, &top, &ignored);
+    if (status < 0 || top.size <= (int64_t)OCV_MANIFEST_MAX)
+        return false;
+    s->input.len = (size_t)top.size;
+    return true;
+}
+
+int lint_source_image(struct cli *cli, const char *text, const struct lint_options *options,
+                      struct lint_source *s, struct ocv_error *err)
+{
+    struct ocv_error local = {0};
+    ocv_buffer_init(&s->text, OCV_MANIFEST_MAX);
+    s->name = strdup(text);
+    if (!s->name)
+        return ocv_error_nomem(err);
+    s->input = (struct ocv_lint_input){.name = s->name};
+    s->is_image = true;
+    int status = image_open(cli, s->name, &s->image, &local);
+    if (status < 0) {
+        if (too_large(cli, s, &local))
+            return OCV_OK;
+        if (err)
+            *err = local;
+        return status;
+    }
+    if (s->image.kind == OCV_DOCUMENT_MANIFEST)
+        return stand_in(cli, s, err);
+    s->input.bytes = s->image.body.data;
+    s->input.len = s->image.body.len;
+    s->input.media_type = s->image.top.media_type[0] ? s->image.top.media_type : NULL;
+    if (!options->no_children)
+        status = read_children(cli, s, err);
+    return status == OCV_OK ? lint_source_tags(cli, options, s, err) : status;
+}

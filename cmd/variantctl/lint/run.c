@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl lint: settings, then each input, then one report. */
+#include "cmd/common/rules.h"
+#include "cmd/variantctl/lint/lint_verb.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INPUTS_MAX 4096u /* tags of a layout */
+#define OUTPUT_MAX (256u * 1024 * 1024)
+
+/* ---- settings ---- */
+
+static int read_settings(struct lint_request *r, const char *path, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_LINT_CONFIG_MAX);
+    int status = cli_read_file(path, &text, err);
+    if (status == OCV_ERR_NOT_FOUND && !r->settings)
+        return status;
+    if (status < 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s", err->message);
+    cli_say(r->cli, "settings %s", path);
+    return ocv_lint_config_read(path, text.data ? text.data : "", text.len, &r->config, err);
+}
+
+#define PARENTS_MAX 64u
+
+/* From here upwards to the top of the git repository, or to the root. */
+static int find_settings(struct lint_request *r, struct ocv_error *err)
+{
+    char path[4096] = OCV_LINT_CONFIG_FILE, top[4096] = ".git", up[4096] = "";
+    struct stat st;
+    for (unsigned i = 0; i < PARENTS_MAX; i++) {
+        int status = read_settings(r, path, err);
+        if (status != OCV_ERR_NOT_FOUND)
+            return status;
+        if (stat(top, &st) == 0)
+            break;
+        size_t n = strlen(up);
+        snprintf(up + n, sizeof(up) - n, "../");
+        snprintf(path, sizeof(path), "%.4000s%s", up, OCV_LINT_CONFIG_FILE);
+        snprintf(top, sizeof(top), "%.4000s.git", up);
+    }
+    return OCV_OK;
+}
+
+/* ---- inputs ---- */
+
+static int remember_failure(struct lint_request *r, const char *name, const struct ocv_error *err)
+{
+    if (r->exit_code == 0)
+        r->exit_code = ocv_error_exit_code(err->status);
+    cli_fail(r->cli, err);
+    size_t n = r->n_failures;
+    struct ocv_lint_failure *list = realloc(r->failures, (n + 1) * sizeof(*list));
+    if (!list)
+        return OCV_ERR_NOMEM;
+    r->failures = list;
+    char *input = strdup(name), *message = strdup(err->message);
+    if (!input || !message) {
+        free(input);
+        free(message);
+        return OCV_ERR_NOMEM;
+    }
+    list[r->n_failures++] = (struct ocv_lint_failure){input, message};
+    return OCV_OK;
+}
+
+static int lint_one(struct lint_request *r, const char *text, bool file, struct ocv_error *err)
+{
+    struct lint_source source = {0};
+    struct ocv_lint_options how = {.config = r->config, .tag_rules = r->rules};
+    struct ocv_error failure = {0}; /* of the correction; what is wrong is reported all the same */
+    int status = file ? lint_source_file(text, &source, err)
+                      : lint_source_image(r->cli, text, &r->lint, &source, err);
+    int fixed = status == OCV_OK && r->fix ? lint_fix(r, &source, &failure) : OCV_OK;
+    if (status == OCV_OK)
+        status = ocv_lint_run(&source.input, &how, &r->report, err);
+    if (status == OCV_OK && fixed < 0) {
+        *err = failure;
+        status = fixed;
+    }
+    lint_source_close(&source);
+    return status;
+}
+
+/* Of several inputs the first that is not well gives the exit status. */
+static void remember_findings(struct lint_request *r)
+{
+    bool errors = r->report.counts[OCV_LINT_ERROR] > 0;
+    bool warnings = r->report.counts[OCV_LINT_WARNING] > 0;
+    if (r->exit_code == 0 && r->fail_on != OCV_LINT_OFF &&
+        (errors || (warnings && r->fail_on == OCV_LINT_WARNING)))
+        r->exit_code = ocv_error_exit_code(OCV_ERR_CHECK);
+}
+
+/* One bad input does not keep the others from being looked at; an interrupt does. */
+static int lint_input(struct lint_request *r, const char *text, bool file)
+{
+    struct ocv_error err = {0};
+    int status = lint_one(r, text, file, &err);
+    if (status < 0 && remember_failure(r, text, &err) < 0)
+        return OCV_ERR_NOMEM;
+    remember_findings(r);
+    return status == OCV_ERR_INTERRUPTED || status == OCV_ERR_NOMEM ? status : OCV_OK;
+}
+
+struct tags_of_layout {
+    char *names[INPUTS_MAX];
+    size_t n;
+    const char *text;
+};
+
+static int on_tag(void *data, const char *tag, const char *image_name,
+                  const struct ocv_descriptor *descriptor)
+{
+    struct tags_of_layout *t = data;
+    (void)image_name;
+    (void)descriptor;
+    size_t len = tag ? strlen(tag) : 0;
+    bool signature = len > 4 && !strcmp(tag + len - 4, ".sig");
+    if (!tag || signature || t->n == INPUTS_MAX)
+        return OCV_OK;
+    t->n += asprintf(&t->names[t->n], "%s:%s", t->text, tag) > 0;
+    return OCV_OK;
+}
+
+/* oci:DIR without a tag: each of its tags, or its only entry. */
+static int lint_layout(struct lint_request *r, const char *text, const char *dir)
+{
+    ocv_auto(ocv_layout) layout = NULL;
+    struct ocv_error err = {0};
+    struct tags_of_layout *tags = calloc(1, sizeof(*tags));
+    if (!tags)
+        return OCV_ERR_NOMEM;
+    tags->text = text;
+    int status = ocv_layout_open(dir, OCV_LAYOUT_READ, &layout, &err);
+    if (status == OCV_OK)
+        status = ocv_layout_list(layout, on_tag, tags, &err);
+    if (status < 0) {
+        ocv_error_prefix(&err, "%s", text);
+        status = remember_failure(r, text, &err);
+    } else if (tags->n == 0) {
+        status = lint_input(r, text, false);
+    }
+    for (size_t i = 0; i < tags->n; i++) {
+        if (status == OCV_OK)
+            status = lint_input(r, tags->names[i], false);
+        free(tags->names[i]);
+    }
+    free(tags);
+    return status;
+}
+
+static bool is_file(const char *text)
+{
+    struct stat st;
+    size_t len = strlen(text);
+    return !strcmp(text, "-") || text[0] == '/' || !strncmp(text, "./", 2) ||
+           !strncmp(text, "../", 3) || (len > 5 && !strcmp(text + len - 5, ".json")) ||
+           (stat(text, &st) == 0 && S_ISREG(st.st_mode));
+}
+
+/* A folder needs no oci: before it; no registry has it. */
+static char *layout_name(const char *text)
+{
+    char *marker = NULL, *name = NULL;
+    if (asprintf(&marker, "%s/oci-layout", text) < 0)
+        return NULL;
+    if (access(marker, F_OK) == 0 && asprintf(&name, "oci:%s", text) < 0)
+        name = NULL;
+    free(marker);
+    return name;
+}
+
+static int lint_argument(struct lint_request *r, const char *text)
+{
+    char *dir = NULL, *tag = NULL, *name;
+    int status;
+    if (image_split_layout(text, &dir, &tag))
+        status = tag ? lint_input(r, text, false) : lint_layout(r, text, dir ? dir : "");
+    else if ((name = layout_name(text)) != NULL) {
+        status = lint_layout(r, name, text);
+        free(name);
+    } else
+        status = lint_input(r, text, is_file(text));
+    free(dir);
+    free(tag);
+    return status;
+}
+
+/* ---- output ---- */
+
+static int write_report(struct lint_request *r, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, OUTPUT_MAX);
+    bool to_file = r->output && !r->fix;
+    int status = ocv_lint_format(&r->report, r->format, r->failures, r->n_failures, &out, err);
+    if (status < 0 || !to_file || !strcmp(r->output, "-")) {
+        bool index_there = r->fix && r->output && !strcmp(r->output, "-");
+        if (status == OCV_OK && index_there) /* the corrected index has standard output */
+            fwrite(out.data, 1, out.len, stderr);
+        else if (status == OCV_OK)
+            status = cli_print(out.data, out.len, err);
+        return status;
+    }
+    FILE *file = fopen(r->output, "we");
+    bool bad = !file || fwrite(out.data, 1, out.len, file) != out.len || fflush(file) != 0;
+    int why = errno;
+    if (file && fclose(file) != 0 && !bad) {
+        bad = true;
+        why = errno;
+    }
+    return bad ? ocv_error_set(err, OCV_ERR_IO, "%s: %s", r->output, strerror(why)) : OCV_OK;
+}
+
+int lint_run(struct lint_request *r, char **arguments, struct ocv_error *err)
+{
+    int status = cli_load(r->cli, err);
+    if (status == OCV_OK)
+        status = r->settings ? read_settings(r, r->settings, err) : find_settings(r, err);
+    if (status == OCV_OK)
+        status = rules_load(r->cli, NULL, &r->rules, err);
+    r->lint.tag_rules = r->rules;
+    for (size_t i = 0; i < r->n_files && status == OCV_OK; i++)
+        status = lint_input(r, r->files[i], true);
+    for (size_t i = 0; arguments[i] && status == OCV_OK; i++)
+        status = lint_argument(r, arguments[i]);
+    return status == OCV_OK ? write_report(r, err) : status;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tags beside an index, what they point at, and which of its digests are signed. */
+#include "cmd/common/rules.h"
+#include "cmd/variantctl/index/index_build.h"
+#include "cmd/variantctl/lint/lint_verb.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADS_MAX 256u /* tags whose digests are asked for, one request each */
+
+static struct ocv_reference *tagged(const char *repository, const char *tag)
+{
+    struct ocv_reference *reference = NULL;
+    char text[1024];
+    int n = snprintf(text, sizeof(text), "%s:%s", repository, tag);
+    if (n < 0 || (size_t)n >= sizeof(text) || !ocv_tag_valid(tag) ||
+        ocv_reference_parse(text, &reference, NULL) < 0)
+        return NULL;
+    return reference;
+}
+
+/* ---- signatures ---- */
+
+static int add_signature(struct lint_source *s, const char *digest, struct ocv_error *err)
+{
+    if (s->n_signatures == LINT_SIGNATURES_MAX)
+        return OCV_OK;
+    if ((s->n_signatures & (s->n_signatures - 1)) == 0) {
+        size_t cap = s->n_signatures ? 2 * s->n_signatures : 1;
+        char **list = realloc(s->signatures, cap * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        s->signatures = list;
+    }
+    s->signatures[s->n_signatures] = strdup(digest);
+    return s->signatures[s->n_signatures] ? (s->n_signatures++, OCV_OK) : ocv_error_nomem(err);
+}
+
+/* cosign's tag of a signature: "sha256-<hex>.sig". */
+static bool signature_tag(const char *tag, char digest[OCV_DIGEST_MAX])
+{
+    size_t len = strlen(tag);
+    const char *dash = strchr(tag, '-');
+    if (!dash || len < 5 || len >= OCV_DIGEST_MAX || strcmp(tag + len - 4, ".sig") != 0)
+        return false;
+    snprintf(digest, OCV_DIGEST_MAX, "%.*s", (int)(len - 4), tag);
+    digest[dash - tag] = ':';
+    return ocv_digest_known(digest);
+}
+
+/* Types of cosign's bundles, cosign's and notation's signatures. */
+static bool is_signature(const char *type)
+{
+    static const char *const words[] = {"sigstore", "cosign", "notary", "signature"};
+    for (size_t i = 0; type && i < sizeof(words) / sizeof(*words); i++)
+        if (strstr(type, words[i]))
+            return true;
+    return false;
+}
+
+static int ask_referrers(struct place *place, const char *digest, struct lint_source *s,
+                         struct ocv_error *err)
+{
+    json_t *list = json_array(), *entry;
+    size_t i;
+    bool api, found = false;
+    int status = list ? list_referrers(place, digest, &api, list, err) : ocv_error_nomem(err);
+    json_array_foreach(list, i, entry)
+    {
+        found = found || is_signature(json_string_value(json_object_get(entry, "artifactType")));
+    }
+    json_decref(list);
+    return status == OCV_OK && found ? add_signature(s, digest, err) : status;
+}
+
+/* Children are asked about only where the index itself is signed. */
+static int read_signatures(struct cli *cli, struct lint_source *s, struct ocv_error *err)
+{
+    struct place place = {.cli = cli,
+                          .reference = s->image.reference,
+                          .layout = s->image.layout,
+                          .dir = s->image.layout ? s->name : NULL,
+                          .name = s->name};
+    bool is_signed = false;
+    const char *top = ocv_index_digest(s->image.index);
+    int status = ask_referrers(&place, top, s, err);
+    for (size_t i = 0; i < s->n_signatures; i++)
+        is_signed = is_signed || !strcmp(s->signatures[i], top);
+    for (size_t i = 0; status == OCV_OK && is_signed && i < ocv_index_count(s->image.index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(s->image.index, i);
+        if (entry->code == OCV_REJECT_NONE)
+            status = ask_referrers(&place, entry->digest, s, err);
+    }
+    return status;
+}
+
+/* ---- tags of a layout ---- */
+
+struct walk {
+    const struct lint_options *options;
+    struct lint_source *source;
+    struct ocv_error *err;
+};
+
+static int on_layout_tag(void *data, const char *tag, const char *image_name,
+                         const struct ocv_descriptor *descriptor)
+{
+    struct walk *w = data;
+    char digest[OCV_DIGEST_MAX];
+    struct ocv_reference *reference = NULL;
+    if (tag && signature_tag(tag, digest))
+        return add_signature(w->source, digest, w->err);
+    if (w->options->repository && tag)
+        reference = tagged(w->options->repository, tag);
+    else if (image_name && ocv_reference_parse(image_name, &reference, NULL) < 0)
+        reference = NULL;
+    return reference ? lint_source_tag(w->source, reference, descriptor->digest, 0, w->err)
+                     : OCV_OK;
+}
+
+/* ---- tags of a registry ---- */
+
+static int add_head(struct cli *cli, const struct lint_options *options, struct lint_source *s,
+                    const char *tag, bool head, struct ocv_error *err)
+{
+    const struct ocv_reference *own = s->image.reference;
+    struct ocv_reference *reference =
+        tagged(options->repository ? options->repository : own->name, tag);
+    struct ocv_descriptor descriptor = {0};
+    struct ocv_reference asked = *own;
+    struct ocv_error local = {0};
+    if (!reference)
+        return OCV_OK;
+    asked.tag = (char *)(uintptr_t)tag; /* borrowed for the call */
+    asked.digest = NULL;
+    if (head && cli->api->head(cli->registry, &asked, &descriptor, &local) < 0)
+        cli_say(cli, "%s: %s", tag, local.message);
+    return lint_source_tag(s, reference, descriptor.digest[0] ? descriptor.digest : NULL, 0, err);
+}
+
+/* Where no rule knows the repository: "1.0-cu128" and "cpu-1.0" stand beside "1.0". */
+static bool is_beside(const char *tag, const char *own)
+{
+    size_t n = strlen(own), len = strlen(tag);
+    if (len <= n + 1)
+        return false;
+    return (!strncmp(tag, own, n) && (tag[n] == '-' || tag[n] == '_')) ||
+           (!strcmp(tag + len - n, own) && (tag[len - n - 1] == '-' || tag[len - n - 1] == '_'));
+}
+
+static int add_beside(struct cli *cli, const struct lint_options *options, struct lint_source *s,
+                      const struct rules_tags *tags, const char *own, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    size_t heads = 0;
+    for (size_t i = 0; status == OCV_OK && i < tags->n; i++)
+        if (is_beside(tags->list[i], own))
+            status = add_head(cli, options, s, tags->list[i], heads++ < HEADS_MAX, err);
+    return status;
+}
+
+static bool is_known(const struct lint_options *options, const struct ocv_reference *named)
+{
+    ocv_auto(ocv_tag) tag = NULL;
+    return ocv_tag_parse(options->tag_rules, named, named->tag, &tag, NULL) == OCV_OK &&
+           ocv_tag_family(tag);
+}
+
+/* Tags that the rules put into one set with the index's own. */
+static int add_group(struct cli *cli, const struct lint_options *options, struct lint_source *s,
+                     const struct rules_tags *tags, struct ocv_error *err)
+{
+    const struct ocv_reference *own = s->image.reference;
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    struct ocv_reference *named = tagged(options->repository ? options->repository : own->name,
+                                         own->tag ? own->tag : "latest");
+    int status = OCV_OK;
+    if (!named)
+        return OCV_OK;
+    status = ocv_tag_plan_new(options->tag_rules, named, named->tag,
+                              (const char *const *)tags->list, tags->n, &plan, err);
+    size_t heads = 0;
+    if (status == OCV_OK && !is_known(options, named))
+        status = add_beside(cli, options, s, tags, named->tag, err);
+    for (size_t i = 0; status == OCV_OK && i < ocv_tag_plan_sets(plan); i++)
+        for (size_t k = 0; status == OCV_OK && k < ocv_tag_plan_members(plan, i); k++) {
+            const char *label;
+            const char *tag = ocv_tag_text(ocv_tag_plan_member(plan, i, k, &label));
+            if (strcmp(tag, named->tag) != 0 || !ocv_index_has_variants(s->image.index))
+                status = add_head(cli, options, s, tag, heads++ < HEADS_MAX, err);
+        }
+    ocv_reference_free(named);
+    return status;
+}
+
+static int read_registry(struct cli *cli, const struct lint_options *options, struct lint_source *s,
+                         struct ocv_error *err)
+{
+    struct rules_tags tags = {0};
+    struct ocv_error local = {0};
+    char digest[OCV_DIGEST_MAX];
+    int status = rules_list_tags(cli, s->image.reference, &tags, &local);
+    if (status < 0) { /* a registry may refuse lists and serve images */
+        cli_warn(cli, "%s: tags are not looked at: %s", s->name, local.message);
+        return status == OCV_ERR_INTERRUPTED || status == OCV_ERR_NOMEM
+                   ? ocv_error_set(err, status, "%s", local.message)
+                   : OCV_OK;
+    }
+    for (size_t i = 0; i < tags.n && status == OCV_OK; i++) {
+        if (signature_tag(tags.list[i], digest))
+            status = add_signature(s, digest, err);
+        else if (options->all_tags)
+            status = add_head(cli, options, s, tags.list[i], i < HEADS_MAX, err);
+    }
+    if (status == OCV_OK && !options->all_tags)
+        status = add_group(cli, options, s, &tags, err);
+    rules_tags_free(&tags);
+    return status;
+}
+
+int lint_source_tags(struct cli *cli, const struct lint_options *options, struct lint_source *s,
+                     struct ocv_error *err)
+{
+    struct walk walk = {options, s, err};
+    int status = s->image.layout ? ocv_layout_list(s->image.layout, on_layout_tag, &walk, err)
+                                 : read_registry(cli, options, s, err);
+    if (status == OCV_OK)
+        status = read_signatures(cli, s, err);
+    s->input.tags = s->tags;
+    s->input.n_tags = s->n_tags;
+    s->input.signatures = (const char *const *)s->signatures;
+    s->input.n_signatures = s->n_signatures;
+    return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The machines that a lock is for, each a profile with a name. */
+#ifndef VARIANTCTL_LOCK_PROFILES_H
+#define VARIANTCTL_LOCK_PROFILES_H
+
+#include "cmd/common/lockfile.h"
+
+struct named_profile {
+    char *name;
+    struct ocv_profile *profile;
+};
+struct named_profiles {
+    struct named_profile *list;
+    size_t n;
+};
+/** `name` is copied, `profile` taken over. A name that is there already, more than
+ *  LOCK_PROFILES_MAX: OCV_ERR_INVALID. */
+int named_profiles_add(struct named_profiles *profiles, const char *name, size_t len,
+                       struct ocv_profile *profile, struct ocv_error *err) OCV_WARN_UNUSED;
+/** NAME=FILE, or FILE named by itself. */
+int named_profiles_take(struct named_profiles *profiles, const char *text,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+/** Every *.json of a folder, named by its file. */
+int named_profiles_take_folder(struct named_profiles *profiles, const char *dir,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
+void named_profiles_free(struct named_profiles *profiles);
+
+#endif

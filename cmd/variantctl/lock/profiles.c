@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/lock/lock_profiles.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `name` is copied, `profile` taken over. */
+int named_profiles_add(struct named_profiles *p, const char *name, size_t len,
+                       struct ocv_profile *profile, struct ocv_error *err)
+{
+    struct named_profile *list =
+        p->n == LOCK_PROFILES_MAX ? NULL : realloc(p->list, (p->n + 1) * sizeof(*list));
+    char *copy = list ? strndup(name, len) : NULL;
+    if (list)
+        p->list = list;
+    if (!copy) {
+        ocv_profile_free(profile);
+        return list ? ocv_error_nomem(err)
+                    : ocv_error_set(err, OCV_ERR_INVALID, "more than %u profiles",
+                                    LOCK_PROFILES_MAX);
+    }
+    for (size_t i = 0; i < p->n; i++)
+        if (!strcmp(list[i].name, copy)) {
+            ocv_profile_free(profile);
+            ocv_error_set(err, OCV_ERR_INVALID, "profile '%s' is named twice", copy);
+            free(copy);
+            return OCV_ERR_INVALID;
+        }
+    list[p->n++] = (struct named_profile){copy, profile};
+    return OCV_OK;
+}
+
+static int read_profile(const char *path, struct ocv_profile **out, struct ocv_error *err)
+{
+    ocv_auto_buffer json;
+    ocv_buffer_init(&json, OCV_PROFILE_MAX);
+    int status = cli_read_file(path, &json, err);
+    if (status < 0)
+        return status;
+    status = ocv_profile_parse(json.data ? json.data : "", json.len, out, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
+}
+
+/* NAME=FILE, or FILE named by itself. */
+int named_profiles_take(struct named_profiles *p, const char *text, struct ocv_error *err)
+{
+    struct ocv_profile *profile = NULL;
+    const char *cut = strchr(text, '='), *path = cut ? cut + 1 : text;
+    const char *slash = strrchr(text, '/'), *name = cut || !slash ? text : slash + 1;
+    size_t len = cut ? (size_t)(cut - text) : strcspn(name, ".");
+    if (len == 0)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--profile '%.100s' is not NAME=FILE", text);
+    int status = read_profile(path, &profile, err);
+    return status < 0 ? status : named_profiles_add(p, name, len, profile, err);
+}
+
+static int is_json(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
+}
+
+int named_profiles_take_folder(struct named_profiles *p, const char *dir, struct ocv_error *err)
+{
+    struct dirent **names = NULL;
+    char path[4096];
+    int n = scandir(dir, &names, is_json, alphasort), status = OCV_OK;
+    if (n < 0)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", dir, strerror(errno));
+    if (n == 0)
+        status = ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no *.json in it", dir);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+        struct ocv_profile *profile = NULL;
+        if (status == OCV_OK)
+            status = read_profile(path, &profile, err);
+        if (status == OCV_OK)
+            status =
+                named_profiles_add(p, names[i]->d_name, strlen(names[i]->d_name) - 5, profile, err);
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+void named_profiles_free(struct named_profiles *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        free(p->list[i].name);
+        ocv_profile_free(p->list[i].profile);
+    }
+    free(p->list);
+    *p = (struct named_profiles){0};
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a namespace and its devices offer, in the table of a probe. */
+#include "cmd/variantctl/probe/probe_lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLAGS_MIN 3    /* that stand together */
+#define VALUES_FULL 8  /* a list of so many is told in full */
+#define VALUES_SHOWN 4 /* of a longer one, and the last one */
+
+/* ---- features ---------------------------------------------------------------------------------
+ */
+
+const char *table_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static bool is_flag(const json_t *feature)
+{
+    const json_t *values = json_object_get(feature, "values");
+    return json_array_size(values) == 1 &&
+           strcmp(json_string_value(json_array_get(values, 0)), "on") == 0;
+}
+
+static void put_values(struct table *table, const json_t *values)
+{
+    size_t n = json_array_size(values), shown = n;
+    char count[48];
+    if (!table->options->all && n > VALUES_FULL)
+        shown = VALUES_SHOWN;
+    for (size_t i = 0; i < shown; i++)
+        table_word(table, json_string_value(json_array_get(values, i)));
+    if (shown == n)
+        return;
+    table_word(table, "...");
+    table_word(table, json_string_value(json_array_get(values, n - 1)));
+    snprintf(count, sizeof(count), "(%zu in all)", n);
+    table_word(table, count);
+}
+
+static void put_flags(struct table *table, const json_t *features, size_t indent)
+{
+    table_heading(table, "", indent);
+    table_put(table, "flags:");
+    for (size_t i = 0; i < json_array_size(features); i++)
+        if (is_flag(json_array_get(features, i)))
+            table_word(table, table_text(json_array_get(features, i), "name"));
+    table_end(table);
+}
+
+/* Features with values a line each, then everything that is just "on" together, if it is many. */
+void table_features(struct table *table, const json_t *features, size_t indent)
+{
+    size_t n = json_array_size(features), flags = 0;
+    for (size_t i = 0; i < n; i++)
+        flags += is_flag(json_array_get(features, i));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *feature = json_array_get(features, i);
+        const json_t *values = json_object_get(feature, "values");
+        if ((is_flag(feature) && flags >= FLAGS_MIN) || json_array_size(values) == 0)
+            continue;
+        table_heading(table, "", indent);
+        table_put(table, table_text(feature, "name"));
+        table_put(table, ":");
+        put_values(table, values);
+        table_end(table);
+    }
+    if (flags >= FLAGS_MIN)
+        put_flags(table, features, indent);
+}
+
+bool table_has_values(const json_t *features)
+{
+    for (size_t i = 0; i < json_array_size(features); i++)
+        if (json_array_size(json_object_get(json_array_get(features, i), "values")))
+            return true;
+    return false;
+}
+
+/* ---- devices ----------------------------------------------------------------------------------
+ */
+
+/* "KEY TEXT" after a semicolon. */
+static void detail(struct table *table, bool *first, const char *key, const char *text)
+{
+    if (!*text)
+        return;
+    if (!*first)
+        table_put(table, ";");
+    *first = false;
+    if (*key)
+        table_words(table, key);
+    table_words(table, text);
+}
+
+/* As cards are sold: in powers of two. */
+static const char *memory_text(const char *bytes, char *out, size_t size)
+{
+    double gib = strtod(bytes, NULL) / (1024.0 * 1024 * 1024);
+    snprintf(out, size, "%.*f GiB", gib < 9.95 ? 1 : 0, gib);
+    return out;
+}
+
+static void put_attributes(struct table *table, bool *first, const json_t *device,
+                           const char *version)
+{
+    const char *key;
+    char size[32];
+    const json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)json_object_get(device, "attributes"), key, value)
+    {
+        const char *text = json_string_value(value);
+        bool told = *table_text(device, "pci_id") && /* with the PCI id, from the kernel */
+                    (strcmp(key, "driver") == 0 || strcmp(key, "kernel_driver") == 0);
+        if (!text || told || strcmp(key, "reason") == 0 ||
+            (strcmp(key, "driver_version") == 0 && !strcmp(text, version)))
+            continue;
+        if (strcmp(key, "memory") == 0)
+            text = memory_text(text, size, sizeof(size));
+        char words_of_key[64];
+        snprintf(words_of_key, sizeof(words_of_key), "%s", key);
+        for (char *c = words_of_key; *c; c++)
+            *c = *c == '_' ? ' ' : *c;
+        detail(table, first, words_of_key, text);
+    }
+}
+
+/* Ids, driver and attributes, then what is out of the ordinary. `version` is the driver's, which
+ * the namespace told already. */
+static void put_details(struct table *table, const json_t *device, const char *version, bool alone)
+{
+    bool first = true;
+    size_t before = table->out->len;
+    const char *driver = table_text(device, "kernel_driver");
+    const char *reason = table_text(json_object_get(device, "attributes"), "reason");
+    table_heading(table, "", TABLE_INDENT + 2);
+    detail(table, &first, "PCI id", table_text(device, "pci_id"));
+    if (*driver)
+        detail(table, &first, "driver", driver);
+    else if (table->options->drivers && *table_text(device, "pci_id"))
+        detail(table, &first, "", "no driver is bound to it");
+    put_attributes(table, &first, device, version);
+    if (alone)
+        detail(table, &first, "uuid", table_text(device, "uuid"));
+    if (json_is_true(json_object_get(device, "guess")))
+        detail(table, &first, "", "its kind is guessed from its id");
+    if (*reason)
+        detail(table, &first, "does not count:", reason);
+    else if (json_is_true(json_object_get(device, "secondary")))
+        detail(table, &first, "", "secondary: does not count for the choice");
+    if (!first)
+        table_end(table);
+    else
+        table_drop(table, before);
+}
+
+/* Whether two devices differ in nothing but their ids. */
+static bool alike(const json_t *left, const json_t *right)
+{
+    static const char *const own[] = {"id", "index", "uuid"};
+    json_t *a = json_copy((json_t *)(uintptr_t)left), *b = json_copy((json_t *)(uintptr_t)right);
+    for (size_t i = 0; a && b && i < sizeof(own) / sizeof(*own); i++) {
+        json_object_del(a, own[i]);
+        json_object_del(b, own[i]);
+    }
+    bool same = a && b && json_equal(a, b);
+    json_decref(a);
+    json_decref(b);
+    return same;
+}
+
+/* A device's own list is told where the namespace's does not stand for it. */
+static void put_own(struct table *table, const json_t *own, const json_t *features)
+{
+    if (json_array_size(own) && !table_has_values(own)) {
+        table_heading(table, "", TABLE_INDENT + 2);
+        table_words(table, "no build can use it");
+        table_end(table);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(own); i++) {
+        json_t *feature = json_array_get(own, i);
+        bool same = false;
+        for (size_t k = 0; k < json_array_size(features) && !same; k++)
+            same = json_equal(feature, json_array_get(features, k));
+        json_t *one = same ? NULL : json_pack("[O]", feature);
+        table_features(table, one, TABLE_INDENT + 2);
+        json_decref(one);
+    }
+}
+
+/* Devices that stand one after another and are alike are told once. */
+void table_devices(struct table *table, const json_t *devices, const json_t *ns)
+{
+    size_t n = json_array_size(devices);
+    for (size_t i = 0, next; i < n; i = next) {
+        const json_t *device = json_array_get(devices, i);
+        char count[32];
+        const char *name = table_text(device, "name");
+        for (next = i + 1; next < n && alike(device, json_array_get(devices, next)); next++)
+            ;
+        table_heading(table, "", TABLE_INDENT);
+        snprintf(count, sizeof(count), *name ? "%zu x" : "%zu", next - i);
+        if (next - i > 1)
+            table_words(table, count);
+        else
+            table_word(table, table_text(device, "id"));
+        table_words(table, *name || next - i == 1 ? name : "devices");
+        table_end(table);
+        if (next - i > 1) {
+            table_heading(table, "", TABLE_INDENT + 2);
+            for (size_t k = i; k < next; k++)
+                table_word(table, table_text(json_array_get(devices, k), "id"));
+            table_end(table);
+        }
+        put_details(table, device, table_text(ns, "driver"), next - i == 1);
+        put_own(table, json_object_get(device, "features"), json_object_get(ns, "features"));
+    }
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines of a table: one heading column, everything else wrapped to the terminal beside it. No
+ * colour, so a pipe gets what a terminal shows. */
+#include "cmd/variantctl/probe/probe_lines.h"
+
+#include "lib/base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void append(struct table *table, const char *text, size_t len)
+{
+    if (table->status == OCV_OK)
+        table->status = ocv_buffer_append(table->out, text, len, table->err);
+}
+
+/* Names and reasons come from providers and vendors' libraries: no control character of theirs, and
+ * none that is not seen, reaches the terminal. */
+void table_put(struct table *table, const char *text)
+{
+    for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
+        size_t hidden = ocv_text_hidden(text, left);
+        n = hidden ? hidden : 1;
+        append(table, hidden ? "?" : text, 1);
+        table->column += hidden || (*text & 0xc0) != 0x80; /* a character of UTF-8 */
+    }
+}
+
+void table_heading(struct table *table, const char *text, size_t indent)
+{
+    table->indent = indent;
+    table_put(table, text);
+    do
+        table_put(table, " ");
+    while (table->column < indent);
+}
+
+void table_end(struct table *table)
+{
+    append(table, "\n", 1);
+    table->column = 0;
+}
+
+/* Take back what was put since the buffer had that length. */
+void table_drop(struct table *table, size_t before)
+{
+    table->out->len = before;
+    if (table->out->data)
+        table->out->data[before] = '\0';
+    table->column = 0;
+}
+
+/* One word after a blank, on the next line where it does not fit. */
+void table_word(struct table *table, const char *text)
+{
+    if (table->column > table->indent && table->column + 1 + strlen(text) > table->options->width) {
+        table_end(table);
+        table_heading(table, "", table->indent);
+    } else if (table->column > table->indent) {
+        table_put(table, " ");
+    }
+    table_put(table, text);
+}
+
+/* A text of several words. */
+void table_words(struct table *table, const char *text)
+{
+    char one[256];
+    while (*text) {
+        size_t len = strcspn(text, " ");
+        snprintf(one, sizeof(one), "%.*s", (int)len, text);
+        if (len)
+            table_word(table, one);
+        text += len + strspn(text + len, " ");
+    }
+}
+
+void table_line(struct table *table, const char *head, const char *text)
+{
+    table_heading(table, head, TABLE_INDENT);
+    table_words(table, text);
+    table_end(table);
+}

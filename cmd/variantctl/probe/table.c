@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table: host, then per namespace how it stands, what it supports and its devices. */
+#include "cmd/variantctl/probe/probe_lines.h"
+#include "gen/vocabulary.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- namespaces -------------------------------------------------------------------------------
+ */
+
+static bool is_cpu(const char *ns)
+{
+    for (size_t i = 0; i < OCV_VOCABULARY_CPU_NAMESPACES; i++)
+        if (strcmp(ns, ocv_vocabulary_cpu_namespaces[i]) == 0)
+            return true;
+    return false;
+}
+
+/* How it stands, before the provider's own sentence. */
+static const char *status_words(const json_t *ns, bool usable)
+{
+    const char *status = table_text(ns, "status");
+    if (strcmp(status, "absent") == 0)
+        return "not on this machine";
+    if (strcmp(status, "failed") == 0)
+        return "could not be read";
+    if (strcmp(status, "partial") == 0)
+        return "needs attention";
+    if (usable)
+        return "ready";
+    return is_cpu(table_text(ns, "namespace")) ? "ready: the baseline, no extension"
+                                               : "present, but no build can use it";
+}
+
+static void put_namespace(struct table *table, const json_t *ns)
+{
+    const json_t *features = json_object_get(ns, "features");
+    const json_t *devices = json_object_get(ns, "devices");
+    const char *error = table_text(ns, "error"), *driver = table_text(ns, "driver");
+    const char *source = table_text(json_object_get(ns, "provider"), "source");
+    bool usable = table_has_values(features);
+    char origin[256];
+    table_heading(table, table_text(ns, "namespace"), TABLE_INDENT);
+    table_words(table, status_words(ns, usable));
+    if (*error) {
+        table_put(table, ":");
+        table_words(table, error);
+    }
+    snprintf(origin, sizeof(origin), "(%s%s%s%s%s)", *driver ? "driver " : "", driver,
+             *driver && *source ? ", " : "", *source ? "from " : "", source);
+    if (strlen(origin) > 2)
+        table_words(table, origin);
+    table_end(table);
+    if (json_is_true(json_object_get(ns, "guess")))
+        table_line(table, "", "some of this is inferred and not read from the machine");
+    table_features(table, features, TABLE_INDENT);
+    table_devices(table, devices, ns);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+static void put_head(struct table *table, const json_t *profile)
+{
+    const json_t *platform = json_object_get(profile, "platform");
+    const char *variant = table_text(platform, "variant");
+    char text[256];
+    if (*table_text(profile, "hostname"))
+        table_line(table, "host", table_text(profile, "hostname"));
+    if (*table_text(profile, "boot_id"))
+        table_line(table, "boot", table_text(profile, "boot_id"));
+    snprintf(text, sizeof(text), "%s/%s%s%s", table_text(platform, "os"),
+             table_text(platform, "architecture"), *variant ? "/" : "", variant);
+    table_line(table, "platform", platform ? text : "unknown: no processor is recorded");
+}
+
+/* Whether a provider named the device node of this sentence already. */
+static bool mentioned(const struct table *table, const char *sentence)
+{
+    char node[64];
+    const char *start = strchr(sentence, '/');
+    if (!start || !table->out->data)
+        return false;
+    snprintf(node, sizeof(node), "%.*s", (int)strcspn(start, " :"), start);
+    return strstr(table->out->data, node) != NULL;
+}
+
+/* What no provider speaks of. */
+static void put_rest(struct table *table, const json_t *profile)
+{
+    const json_t *others = json_object_get(profile, "other_devices");
+    json_int_t broken = json_integer_value(json_object_get(profile, "broken_devices"));
+    char text[256];
+    size_t denied = 0;
+    if (json_array_size(others)) {
+        table_line(table, "other", "no provider knows these:");
+        table_devices(table, others, NULL);
+    }
+    if (broken) {
+        snprintf(text, sizeof(text), "%lld PCI device%s could not be read and %s left out",
+                 (long long)broken, broken == 1 ? "" : "s", broken == 1 ? "is" : "are");
+        table_line(table, "unreadable", text);
+    }
+    if (*table_text(profile, "pci_error"))
+        table_line(table, "unreadable", table_text(profile, "pci_error"));
+    for (size_t i = 0; probe_access(table->options->sysroot, i, text, sizeof(text)); i++)
+        if (*text && !mentioned(table, text))
+            table_line(table, denied++ ? "" : "access", text);
+}
+
+static int put_profile(struct table *table, const json_t *profile)
+{
+    const json_t *namespaces = json_object_get(profile, "namespaces");
+    bool devices = json_array_size(json_object_get(profile, "other_devices")) > 0;
+    put_head(table, profile);
+    for (size_t i = 0; i < json_array_size(namespaces); i++) {
+        const json_t *ns = json_array_get(namespaces, i);
+        devices |= !is_cpu(table_text(ns, "namespace"));
+        put_namespace(table, ns);
+    }
+    if (!devices)
+        table_line(table, "accelerators", "none found");
+    put_rest(table, profile);
+    return table->status;
+}
+
+int probe_table(const struct ocv_buffer *profile, const struct probe_table_options *options,
+                struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct table table = {.options = options, .out = out, .err = err};
+    json_t *json = json_loadb(profile->data, profile->len, 0, NULL);
+    if (!json)
+        return ocv_error_nomem(err);
+    int status = put_profile(&table, json);
+    json_decref(json);
+    return status;
+}

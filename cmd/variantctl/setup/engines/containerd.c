@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* containerd: one folder of hosts.toml files, and its own configuration only where `config_path`
+ * does not lead to one.
+ *
+ * From 2.1 on, CRI pulls through the transfer service, which takes `config_path` for one folder
+ * even where it is a list (the default of 2.2 is such a list): no mirror is asked then and nothing
+ * is logged. So the list becomes one folder there. `registry.mirrors` and `config_path` together
+ * keep the CRI plugin from starting: refused. */
+#include "cmd/variantctl/setup/engines/containerd.h"
+#include "cmd/variantctl/setup/tree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIG_DEFAULT "/etc/containerd/config.toml"
+#define HOSTS_DEFAULT "/etc/containerd/certs.d"
+
+/* ---- the plan ---------------------------------------------------------------------------------
+ */
+
+/* A file of our own making says which version it is. */
+static int start_config(struct containerd_config *config, struct containerd_part *part,
+                        struct ocv_buffer *text, struct ocv_error *err)
+{
+    if (part->file->want.there)
+        return ocv_buffer_append(text, part->file->want.text.data, part->file->want.text.len, err);
+    bool new = config->engine.known && config->engine.major >= 2;
+    part->version = new ? 3 : 2;
+    part->plugin = new ? "plugins" TOML_DOT "io.containerd.cri.v1.images"
+                       : "plugins" TOML_DOT "io.containerd.grpc.v1.cri";
+    return ocv_buffer_printf(text, err, "version = %d\n", part->version);
+}
+
+static int set_config_path(struct containerd_config *config, const char *hosts,
+                           struct ocv_error *err)
+{
+    struct containerd_part *part = &config->parts[config->target];
+    ocv_auto_buffer text, raw;
+    ocv_buffer_init(&text, SETUP_FILE_MAX);
+    ocv_buffer_init(&raw, SETUP_FILE_MAX);
+    int status = start_config(config, part, &text, err);
+    if (status == OCV_OK)
+        status = toml_quote(&raw, hosts, err);
+    char *table = status == OCV_OK ? containerd_registry_path(part->plugin, "", err) : NULL;
+    char *key = table ? containerd_registry_path(part->plugin, "config_path", err) : NULL;
+    if (status == OCV_OK && !key)
+        status = OCV_ERR_NOMEM;
+    char *previous = NULL;
+    bool header = false;
+    if (status == OCV_OK) {
+        const struct toml_item *item = toml_find(&part->toml, key);
+        previous = item ? strndup(part->toml.text + item->start, item->end - item->start) : NULL;
+        for (size_t i = 0; i < part->toml.count; i++)
+            header = header || (part->toml.items[i].kind == TOML_TABLE &&
+                                strcmp(part->toml.items[i].path, table) == 0);
+        status = toml_set(part->file->path, &text, table, "config_path", raw.data, err);
+    }
+    if (status == OCV_OK)
+        status = setup_add_own(part->file, header ? SETUP_OWN_TOML_KEY : SETUP_OWN_TOML_TABLE,
+                               table, "config_path", raw.data, previous, err);
+    if (status == OCV_OK) /* frees what part->toml points into: last */
+        status = setup_want(part->file, text.data, text.len, err);
+    free(table);
+    free(key);
+    free(previous);
+    return status;
+}
+
+/* Which folder, and whether containerd has to be told about it. */
+static int choose_folder(struct containerd_config *config, bool *tell, struct ocv_error *err)
+{
+    struct setup *setup = config->setup;
+    bool splits = config->engine.known && !setup_version_at_least(&config->engine, 2, 1);
+    int status = containerd_split_roots(config, err);
+    if (status < 0)
+        return status;
+    if (setup->config_dir) {
+        if (strchr(setup->config_dir, ':'))
+            return ocv_error_set(err, OCV_ERR_INVALID,
+                                 "--config-dir: containerd takes '%.200s' for several folders",
+                                 setup->config_dir);
+        if (config->n_roots && strcmp(config->roots[0], setup->config_dir) != 0)
+            return ocv_error_set(err, OCV_ERR_CONFIG, "%s: config_path is already '%.200s'",
+                                 config->parts[config->target].file->path, config->path);
+        status = config->n_roots ? OCV_OK
+                                 : containerd_add_root(config, setup->config_dir,
+                                                       strlen(setup->config_dir), err);
+        *tell = !config->path;
+    } else if (!config->path) {
+        *tell = true;
+        status = containerd_add_root(config, HOSTS_DEFAULT, strlen(HOSTS_DEFAULT), err);
+    }
+    if (status < 0 || config->n_roots < 2 || splits)
+        return status;
+    *tell = true;
+    status = setup_note(setup, err,
+                        "note: config_path was the list '%s', which containerd from 2.1 on takes "
+                        "for one folder; it becomes %s, and what lies in the others stays unused",
+                        config->path, config->roots[0]);
+    while (config->n_roots > 1)
+        free(config->roots[--config->n_roots]);
+    return status;
+}
+
+static int plan(struct containerd_config *config, const char *path, struct ocv_error *err)
+{
+    struct setup *setup = config->setup;
+    bool tell = false;
+    int status = containerd_read(config, path, 1, err);
+    if (status == OCV_OK)
+        status = containerd_judge(config, err);
+    if (status == OCV_OK)
+        status = choose_folder(config, &tell, err);
+    bool disabled = containerd_cri_disabled(config);
+    if (status == OCV_OK)
+        status = setup_hosts(setup, config->roots, config->n_roots,
+                             setup_version_at_least(&config->engine, 2, 1), err);
+    if (status == OCV_OK && tell) {
+        snprintf(setup->restart, sizeof(setup->restart), "systemctl restart containerd");
+        status = set_config_path(config, config->roots[0], err);
+    }
+    if (status == OCV_OK && disabled)
+        status = setup_note(setup, err,
+                            "note: the CRI plugin is disabled in %s: only nerdctl and "
+                            "`ctr images pull --hosts-dir %s` read these files",
+                            path, config->roots[0]);
+    return status;
+}
+
+/* ---- what runs --------------------------------------------------------------------------------
+ */
+
+/* A containerd that was started with another file (and not by dockerd for itself) does not see what
+ * is written here. */
+static int note_other_config(struct setup *setup, const char *path, const char *cmdline, size_t len,
+                             const char *pid, struct ocv_error *err)
+{
+    const char *end = cmdline + len;
+    for (const char *at = cmdline; at < end; at += strlen(at) + 1) {
+        const char *value = NULL;
+        if (strcmp(at, "-c") == 0 || strcmp(at, "--config") == 0)
+            value = at + strlen(at) + 1;
+        else if (strncmp(at, "--config=", 9) == 0)
+            value = at + 9;
+        if (!value || value >= end || strcmp(value, path) == 0 || strstr(value, "/docker/"))
+            continue;
+        return setup_note(setup, err,
+                          "note: the containerd that runs as process %s reads %s; --engine-config "
+                          "%s sets that one up",
+                          pid, value, value);
+    }
+    return OCV_OK;
+}
+
+static int look_at_running(struct setup *setup, const char *path, struct ocv_error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int status = *setup->root ? OCV_OK : setup_list_processes(setup, "containerd", &names, &n, err);
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        char file[64];
+        ocv_auto_buffer cmdline;
+        ocv_buffer_init(&cmdline, SETUP_FILE_MAX);
+        snprintf(file, sizeof(file), "/proc/%.20s/cmdline", names[i]);
+        if (setup_read_file(setup, file, &cmdline, NULL) == OCV_OK && cmdline.len)
+            status = note_other_config(setup, path, cmdline.data, cmdline.len, names[i], err);
+    }
+    setup_names_free(names, n);
+    return status;
+}
+
+/* nerdctl has two folders by default and reads nothing of containerd's own configuration. */
+static int note_readers(struct setup *setup, const char *folder, struct ocv_error *err)
+{
+    bool nerdctl = strcmp(folder, "/etc/containerd/certs.d") == 0 ||
+                   strcmp(folder, "/etc/docker/certs.d") == 0;
+    return setup_note(setup, err,
+                      nerdctl
+                          ? "hosts.toml files are read at every pull, by nerdctl, too; ctr needs "
+                            "`ctr images pull --hosts-dir %s`"
+                          : "hosts.toml files are read at every pull; nerdctl and `ctr images "
+                            "pull` need `--hosts-dir %s`",
+                      folder);
+}
+
+int setup_containerd(struct setup *setup, struct ocv_error *err)
+{
+    struct containerd_config config = {.setup = setup};
+    const char *path = setup->engine_config ? setup->engine_config : CONFIG_DEFAULT;
+    setup_find_version(setup, "containerd", &config.engine);
+    int status = setup_note(setup, err, "containerd %s, %s",
+                            config.engine.known ? config.engine.text
+                                                : "of unknown version (--engine-version tells it)",
+                            path);
+    if (status == OCV_OK)
+        status = look_at_running(setup, path, err);
+    if (status == OCV_OK)
+        status = plan(&config, path, err);
+    if (status == OCV_OK)
+        status = note_readers(setup, config.roots[0], err);
+    containerd_config_free(&config);
+    return status;
+}

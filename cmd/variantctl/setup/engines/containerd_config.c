@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* containerd's configuration with its imports: what counts, and what keeps us out. */
+#include "cmd/variantctl/setup/engines/containerd.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DROP_IN_PATTERN "/etc/containerd/conf.d/*.toml" /* imported by default from 2.2 on */
+
+void containerd_config_free(struct containerd_config *config)
+{
+    for (size_t i = 0; i < config->n; i++)
+        toml_free(&config->parts[i].toml);
+    for (size_t i = 0; i < config->n_roots; i++)
+        free(config->roots[i]);
+    free(config->path);
+}
+
+#define PLUGIN_V1 "plugins" TOML_DOT "cri"
+#define PLUGIN_V2 "plugins" TOML_DOT "io.containerd.grpc.v1.cri"
+#define PLUGIN_V3 "plugins" TOML_DOT "io.containerd.cri.v1.images"
+
+static bool has_table(const struct toml *toml, const char *path)
+{
+    for (size_t i = 0; i < toml->count; i++)
+        if (toml_path_under(toml->items[i].path, path))
+            return true;
+    return false;
+}
+
+/* The plugin's table in each version of the configuration. containerd 2 also takes the new name in
+ * a file that calls itself version 2, and such files are about; in one of version 1, or without a
+ * version, it takes no other. */
+static const char *plugin_table(const struct containerd_config *config,
+                                const struct containerd_part *part)
+{
+    bool new_name = part->version >= 3;
+    if (part->version == 2 && (!config->engine.known || config->engine.major >= 2))
+        new_name = has_table(&part->toml, PLUGIN_V3) &&
+                   !has_table(&part->toml, PLUGIN_V2 TOML_DOT "registry");
+    if (part->version == 1 && config->engine.known && config->engine.major >= 2)
+        new_name = true;
+    return new_name ? PLUGIN_V3 : part->version == 1 ? PLUGIN_V1 : PLUGIN_V2;
+}
+
+char *containerd_registry_path(const char *plugin, const char *rest, struct ocv_error *err)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s" TOML_DOT "registry%s%s", plugin, *rest ? TOML_DOT : "", rest) >= 0)
+        return path;
+    ocv_error_nomem(err);
+    return NULL;
+}
+
+/* ---- reading the configuration -----------------------------------------------------------------
+ */
+
+static int read_version(struct containerd_part *part, int inherited, struct ocv_error *err)
+{
+    const struct toml_item *item = toml_find(&part->toml, "version");
+    if (!item) {
+        part->version = inherited;
+        return OCV_OK;
+    }
+    char c = part->toml.text[item->start];
+    if (item->end - item->start != 1 || c < '1' || c > '4')
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: version %.*s is not known here",
+                             part->file->path, (int)(item->end - item->start),
+                             part->toml.text + item->start);
+    part->version = c - '0';
+    return OCV_OK;
+}
+
+/* IMPORT may be relative to the file that names it, and its last component a pattern. */
+static int add_import(struct containerd_config *config, const char *parent, const char *import,
+                      int inherited, struct ocv_error *err)
+{
+    ocv_auto_buffer path;
+    ocv_buffer_init(&path, SETUP_FILE_MAX);
+    const char *slash = strrchr(parent, '/');
+    int status = import[0] == '/' ? ocv_buffer_printf(&path, err, "%s", import)
+                                  : ocv_buffer_printf(&path, err, "%.*s/%s", (int)(slash - parent),
+                                                      parent, import);
+    if (status < 0 || !strpbrk(path.data, "*?["))
+        return status < 0 ? status : containerd_read(config, path.data, inherited, err);
+    char *pattern = strrchr(path.data, '/') + 1, **names;
+    size_t n;
+    pattern[-1] = '\0';
+    if (strpbrk(path.data, "*?["))
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: imports a pattern of folders", parent);
+    status = setup_list(config->setup, path.data, &names, &n, err);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        ocv_auto_buffer one;
+        ocv_buffer_init(&one, SETUP_FILE_MAX);
+        if (fnmatch(pattern, names[i], FNM_PATHNAME) != 0)
+            continue;
+        status = ocv_buffer_printf(&one, err, "%s/%s", path.data, names[i]);
+        if (status == OCV_OK)
+            status = containerd_read(config, one.data, inherited, err);
+    }
+    setup_names_free(names, n);
+    return status;
+}
+
+static int add_imports(struct containerd_config *config, size_t index, struct ocv_error *err)
+{
+    const struct toml *toml = &config->parts[index].toml;
+    const char *parent = config->parts[index].file->path;
+    const struct toml_item *item = toml_find(toml, "imports");
+    size_t at = 0;
+    char *import;
+    int status = OCV_OK, version = config->parts[index].version;
+    if (!item && index == 0 && setup_version_at_least(&config->engine, 2, 2))
+        return add_import(config, parent, DROP_IN_PATTERN, version, err);
+    while (item && status == OCV_OK &&
+           (import = toml_next_string(toml, item, &at, NULL, NULL)) != NULL) {
+        status = add_import(config, parent, import, version, err);
+        free(import);
+    }
+    return status;
+}
+
+int containerd_read(struct containerd_config *config, const char *path, int inherited,
+                    struct ocv_error *err)
+{
+    struct setup_file *file = NULL;
+    int status = setup_open(config->setup, path, &file, err);
+    for (size_t i = 0; status == OCV_OK && i < config->n; i++)
+        if (config->parts[i].file == file)
+            return OCV_OK; /* also where imports go in a circle */
+    if (status < 0 || (!file->want.there && config->n > 0))
+        return status;
+    if (config->n == CONTAINERD_CHAIN_MAX)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: more than %u imports", path,
+                             CONTAINERD_CHAIN_MAX);
+    struct containerd_part *part = &config->parts[config->n];
+    *part = (struct containerd_part){.file = file};
+    status = toml_scan(file->path, file->want.text.data, file->want.text.len, &part->toml, err);
+    if (status < 0)
+        return status;
+    size_t index = config->n++;
+    status = read_version(part, inherited, err);
+    part->plugin = plugin_table(config, part);
+    return status < 0 ? status : add_imports(config, index, err);
+}
+
+/* Mirrors, or TLS settings in `configs`: the plugin does not start with them and config_path. */
+static int refuse_old_style(const struct containerd_part *part, struct ocv_error *err)
+{
+    char *mirrors = containerd_registry_path(part->plugin, "mirrors", err);
+    char *configs = containerd_registry_path(part->plugin, "configs", err);
+    const char *found = NULL;
+    for (size_t i = 0; mirrors && configs && i < part->toml.count && !found; i++) {
+        const char *path = part->toml.items[i].path;
+        if (toml_path_under(path, mirrors) && strcmp(path, mirrors) != 0)
+            found = "registry.mirrors";
+        if (toml_path_under(path, configs) && strstr(path, TOML_DOT "tls"))
+            found = "registry.configs with tls";
+    }
+    bool ready = mirrors && configs;
+    free(mirrors);
+    free(configs);
+    if (!ready)
+        return OCV_ERR_NOMEM;
+    if (!found)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_CONFIG,
+                  "%s: uses %s; together with config_path containerd's CRI plugin does not start",
+                  part->file->path, found);
+    ocv_error_hint(err, "move those settings into hosts.toml files under "
+                        "/etc/containerd/certs.d"
+                        " (containerd's docs/hosts.md), then run this again");
+    return OCV_ERR_CONFIG;
+}
+
+/* config_path of a part; `*out` NULL where it is not set or empty. */
+static int part_config_path(const struct containerd_part *part, char **out, struct ocv_error *err)
+{
+    char *path = containerd_registry_path(part->plugin, "config_path", err);
+    *out = NULL;
+    if (!path)
+        return OCV_ERR_NOMEM;
+    const struct toml_item *item = toml_find(&part->toml, path);
+    free(path);
+    if (!item)
+        return OCV_OK;
+    *out = toml_string(&part->toml, item);
+    if (!*out)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: config_path is not a string",
+                             part->file->path);
+    if (!**out) {
+        free(*out);
+        *out = NULL;
+    }
+    return OCV_OK;
+}
+
+/* Up to 1.7 the last file that names the plugin replaces the others' whole table; from 2.0 on
+ * tables are merged. Setting a key in the last such file has the last word in both. */
+int containerd_judge(struct containerd_config *config, struct ocv_error *err)
+{
+    bool merged = !config->engine.known || config->engine.major >= 2;
+    for (size_t i = 0; i < config->n; i++) {
+        const struct containerd_part *part = &config->parts[i];
+        char *path = NULL;
+        int status = refuse_old_style(part, err);
+        if (status == OCV_OK)
+            status = part_config_path(part, &path, err);
+        if (status < 0)
+            return status;
+        bool names = i == 0;
+        for (size_t k = 0; k < part->toml.count && !names; k++)
+            names = toml_path_under(part->toml.items[k].path, part->plugin);
+        if (names)
+            config->target = i;
+        if (path || (names && !merged)) {
+            free(config->path);
+            config->path = path;
+        }
+    }
+    return OCV_OK;
+}
+
+int containerd_add_root(struct containerd_config *config, const char *path, size_t len,
+                        struct ocv_error *err)
+{
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    if (len == 0)
+        return OCV_OK;
+    if (path[0] != '/' || config->n_roots == CONTAINERD_ROOTS_MAX)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "config_path '%.200s' cannot be used",
+                             config->path ? config->path : path);
+    char *root = strndup(path, len);
+    if (!root)
+        return ocv_error_nomem(err);
+    config->roots[config->n_roots++] = root;
+    return OCV_OK;
+}
+
+int containerd_split_roots(struct containerd_config *config, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (const char *at = config->path; at && status == OCV_OK; at = strchr(at, ':')) {
+        at += at != config->path || *at == ':';
+        status = containerd_add_root(config, at, strcspn(at, ":"), err);
+    }
+    return status;
+}
+
+bool containerd_cri_disabled(const struct containerd_config *config)
+{
+    for (size_t i = 0; i < config->n; i++) {
+        const struct toml *toml = &config->parts[i].toml;
+        const struct toml_item *item = toml_find(toml, "disabled_plugins");
+        size_t at = 0;
+        char *name;
+        bool found = false;
+        while (item && !found && (name = toml_next_string(toml, item, &at, NULL, NULL)) != NULL) {
+            found = strcmp(name, "cri") == 0 || strcmp(name, "io.containerd.grpc.v1.cri") == 0 ||
+                    strcmp(name, "io.containerd.cri.v1.images") == 0;
+            free(name);
+        }
+        if (found)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* podman and CRI-O (also skopeo and buildah): a drop-in under registries.conf.d.
+ *
+ * A [[registry]] of a file that is read later replaces one with the same prefix as a whole, so ours
+ * repeats what an earlier file says about the registry and puts our mirror before its mirrors. The
+ * library puts /v2/ directly behind HOST:PORT: a mirror's path names the registry, and neither
+ * /proxy nor a colon can stand in it. */
+#include "cmd/variantctl/setup/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDER_DEFAULT "/etc/containers"
+#define OUR_PREFIX "50-ocivariant"
+#define MIRROR_TABLE "registry" TOML_DOT "mirror"
+
+/* What other files say about one registry. */
+struct entry {
+    struct ocv_buffer keys;    /* lines of its [[registry]] but prefix and location */
+    struct ocv_buffer mirrors; /* its [[registry.mirror]] blocks */
+    char *location;            /* raw, or NULL */
+};
+
+static void entry_free(struct entry *entry)
+{
+    ocv_buffer_free(&entry->keys);
+    ocv_buffer_free(&entry->mirrors);
+    free(entry->location);
+}
+
+/* ---- what is there ----------------------------------------------------------------------------
+ */
+
+static int copy_keys(const struct toml *toml, size_t header, struct ocv_buffer *out, bool registry,
+                     struct entry *entry, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = header + 1; i < toml->count && toml->items[i].kind == TOML_VALUE; i++) {
+        const struct toml_item *item = &toml->items[i];
+        const char *key = item->path + strlen(toml->items[header].path) + 1;
+        size_t len = item->end - item->start;
+        if (item->inside || (registry && strcmp(key, "prefix") == 0))
+            continue;
+        if (registry && strcmp(key, "location") == 0) {
+            free(entry->location);
+            entry->location = strndup(toml->text + item->start, len);
+            if (!entry->location)
+                return ocv_error_nomem(err);
+            continue;
+        }
+        status = ocv_buffer_append(out, toml->text + item->key, item->end - item->key, err);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(out, "\n", 1, err);
+        if (status < 0)
+            return status;
+    }
+    return status;
+}
+
+/* Take over the [[registry]] at `header` with its mirrors. */
+static int copy_entry(const char *source, const struct toml *toml, size_t header,
+                      struct entry *entry, struct ocv_error *err)
+{
+    const struct toml_item *digests = toml_find_under(toml, header, "mirror-by-digest-only");
+    if (toml_find_under(toml, header, "mirror") || (digests && toml->text[digests->start] == 't')) {
+        ocv_error_set(err, OCV_ERR_CONFIG,
+                      "%s: its mirrors are %s, which a mirror of tags cannot be added to", source,
+                      digests ? "for digests alone" : "not written as [[registry.mirror]]");
+        return OCV_ERR_CONFIG;
+    }
+    entry_free(entry);
+    *entry = (struct entry){0};
+    ocv_buffer_init(&entry->keys, SETUP_FILE_MAX);
+    ocv_buffer_init(&entry->mirrors, SETUP_FILE_MAX);
+    int status = copy_keys(toml, header, &entry->keys, true, entry, err);
+    for (size_t i = header + 1; i < toml->count && status == OCV_OK; i++) {
+        if (toml->items[i].kind == TOML_VALUE)
+            continue;
+        if (strcmp(toml->items[i].path, MIRROR_TABLE) != 0)
+            break;
+        status = ocv_buffer_printf(&entry->mirrors, err, "\n[[registry.mirror]]\n");
+        if (status == OCV_OK)
+            status = copy_keys(toml, i, &entry->mirrors, false, entry, err);
+    }
+    return status;
+}
+
+static char *entry_prefix(const struct toml *toml, size_t header)
+{
+    char *prefix = toml_string(toml, toml_find_under(toml, header, "prefix"));
+    if (prefix && *prefix)
+        return prefix;
+    free(prefix);
+    return toml_string(toml, toml_find_under(toml, header, "location"));
+}
+
+static bool wildcard_covers(const char *prefix, const char *host)
+{
+    size_t n = strlen(host), m = strlen(prefix);
+    return m > 2 && strncmp(prefix, "*.", 2) == 0 && n > m - 1 &&
+           strcmp(host + n - (m - 1), prefix + 1) == 0;
+}
+
+/* One [[registry]] of a file that is not ours. `later`: the file is read after ours. */
+static int look_at_entry(struct setup *setup, const char *source, const struct toml *toml,
+                         size_t header, const char *host, bool later, struct entry *entry,
+                         struct ocv_error *err)
+{
+    char *prefix = entry_prefix(toml, header);
+    size_t n = strlen(host);
+    int status = OCV_OK;
+    if (!prefix)
+        return OCV_OK;
+    if (strcmp(prefix, host) == 0 && later)
+        status =
+            ocv_error_set(err, OCV_ERR_CONFIG,
+                          "%s: has a [[registry]] for %s, which would replace ours", source, host);
+    else if (strcmp(prefix, host) == 0)
+        status = setup->fail_closed ? OCV_OK : copy_entry(source, toml, header, entry, err);
+    else if (wildcard_covers(prefix, host))
+        status =
+            ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s covers %s; one for %s alone would hide it",
+                          source, prefix, host, host);
+    else if (strncmp(prefix, host, n) == 0 && prefix[n] == '/')
+        status = setup_note(setup, err, "note: %s keeps its own way for %s", source, prefix);
+    free(prefix);
+    return status;
+}
+
+static int look_at_file(struct setup *setup, const struct setup_file *file, const char *host,
+                        bool later, struct entry *entry, struct ocv_error *err)
+{
+    toml_auto toml = {0};
+    const char *source = file->path;
+    int status = toml_scan(source, file->want.text.data, file->want.text.len, &toml, err);
+    for (size_t i = 0; i < toml.count && status == OCV_OK; i++) {
+        const struct toml_item *item = &toml.items[i];
+        if (item->kind == TOML_VALUE && strcmp(item->path, "registry") == 0)
+            status = ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                                   "%s: 'registry' is not written as [[registry]]", source);
+        else if (toml_path_under(item->path, "registries")) {
+            status = ocv_error_set(err, OCV_ERR_CONFIG,
+                                   "%s: is in the first format of registries.conf, which has no "
+                                   "mirrors",
+                                   source);
+            ocv_error_hint(err, "rewrite it with unqualified-search-registries and [[registry]] "
+                                "(man 5 containers-registries.conf)");
+        } else if (item->kind == TOML_ARRAY_TABLE && strcmp(item->path, "registry") == 0)
+            status = look_at_entry(setup, source, &toml, i, host, later, entry, err);
+    }
+    return status;
+}
+
+/* The drop-ins of a folder by name. `own_name`: ours in it, NULL in a folder that is read before.
+ */
+static int look_at_drop_ins(struct setup *setup, const char *folder, const char *own_name,
+                            const char *host, struct entry *entry, struct ocv_error *err)
+{
+    ocv_auto_buffer path;
+    ocv_buffer_init(&path, SETUP_FILE_MAX);
+    struct setup_file *file = NULL;
+    char **names = NULL;
+    size_t n = 0;
+    int status = ocv_buffer_printf(&path, err, "%s/registries.conf.d", folder);
+    if (status == OCV_OK)
+        status = setup_list(setup, path.data, &names, &n, err);
+    if (status < 0)
+        return status;
+    size_t len = path.len;
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        size_t m = strlen(names[i]);
+        bool own = own_name && strcmp(names[i], own_name) == 0;
+        if (m < 6 || strcmp(names[i] + m - 5, ".conf") != 0 ||
+            (strncmp(names[i], OUR_PREFIX, strlen(OUR_PREFIX)) == 0 && !own))
+            continue; /* another set-up of ours says the same as this one */
+        path.len = len;
+        status = ocv_buffer_printf(&path, err, "/%s", names[i]);
+        if (status == OCV_OK)
+            status = setup_open(setup, path.data, &file, err);
+        if (status == OCV_OK && file->want.there)
+            status = look_at_file(setup, file, host, own_name && strcmp(names[i], own_name) >= 0,
+                                  entry, err);
+    }
+    setup_names_free(names, n);
+    return status;
+}
+
+static bool record_in(const struct setup_record *record, const char *folder)
+{
+    size_t n = strlen(folder);
+    return strncmp(record->path, folder, n) == 0 &&
+           strncmp(record->path + n, "/registries.conf.d/", 19) == 0;
+}
+
+/* podman and CRI-O read each other's drop-in: where both name a registry, podman's, which is read
+ * last, would undo a fail-closed set-up of CRI-O, or close podman's way against its own set-up. */
+static int check_other(const struct setup *setup, const char *folder, const char *host,
+                       struct ocv_error *err)
+{
+    struct setup other = *setup;
+    struct setup_state state;
+    other.engine = strcmp(setup->engine, "crio") == 0 ? "podman" : "crio";
+    int status = setup_load_state(&other, &state, err);
+    if (status < 0)
+        return status;
+    bool here = false, named = false;
+    for (size_t i = 0; i < state.n_records; i++)
+        here = here || record_in(&state.records[i], folder);
+    for (size_t i = 0; i < state.n_registries; i++)
+        named = named || strcmp(state.registries[i], host) == 0;
+    if (here && named && state.fail_closed != setup->fail_closed) {
+        status = ocv_error_set(err, OCV_ERR_CONFIG,
+                               "%s: set up fail-%s for %s, which podman and CRI-O would both read",
+                               host, state.fail_closed ? "closed" : "open", other.engine);
+        ocv_error_hint(err,
+                       "run `variantctl setup %s` with%s --fail-closed first, or with "
+                       "--uninstall",
+                       other.engine, setup->fail_closed ? "" : "out");
+    }
+    setup_state_free(&state);
+    return status;
+}
+
+/* In the order in which they are read: registries.conf, then the drop-ins by name. A user's
+ * registries.conf stands for all of the system's; without one the user's drop-ins come last. */
+static int look_around(struct setup *setup, const char *folder, const char *own_name,
+                       const char *host, struct entry *entry, struct ocv_error *err)
+{
+    ocv_auto_buffer path;
+    ocv_buffer_init(&path, SETUP_FILE_MAX);
+    struct setup_file *file = NULL;
+    int status = ocv_buffer_printf(&path, err, "%s/registries.conf", folder);
+    if (status == OCV_OK)
+        status = setup_open(setup, path.data, &file, err);
+    bool system = status == OCV_OK && !file->want.there && setup->home;
+    if (system)
+        status = setup_open(setup, FOLDER_DEFAULT "/registries.conf", &file, err);
+    if (status == OCV_OK && file->want.there)
+        status = look_at_file(setup, file, host, false, entry, err);
+    if (status == OCV_OK && system)
+        status = look_at_drop_ins(setup, FOLDER_DEFAULT, NULL, host, entry, err);
+    return status < 0 ? status : look_at_drop_ins(setup, folder, own_name, host, entry, err);
+}
+
+/* ---- what is written --------------------------------------------------------------------------
+ */
+
+/* 127.0.0.1:340/docker.io, with ":" of the registry's name as "--". */
+static int mirror_location(const struct setup *setup, const char *host, struct ocv_buffer *out,
+                           struct ocv_error *err)
+{
+    if (strchr(host, '['))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: a mirror's path cannot hold an IPv6 address",
+                             host);
+    int status = ocv_buffer_printf(out, err, "%s/", setup->listen);
+    for (; *host && status == OCV_OK; host++)
+        status = *host == ':' ? ocv_buffer_append(out, "--", 2, err)
+                              : ocv_buffer_append(out, host, 1, err);
+    return status;
+}
+
+static int write_entry(const struct setup *setup, const char *host, const char *mirror,
+                       const struct entry *entry, struct ocv_buffer *out, struct ocv_error *err)
+{
+    const char *keys = entry->keys.data ? entry->keys.data : "";
+    int status = ocv_buffer_printf(out, err, "\n[[registry]]\nprefix = \"%s\"\n", host);
+    if (status < 0)
+        return status;
+    if (setup->fail_closed)
+        return ocv_buffer_printf(out, err, "location = \"%s\"\ninsecure = true\n", mirror);
+    status = entry->location ? ocv_buffer_printf(out, err, "location = %s\n", entry->location)
+                             : ocv_buffer_printf(out, err, "location = \"%s\"\n", host);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err,
+                                   "%s\n[[registry.mirror]]\nlocation = \"%s\"\ninsecure = true\n",
+                                   keys, mirror);
+    return status < 0 ? status
+                      : ocv_buffer_append(out, entry->mirrors.data, entry->mirrors.len, err);
+}
+
+static int plan_registry(struct setup *setup, const char *folder, const char *name,
+                         const char *host, struct setup_file *file, struct ocv_buffer *text,
+                         struct ocv_error *err)
+{
+    struct entry entry = {0};
+    ocv_auto_buffer mirror;
+    ocv_buffer_init(&mirror, SETUP_FILE_MAX);
+    int status = check_other(setup, folder, host, err);
+    if (status == OCV_OK)
+        status = look_around(setup, folder, name, host, &entry, err);
+    if (status == OCV_OK)
+        status = mirror_location(setup, host, &mirror, err);
+    if (status == OCV_OK)
+        status = write_entry(setup, host, mirror.data, &entry, text, err);
+    if (status == OCV_OK)
+        status = setup_add_own(file, SETUP_OWN_TOML_REGISTRY, NULL, host, mirror.data,
+                               entry.mirrors.len ? entry.mirrors.data : NULL, err);
+    entry_free(&entry);
+    return status;
+}
+
+int setup_containers(struct setup *setup, struct ocv_error *err)
+{
+    const bool crio = strcmp(setup->engine, "crio") == 0;
+    const char *folder = setup->config_dir ? setup->config_dir
+                         : setup->home     ? setup->home
+                                           : FOLDER_DEFAULT;
+    const char *name = crio ? OUR_PREFIX "-crio.conf" : OUR_PREFIX ".conf";
+    struct setup_version version;
+    struct setup_file *file = NULL;
+    ocv_auto_buffer path, text;
+    ocv_buffer_init(&path, SETUP_FILE_MAX);
+    ocv_buffer_init(&text, SETUP_FILE_MAX);
+    setup_find_version(setup, crio ? "crio" : "podman", &version);
+    int status = setup_note(setup, err, "%s %s", setup->engine,
+                            version.known ? version.text : "of unknown version");
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&path, err, "%s/registries.conf.d/%s", folder, name);
+    if (status == OCV_OK)
+        status = setup_open(setup, path.data, &file, err);
+    if (status == OCV_OK && file->want.there) /* what others put into it stays */
+        status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
+    else if (status == OCV_OK)
+        status = ocv_buffer_printf(&text, err,
+                                   SETUP_FILE_COMMENT "%s`, which also takes it away "
+                                                      "(--uninstall).\n",
+                                   setup->engine);
+    for (size_t i = 0; i < setup->n_registries && status == OCV_OK; i++)
+        status = plan_registry(setup, folder, name, setup->registries[i], file, &text, err);
+    if (status == OCV_OK)
+        status = setup_want(file, text.data, text.len, err);
+    if (status == OCV_OK && crio)
+        snprintf(setup->restart, sizeof(setup->restart), "systemctl reload crio");
+    return status < 0 ? status
+                      : setup_note(setup, err,
+                                   "note: podman, CRI-O, skopeo and buildah all read this file: in "
+                                   "FROM of a build, too, a tag means this machine's variant then");
+}

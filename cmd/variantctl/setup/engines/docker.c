@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Docker: `registry-mirrors` of daemon.json for the classic store (docker.io alone, whatever is
+ * asked for); hosts.toml files where the containerd store is in use and read (28.0 and later). */
+#include "cmd/variantctl/setup/document.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDER_DEFAULT "/etc/docker"
+#define MIRRORS "registry-mirrors"
+#define ANSWER_MAX 65536u
+
+enum store { STORE_CLASSIC, STORE_CONTAINERD };
+
+/* features.containerd-snapshotter: 1 on, 0 off, -1 not said. */
+static int feature(const struct setup_file *file, int *out, struct ocv_error *err)
+{
+    json_t *root = NULL;
+    const char *text = file->want.text.data;
+    *out = -1;
+    if (!file->want.there || text[strspn(text, " \t\r\n")] == '\0')
+        return OCV_OK;
+    int status = setup_json_load(file->path, text, file->want.text.len, &root, err);
+    if (status < 0)
+        return status;
+    const json_t *value =
+        json_object_get(json_object_get(root, "features"), "containerd-snapshotter");
+    if (json_is_boolean(value))
+        *out = json_is_true(value);
+    json_decref(root);
+    return OCV_OK;
+}
+
+static int find_store(const struct setup *setup, const struct setup_file *file,
+                      const struct setup_version *version, enum store *out, struct ocv_error *err)
+{
+    char answer[ANSWER_MAX];
+    const char *argv[] = {"docker", "info", "--format", "{{json .DriverStatus}}", NULL};
+    int said;
+    int status = feature(file, &said, err);
+    if (status < 0)
+        return status;
+    *out = STORE_CLASSIC;
+    if (setup->store)
+        *out = strcmp(setup->store, "containerd") == 0 ? STORE_CONTAINERD : STORE_CLASSIC;
+    else if (said >= 0)
+        *out = said ? STORE_CONTAINERD : STORE_CLASSIC;
+    else if (!*setup->root && !setup->engine_version && setup_ask(argv, answer, sizeof(answer)) &&
+             strchr(answer, '['))
+        *out = strstr(answer, "io.containerd.snapshotter") ? STORE_CONTAINERD : STORE_CLASSIC;
+    else if (setup_version_at_least(version, 29, 0)) { /* new installations have the other one */
+        ocv_error_set(err, OCV_ERR_CONFIG,
+                      "docker %s may have either image store, and its daemon does not answer",
+                      version->text);
+        ocv_error_hint(err, "--store classic or --store containerd");
+        return OCV_ERR_CONFIG;
+    }
+    return OCV_OK;
+}
+
+/* ---- --registry-mirror on the daemon's command line --------------------------------------------
+ */
+
+#define FLAG "--registry-mirror"
+
+static bool text_has_flag(const struct setup_content *content)
+{
+    const char *at = content->text.data, *end = at ? at + content->text.len : NULL;
+    for (; at && at < end; at = memchr(at, '\n', (size_t)(end - at)), at = at ? at + 1 : NULL) {
+        size_t n = strcspn(at, "\n");
+        size_t blank = strspn(at, " \t");
+        if (at[blank] != '#' && memmem(at, n, FLAG, strlen(FLAG)))
+            return true;
+    }
+    return false;
+}
+
+/* The daemon does not start where the flag and the file both name mirrors. */
+static int refuse_flag(struct setup *setup, struct ocv_error *err)
+{
+    static const char *const places[] = {
+        "/etc/default/docker",
+        "/etc/sysconfig/docker",
+        "/etc/systemd/system/docker.service",
+        "/lib/systemd/system/docker.service",
+        "/usr/lib/systemd/system/docker.service",
+    };
+    static const char folder[] = "/etc/systemd/system/docker.service.d";
+    struct setup_file *file = NULL;
+    char **names = NULL;
+    size_t n = 0;
+    const char *found = NULL;
+    int status = OCV_OK;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places) && status == OCV_OK && !found; i++) {
+        status = setup_open(setup, places[i], &file, err);
+        if (status == OCV_OK && text_has_flag(&file->disk))
+            found = file->path;
+    }
+    if (status == OCV_OK)
+        status = setup_list(setup, folder, &names, &n, err);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < n && status == OCV_OK && !found; i++) {
+        ocv_auto_buffer path;
+        ocv_buffer_init(&path, SETUP_FILE_MAX);
+        status = ocv_buffer_printf(&path, err, "%s/%s", folder, names[i]);
+        if (status == OCV_OK)
+            status = setup_open(setup, path.data, &file, err);
+        if (status == OCV_OK && text_has_flag(&file->disk))
+            found = file->path;
+    }
+    setup_names_free(names, n);
+    if (status == OCV_OK && found) {
+        status = ocv_error_set(err, OCV_ERR_CONFIG,
+                               "%s: dockerd gets " FLAG
+                               " there, and does not start when daemon.json names mirrors, too",
+                               found);
+        ocv_error_hint(err, "move that mirror into daemon.json, then run this again");
+    }
+    return status;
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------
+ */
+
+static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv_error *err)
+{
+    ocv_auto_buffer text, url;
+    ocv_buffer_init(&text, SETUP_FILE_MAX);
+    ocv_buffer_init(&url, SETUP_FILE_MAX);
+    bool made = false;
+    int status = OCV_OK;
+    for (size_t i = 0; i < setup->n_registries; i++)
+        if (strcmp(setup->registries[i], "docker.io") != 0) {
+            ocv_error_set(err, OCV_ERR_CONFIG,
+                          "Docker asks a mirror for docker.io alone here, never for %s",
+                          setup->registries[i]);
+            ocv_error_hint(err, "vpull %s/IMAGE brings the right variant into Docker",
+                           setup->registries[i]);
+            return OCV_ERR_CONFIG;
+        }
+    if (setup->fail_closed) {
+        ocv_error_set(err, OCV_ERR_CONFIG,
+                      "--fail-closed: Docker always goes to docker.io itself here when its mirrors "
+                      "fail");
+        ocv_error_hint(err, "with containerd's image store it does not, from 28 on");
+        return OCV_ERR_CONFIG;
+    }
+    status = refuse_flag(setup, err);
+    if (status == OCV_OK) /* a path is not allowed here */
+        status = ocv_buffer_printf(&url, err, "http://%s", setup->listen);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
+    if (status == OCV_OK)
+        status = setup_json_add(file->path, &text, MIRRORS, url.data, &made, err);
+    if (status == OCV_OK)
+        status = setup_want(file, text.data, text.len, err);
+    if (status == OCV_OK)
+        status = setup_add_own(file, SETUP_OWN_JSON_ITEM, NULL, MIRRORS, url.data, made ? NULL : "",
+                               err);
+    snprintf(setup->restart, sizeof(setup->restart), "systemctl reload docker");
+    return status < 0 ? status
+                      : setup_note(setup, err,
+                                   "note: Docker does not tell its mirror which registry it means: "
+                                   "docker.io has to be variantd's default one");
+}
+
+static int plan_hosts(struct setup *setup, const char *folder, bool dial_timeout,
+                      struct ocv_error *err)
+{
+    ocv_auto_buffer root;
+    ocv_buffer_init(&root, SETUP_FILE_MAX);
+    int status = ocv_buffer_printf(&root, err, "%s/certs.d", folder);
+    if (status < 0)
+        return status;
+    status = setup_hosts(setup, &root.data, 1, dial_timeout, err);
+    return status < 0 ? status
+                      : setup_note(setup, err,
+                                   "hosts.toml files are read at every pull: no restart is needed; "
+                                   "builds go on for minutes with what they have read before");
+}
+
+int setup_docker(struct setup *setup, struct ocv_error *err)
+{
+    struct setup_version version;
+    struct setup_file *file = NULL;
+    enum store store = STORE_CLASSIC;
+    const char *folder = setup->config_dir ? setup->config_dir : FOLDER_DEFAULT;
+    ocv_auto_buffer path;
+    ocv_buffer_init(&path, SETUP_FILE_MAX);
+    setup_find_version(setup, "dockerd", &version);
+    int status = setup->engine_config ? ocv_buffer_printf(&path, err, "%s", setup->engine_config)
+                                      : ocv_buffer_printf(&path, err, "%s/daemon.json", folder);
+    if (status == OCV_OK)
+        status = setup_open(setup, path.data, &file, err);
+    if (status == OCV_OK)
+        status = find_store(setup, file, &version, &store, err);
+    if (status < 0 || !file)
+        return status;
+    status =
+        setup_note(setup, err, "docker %s, %s image store",
+                   version.known ? version.text : "of unknown version (--engine-version tells it)",
+                   store == STORE_CONTAINERD ? "containerd" : "classic");
+    if (status < 0)
+        return status;
+    status = store == STORE_CONTAINERD && (!version.known || version.major >= 28)
+                 ? plan_hosts(setup, folder, setup_version_at_least(&version, 29, 0), err)
+                 : plan_mirrors(setup, file, err);
+    return status < 0 ? status
+                      : setup_note(setup, err,
+                                   "note: `docker build` asks the same mirror: a tag in FROM means "
+                                   "this machine's variant then; a digest there stays what it is");
+}

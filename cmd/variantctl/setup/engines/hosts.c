@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* hosts.toml, which containerd, nerdctl and Docker's containerd store read at every pull: one
+ * folder for each registry, `_default` for all that have none. */
+#include "cmd/variantctl/setup/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOST_TABLE "host" TOML_DOT
+#define DIAL_TIMEOUT                                                             \
+    "1s" /* to loopback: long enough for a busy machine, short for a stopped one \
+          */
+
+/* ---- one file ---------------------------------------------------------------------------------
+ */
+
+/* Whether our table may be put in: what the file has already, and in which notation. */
+static int check_hosts(const char *source, const struct toml *toml, const char *url,
+                       bool fail_closed, bool *present, size_t *first, struct ocv_error *err)
+{
+    *present = false;
+    *first = TOML_NONE;
+    for (size_t i = 0; i < toml->count; i++) {
+        const struct toml_item *item = &toml->items[i];
+        bool host = strncmp(item->path, HOST_TABLE, strlen(HOST_TABLE)) == 0;
+        bool above = item->header != TOML_NONE &&
+                     strncmp(toml->items[item->header].path, HOST_TABLE, strlen(HOST_TABLE)) == 0;
+        if (item->kind == TOML_VALUE && !above && toml_path_under(item->path, "host"))
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                                 "%s: 'host' is not written as [host.\"URL\"]", source);
+        if (item->kind != TOML_VALUE && host) {
+            bool ours = strcmp(item->path + strlen(HOST_TABLE), url) == 0;
+            *present = *present || ours;
+            *first = *first == TOML_NONE ? i : *first;
+            if (fail_closed && !ours)
+                return ocv_error_set(err, OCV_ERR_CONFIG,
+                                     "%s: has other hosts, which would be a way round", source);
+        }
+        if (fail_closed && item->kind == TOML_VALUE && strcmp(item->path, "server") == 0) {
+            char *server = toml_string(toml, item);
+            bool ours = server && strcmp(server, url) == 0;
+            free(server);
+            if (!ours)
+                return ocv_error_set(err, OCV_ERR_CONFIG,
+                                     "%s: names another server, which would be a way round",
+                                     source);
+        }
+    }
+    return OCV_OK;
+}
+
+/* Above the comment lines that belong to the header. */
+static size_t above_comments(const struct toml *toml, size_t at)
+{
+    while (at > 0) {
+        size_t line = at - 1;
+        while (line > 0 && toml->text[line - 1] != '\n')
+            line--;
+        size_t first = line + strspn(toml->text + line, " \t");
+        if (toml->text[first] != '#')
+            break;
+        at = line;
+    }
+    return at;
+}
+
+int setup_hosts_edit(const char *source, struct ocv_buffer *text, const char *url, bool fail_closed,
+                     bool dial_timeout, struct ocv_error *err)
+{
+    toml_auto toml = {0};
+    ocv_auto_buffer add, quoted;
+    ocv_buffer_init(&add, SETUP_FILE_MAX);
+    ocv_buffer_init(&quoted, SETUP_FILE_MAX);
+    bool present = false;
+    size_t first = TOML_NONE;
+    int status = ocv_buffer_append(text, "", 0, err);
+    if (status == OCV_OK)
+        status = toml_scan(source, text->data, text->len, &toml, err);
+    if (status == OCV_OK)
+        status = check_hosts(source, &toml, url, fail_closed, &present, &first, err);
+    if (status == OCV_OK)
+        status = toml_quote(&quoted, url, err);
+    if (status < 0)
+        return status;
+    const char *nl = toml_newline(text->data, text->len);
+    if (!present) {
+        bool ended = text->len == 0 || text->data[text->len - 1] == '\n';
+        size_t at = first == TOML_NONE ? text->len : above_comments(&toml, toml.items[first].line);
+        bool end = at == text->len;
+        status = ocv_buffer_printf(&add, err, "%s%s" SETUP_HOSTS_COMMENT "%s[host.%s]%s",
+                                   end && !ended ? nl : "", end && text->len ? nl : "", nl,
+                                   quoted.data, nl);
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(&add, err, "  capabilities = [\"pull\", \"resolve\"]%s", nl);
+        if (status == OCV_OK && dial_timeout)
+            status = ocv_buffer_printf(&add, err, "  dial_timeout = \"" DIAL_TIMEOUT "\"%s", nl);
+        if (status == OCV_OK && !end)
+            status = ocv_buffer_append(&add, nl, strlen(nl), err);
+        if (status == OCV_OK)
+            status = text_splice(text, at, at, add.data, add.len, err);
+    }
+    return status < 0 || !fail_closed ? status
+                                      : toml_set(source, text, "", "server", quoted.data, err);
+}
+
+/* ---- certificates beside it --------------------------------------------------------------------
+ */
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+static int append_quoted(struct ocv_buffer *out, const char *lead, const char *name,
+                         const char *tail, struct ocv_error *err)
+{
+    int status = ocv_buffer_printf(out, err, "%s", lead);
+    if (status == OCV_OK)
+        status = toml_quote(out, name, err);
+    return status < 0 ? status : ocv_buffer_printf(out, err, "%s", tail);
+}
+
+/* A folder in Docker's manner has *.crt (authorities) and NAME.cert with NAME.key (the client's);
+ * where a hosts.toml appears they are no longer looked at, so that it has to name them. */
+static int name_certificates(const struct setup *setup, const char *folder, struct ocv_buffer *out,
+                             struct ocv_error *err)
+{
+    char **names = NULL;
+    size_t n = 0, n_ca = 0, n_client = 0;
+    ocv_auto_buffer ca, client;
+    ocv_buffer_init(&ca, SETUP_FILE_MAX);
+    ocv_buffer_init(&client, SETUP_FILE_MAX);
+    int status = setup_list(setup, folder, &names, &n, err);
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        if (ends_with(names[i], ".crt")) {
+            status = append_quoted(&ca, n_ca++ ? ", " : "", names[i], "", err);
+        } else if (ends_with(names[i], ".cert")) {
+            status = append_quoted(&client, n_client++ ? ", [" : "[", names[i], ", ", err);
+            memcpy(names[i] + strlen(names[i]) - 4, "key", 4);
+            if (status == OCV_OK)
+                status = append_quoted(&client, "", names[i], "]", err);
+        }
+    }
+    if (status == OCV_OK && n_ca)
+        status = ocv_buffer_printf(out, err, "ca = [%s]\n", ca.data);
+    if (status == OCV_OK && n_client)
+        status = ocv_buffer_printf(out, err, "client = [%s]\n", client.data);
+    setup_names_free(names, n);
+    return status;
+}
+
+/* ---- which files ------------------------------------------------------------------------------
+ */
+
+static int edit_folder(struct setup *setup, const char *folder, bool dial_timeout,
+                       struct ocv_error *err)
+{
+    struct setup_file *file = NULL;
+    ocv_auto_buffer path, url, text;
+    ocv_buffer_init(&path, SETUP_FILE_MAX);
+    ocv_buffer_init(&url, SETUP_FILE_MAX);
+    ocv_buffer_init(&text, SETUP_FILE_MAX);
+    int status = ocv_buffer_printf(&path, err, "%s/hosts.toml", folder);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&url, err, "http://%s%s", setup->listen,
+                                   setup->fail_closed ? "/proxy" : "");
+    if (status == OCV_OK)
+        status = setup_open(setup, path.data, &file, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
+    if (status == OCV_OK && text.len == 0)
+        status = name_certificates(setup, folder, &text, err);
+    if (status == OCV_OK)
+        status =
+            setup_hosts_edit(file->path, &text, url.data, setup->fail_closed, dial_timeout, err);
+    if (status == OCV_OK)
+        status = setup_want(file, text.data, text.len, err);
+    if (status == OCV_OK)
+        status = setup_add_own(file, SETUP_OWN_TOML_HOST, NULL, url.data, NULL, NULL, err);
+    if (status < 0 || !setup->fail_closed)
+        return status;
+    ocv_auto_buffer quoted;
+    ocv_buffer_init(&quoted, SETUP_FILE_MAX);
+    status = toml_quote(&quoted, url.data, err);
+    return status < 0
+               ? status
+               : setup_add_own(file, SETUP_OWN_TOML_KEY, "", "server", quoted.data, NULL, err);
+}
+
+/* "HOST:PORT" as "HOST_PORT_", which containerd looks for first. */
+static char *underscored(const char *host)
+{
+    const char *colon = strrchr(host, ':');
+    char *out = NULL;
+    if (!colon || colon == host || strchr(colon, ']'))
+        return strdup(host);
+    return asprintf(&out, "%.*s_%s_", (int)(colon - host), host, colon + 1) < 0 ? NULL : out;
+}
+
+/* A folder that is there in the plan: on disk, and not only because of us. */
+static bool folder_counts(const struct setup *setup, const char *folder)
+{
+    if (!setup_exists(setup, folder, true))
+        return false;
+    char **names = NULL;
+    size_t n = 0, ours = 0;
+    if (setup_list(setup, folder, &names, &n, NULL) < 0)
+        return true;
+    size_t len = strlen(folder);
+    for (size_t i = 0; i < setup->n_files; i++) {
+        const struct setup_file *file = setup->files[i];
+        ours += file->disk.there && !file->base.there && strncmp(file->path, folder, len) == 0 &&
+                file->path[len] == '/' && !strchr(file->path + len + 1, '/');
+    }
+    setup_names_free(names, n);
+    for (size_t i = 0; n == ours && i < setup->n_folders; i++)
+        if (strcmp(setup->folders[i], folder) == 0)
+            return false; /* made by the set-up that is being replaced, and nothing else is in it */
+    return true;
+}
+
+/* One registry: the folder that containerd would look into, or a new one in the first root. */
+static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots, const char *host,
+                         bool dial_timeout, struct ocv_error *err)
+{
+    ocv_auto_buffer folder;
+    ocv_buffer_init(&folder, SETUP_FILE_MAX);
+    char *other = underscored(host);
+    if (!other)
+        return ocv_error_nomem(err);
+    const char *names[] = {other, host, "_default"};
+    int status = OCV_OK;
+    bool found = false;
+    for (size_t i = 0; i < n_roots && !found && status == OCV_OK; i++)
+        for (size_t k = 0; k < 3 && !found && status == OCV_OK; k++) {
+            ocv_buffer_free(&folder);
+            status = ocv_buffer_printf(&folder, err, "%s/%s", roots[i], names[k]);
+            found = status == OCV_OK && folder_counts(setup, folder.data);
+            if (found && k == 2) {
+                status = ocv_error_set(err, OCV_ERR_CONFIG,
+                                       "%s: a folder for %s alone would hide what is set there for "
+                                       "all registries",
+                                       folder.data, host);
+                ocv_error_hint(err, "without --registry the set-up is added to _default itself");
+            }
+        }
+    free(other);
+    if (status == OCV_OK && !found) {
+        ocv_buffer_free(&folder);
+        status = ocv_buffer_printf(&folder, err, "%s/%s", roots[0], host);
+    }
+    return status < 0 ? status : edit_folder(setup, folder.data, dial_timeout, err);
+}
+
+/* Every folder of a root that stands for a registry. */
+static int edit_existing(struct setup *setup, const char *root, bool dial_timeout, size_t *edited,
+                         bool *has_default, struct ocv_error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    ocv_auto_buffer folder;
+    ocv_buffer_init(&folder, SETUP_FILE_MAX);
+    int status = setup_list(setup, root, &names, &n, err);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        bool all = strcmp(names[i], "_default") == 0;
+        if (!all && (names[i][0] == '_' || names[i][0] == '.'))
+            continue; /* backups of others */
+        ocv_buffer_free(&folder);
+        status = ocv_buffer_printf(&folder, err, "%s/%s", root, names[i]);
+        if (status < 0 || !folder_counts(setup, folder.data))
+            continue;
+        *has_default = *has_default || all;
+        ++*edited;
+        status = edit_folder(setup, folder.data, dial_timeout, err);
+    }
+    setup_names_free(names, n);
+    return status;
+}
+
+int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool dial_timeout,
+                struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < setup->n_registries && status == OCV_OK; i++)
+        status = edit_registry(setup, roots, n_roots, setup->registries[i], dial_timeout, err);
+    if (setup->n_registries || status < 0)
+        return status;
+    /* a _default hides the roots behind its own: it goes into the last one with folders */
+    size_t last = 0;
+    bool has_default = false;
+    for (size_t i = 0; i < n_roots && status == OCV_OK; i++) {
+        size_t edited = 0;
+        status = edit_existing(setup, roots[i], dial_timeout, &edited, &has_default, err);
+        last = edited ? i : last;
+    }
+    if (status < 0 || has_default)
+        return status;
+    ocv_auto_buffer folder;
+    ocv_buffer_init(&folder, SETUP_FILE_MAX);
+    status = ocv_buffer_printf(&folder, err, "%s/_default", roots[last]);
+    return status < 0 ? status : edit_folder(setup, folder.data, dial_timeout, err);
+}

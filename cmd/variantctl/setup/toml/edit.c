@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Edits of TOML text: one key at a time, all other bytes kept. */
+#include "cmd/variantctl/setup/toml/toml.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- where a new key goes ---------------------------------------------------------------------
+ */
+
+struct place {
+    size_t at;
+    const char *before, *after; /* around the statement */
+    size_t indent_from, indent; /* bytes of the text to repeat before it */
+    const char *path;           /* of the key, relative to where it is put */
+};
+
+static bool only_blanks(const char *text, size_t from, size_t to)
+{
+    for (; from < to; from++)
+        if (text[from] != ' ' && text[from] != '\t')
+            return false;
+    return true;
+}
+
+/* Blanks before the first byte of the item's line. */
+static size_t indent_of(const struct toml *toml, const struct toml_item *item)
+{
+    return only_blanks(toml->text, item->line, item->key) ? item->key - item->line : 0;
+}
+
+/* A statement as a line of its own behind `item`'s lines, indented like `like`. */
+static struct place line_after(const struct toml *toml, const struct toml_item *item,
+                               const struct toml_item *like, const char *path)
+{
+    const char *nl = toml_newline(toml->text, toml->len);
+    bool ended = item->line_end > 0 && toml->text[item->line_end - 1] == '\n';
+    return (struct place){.at = item->line_end,
+                          .before = ended ? "" : nl,
+                          .after = ended ? nl : "",
+                          .indent_from = like->line,
+                          .indent = indent_of(toml, like),
+                          .path = path};
+}
+
+/* In a table that is written { like = "this" }. */
+static struct place in_braces(const struct toml *toml, const struct toml_item *item,
+                              const char *path)
+{
+    size_t at = item->start + 1;
+    while (toml->text[at] == ' ' || toml->text[at] == '\t')
+        at++;
+    bool empty = toml->text[at] == '}';
+    return (struct place){.at = item->start + 1,
+                          .before = " ",
+                          .after = empty ? (at > item->start + 1 ? "" : " ") : ",",
+                          .path = path};
+}
+
+/* The place for `path` = table + key where the table or a part of it is there already: its header,
+ * its braces, or its dotted keys. */
+static int find_place(const char *source, const struct toml *toml, const char *table,
+                      const char *path, struct place *out, struct ocv_error *err)
+{
+    size_t n = strlen(table);
+    const struct toml_item *dotted = NULL;
+    size_t dotted_above = 0;
+    for (size_t i = 0; i < toml->count; i++) {
+        const struct toml_item *item = &toml->items[i];
+        bool same = strcmp(item->path, table) == 0;
+        if (item->kind == TOML_ARRAY_TABLE && *item->path && toml_path_under(table, item->path))
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                                 "%s: a list of tables where one table "
+                                 "was expected",
+                                 source);
+        if (item->kind == TOML_TABLE && same) {
+            bool more = i + 1 < toml->count && toml->items[i + 1].kind == TOML_VALUE;
+            *out = line_after(toml, item, more ? item + 1 : item, path + n + 1);
+            return OCV_OK;
+        }
+        if (item->kind != TOML_VALUE || !toml_path_under(table, item->path)) {
+            const char *above = item->header == TOML_NONE ? "" : toml->items[item->header].path;
+            if (item->kind == TOML_VALUE && !item->inside && n > strlen(above) &&
+                toml_path_under(item->path, table)) {
+                dotted = item;
+                dotted_above = *above ? strlen(above) + 1 : 0;
+            }
+            continue;
+        }
+        if (toml->text[item->start] != '{')
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                                 "%s: a table was expected, but it is "
+                                 "another value",
+                                 source);
+        *out = in_braces(toml, item, path + strlen(item->path) + 1);
+        if (same)
+            return OCV_OK;
+        dotted = NULL; /* the table itself may still follow inside the braces */
+    }
+    if (out->path)
+        return OCV_OK;
+    if (dotted)
+        *out = line_after(toml, dotted, dotted, path + dotted_above);
+    return OCV_OK;
+}
+
+static int insert_at(struct ocv_buffer *text, const struct place *place, const char *raw,
+                     struct ocv_error *err)
+{
+    ocv_auto_buffer line;
+    ocv_buffer_init(&line, TOML_MAX);
+    int status = ocv_buffer_printf(&line, err, "%s%.*s", place->before, (int)place->indent,
+                                   text->data + place->indent_from);
+    if (status == OCV_OK)
+        status = toml_quote_path(&line, place->path, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&line, err, " = %s%s", raw, place->after);
+    return status < 0 ? status : text_splice(text, place->at, place->at, line.data, line.len, err);
+}
+
+/* Root keys stand before the first header. */
+static int insert_root(struct ocv_buffer *text, const struct toml *toml, const char *key,
+                       const char *raw, struct ocv_error *err)
+{
+    ocv_auto_buffer line;
+    ocv_buffer_init(&line, TOML_MAX);
+    size_t at = text->len >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    int status = toml_quote_path(&line, key, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&line, err, " = %s%s", raw, toml_newline(toml->text, toml->len));
+    return status < 0 ? status : text_splice(text, at, at, line.data, line.len, err);
+}
+
+/* A new table at the end of the file. */
+static int append_table(struct ocv_buffer *text, const char *table, const char *key,
+                        const char *raw, struct ocv_error *err)
+{
+    const char *nl = toml_newline(text->data, text->len);
+    bool ended = text->len == 0 || text->data[text->len - 1] == '\n';
+    int status = ocv_buffer_printf(text, err, "%s%s[", ended ? "" : nl, text->len ? nl : "");
+    if (status == OCV_OK)
+        status = toml_quote_path(text, table, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(text, err, "]%s  ", nl);
+    if (status == OCV_OK)
+        status = toml_quote_path(text, key, err);
+    return status < 0 ? status : ocv_buffer_printf(text, err, " = %s%s", raw, nl);
+}
+
+/* ---- the result is read again -----------------------------------------------------------------
+ */
+
+/* The values outside `path`, in order, each as PATH NUL RAW NUL. */
+static int fingerprint(const struct toml *toml, const char *path, struct ocv_buffer *out,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < toml->count && status == OCV_OK; i++) {
+        const struct toml_item *item = &toml->items[i];
+        /* braces around the key differ with it; what they hold is compared by itself */
+        if (item->kind != TOML_VALUE || toml_path_under(item->path, path) ||
+            toml->text[item->start] == '{')
+            continue;
+        status = ocv_buffer_append(out, item->path, strlen(item->path) + 1, err);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(out, toml->text + item->start, item->end - item->start, err);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(out, "", 1, err);
+    }
+    return status;
+}
+
+int toml_check_others(const char *source, const struct toml *before, const struct ocv_buffer *text,
+                      const char *path, struct ocv_error *err)
+{
+    toml_auto after = {0};
+    ocv_auto_buffer old, new;
+    ocv_buffer_init(&old, 4 * TOML_MAX + (size_t)TOML_ITEMS_MAX * TOML_KEY_MAX);
+    ocv_buffer_init(&new, old.max);
+    int status = toml_scan(source, text->data, text->len, &after, err);
+    if (status == OCV_OK)
+        status = fingerprint(before, path, &old, err);
+    if (status == OCV_OK)
+        status = fingerprint(&after, path, &new, err);
+    if (status < 0)
+        return status;
+    if (old.len != new.len || (old.len && memcmp(old.data, new.data, old.len) != 0))
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                             "%s: written in a way that cannot be edited here without changing "
+                             "other settings",
+                             source);
+    return OCV_OK;
+}
+
+/* `raw` NULL: the key is to be gone. */
+static int check_edit(const char *source, const struct toml *before, const struct ocv_buffer *text,
+                      const char *path, const char *raw, struct ocv_error *err)
+{
+    toml_auto after = {0};
+    int status = toml_check_others(source, before, text, path, err);
+    if (status == OCV_OK)
+        status = toml_scan(source, text->data, text->len, &after, err);
+    if (status < 0)
+        return status;
+    const struct toml_item *item = toml_find(&after, path);
+    bool set = raw && item && item->end - item->start == strlen(raw) &&
+               memcmp(after.text + item->start, raw, strlen(raw)) == 0;
+    if (raw ? !set : item != NULL)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                             "%s: written in a way that cannot be edited here", source);
+    return OCV_OK;
+}
+
+static int check_single(const char *source, const struct toml *toml, const char *path,
+                        struct ocv_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < toml->count; i++)
+        n += toml->items[i].kind == TOML_VALUE && strcmp(toml->items[i].path, path) == 0;
+    return n <= 1 ? OCV_OK
+                  : ocv_error_set(err, OCV_ERR_DATA, "%s: a key stands there twice", source);
+}
+
+/* ---- the edits --------------------------------------------------------------------------------
+ */
+
+static int set_key(const char *source, struct ocv_buffer *text, const struct toml *toml,
+                   const char *table, const char *key, const char *path, const char *raw,
+                   struct ocv_error *err)
+{
+    const struct toml_item *item = toml_find(toml, path);
+    struct place place = {0};
+    if (item)
+        return text_splice(text, item->start, item->end, raw, strlen(raw), err);
+    if (!*table)
+        return insert_root(text, toml, key, raw, err);
+    int status = find_place(source, toml, table, path, &place, err);
+    if (status < 0)
+        return status;
+    return place.path ? insert_at(text, &place, raw, err)
+                      : append_table(text, table, key, raw, err);
+}
+
+int toml_set(const char *source, struct ocv_buffer *text, const char *table, const char *key,
+             const char *raw, struct ocv_error *err)
+{
+    toml_auto toml = {0};
+    ocv_auto_buffer copy; /* the places point into it while `text` changes */
+    ocv_buffer_init(&copy, text->max);
+    int status = ocv_buffer_append(&copy, text->data, text->len, err);
+    if (status == OCV_OK)
+        status = toml_scan(source, copy.data, copy.len, &toml, err);
+    char *path = status == OCV_OK ? toml_join(table, key, err) : NULL;
+    if (status == OCV_OK && !path)
+        status = OCV_ERR_NOMEM;
+    if (status == OCV_OK)
+        status = check_single(source, &toml, path, err);
+    if (status == OCV_OK)
+        status = set_key(source, text, &toml, table, key, path, raw, err);
+    if (status == OCV_OK)
+        status = check_edit(source, &toml, text, path, raw, err);
+    free(path);
+    return status;
+}
+
+/* From the key to the next one, or with the comma before the last one. */
+static void span_in_braces(const struct toml *toml, const struct toml_item *item, size_t *from,
+                           size_t *to)
+{
+    const char *text = toml->text;
+    size_t at = item->end;
+    while (strchr(" \t\r\n", text[at]))
+        at++;
+    *from = item->key;
+    *to = item->end;
+    if (text[at] == ',') {
+        *to = at + 1;
+        while (text[*to] == ' ' || text[*to] == '\t')
+            ++*to;
+        return;
+    }
+    for (at = item->key; strchr(" \t\r\n", text[at - 1]);)
+        at--;
+    if (text[at - 1] == ',') {
+        *from = at - 1;
+    } else { /* the only one: the braces close */
+        *from = at;
+        while (strchr(" \t\r\n", text[*to]))
+            ++*to;
+    }
+}
+
+/* Nothing under the header at `index`: its line goes, and the blank line that was put before it. */
+static int drop_header(struct ocv_buffer *text, const char *source, const char *table,
+                       struct ocv_error *err)
+{
+    toml_auto toml = {0};
+    int status = toml_scan(source, text->data, text->len, &toml, err);
+    for (size_t i = 0; i < toml.count && status == OCV_OK; i++) {
+        const struct toml_item *item = &toml.items[i];
+        bool empty = i + 1 == toml.count || toml.items[i + 1].kind != TOML_VALUE;
+        if (item->kind != TOML_TABLE || strcmp(item->path, table) != 0 || !empty)
+            continue;
+        size_t from = item->line;
+        if (from >= 2 && text->data[from - 1] == '\n' && text->data[from - 2] == '\n')
+            from--;
+        else if (from >= 4 && memcmp(text->data + from - 4, "\r\n\r\n", 4) == 0)
+            from -= 2;
+        return text_splice(text, from, item->line_end, NULL, 0, err);
+    }
+    return status;
+}
+
+int toml_unset(const char *source, struct ocv_buffer *text, const char *table, const char *key,
+               bool table_too, struct ocv_error *err)
+{
+    toml_auto toml = {0};
+    ocv_auto_buffer copy;
+    ocv_buffer_init(&copy, text->max);
+    int status = ocv_buffer_append(&copy, text->data, text->len, err);
+    if (status == OCV_OK)
+        status = toml_scan(source, copy.data, copy.len, &toml, err);
+    char *path = status == OCV_OK ? toml_join(table, key, err) : NULL;
+    if (status == OCV_OK && !path)
+        status = OCV_ERR_NOMEM;
+    const struct toml_item *item = path ? toml_find(&toml, path) : NULL;
+    if (item) {
+        size_t from = item->line, to = item->line_end;
+        if (item->inside)
+            span_in_braces(&toml, item, &from, &to);
+        status = text_splice(text, from, to, NULL, 0, err);
+        if (status == OCV_OK && table_too && *table)
+            status = drop_header(text, source, table, err);
+        if (status == OCV_OK)
+            status = check_edit(source, &toml, text, path, NULL, err);
+    }
+    free(path);
+    return status;
+}

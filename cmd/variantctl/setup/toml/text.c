@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Small things that edits of text are made of. */
+#include "cmd/variantctl/setup/toml/toml.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *toml_newline(const char *text, size_t len)
+{
+    const char *end = len ? memchr(text, '\n', len) : NULL;
+    return end && end > text && end[-1] == '\r' ? "\r\n" : "\n";
+}
+
+int toml_quote(struct ocv_buffer *out, const char *text, struct ocv_error *err)
+{
+    int status = ocv_buffer_append(out, "\"", 1, err);
+    for (; *text && status == OCV_OK; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            status = ocv_buffer_printf(out, err, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            status = ocv_buffer_printf(out, err, "\\u%04x", c);
+        else
+            status = ocv_buffer_append(out, text, 1, err);
+    }
+    return status < 0 ? status : ocv_buffer_append(out, "\"", 1, err);
+}
+
+static bool bare_key(const char *key)
+{
+    return *key && key[strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789_-")] == '\0';
+}
+
+int toml_quote_path(struct ocv_buffer *out, const char *path, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    while (status == OCV_OK) {
+        size_t n = strcspn(path, TOML_DOT);
+        char *key = strndup(path, n);
+        if (!key)
+            return ocv_error_nomem(err);
+        status = bare_key(key) ? ocv_buffer_append(out, key, n, err) : toml_quote(out, key, err);
+        free(key);
+        if (!path[n])
+            break;
+        path += n + 1;
+        if (status == OCV_OK)
+            status = ocv_buffer_append(out, ".", 1, err);
+    }
+    return status;
+}
+
+int text_splice(struct ocv_buffer *text, size_t from, size_t to, const char *bytes, size_t len,
+                struct ocv_error *err)
+{
+    struct ocv_buffer out;
+    ocv_buffer_init(&out, text->max);
+    int status = ocv_buffer_append(&out, text->data, from, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(&out, bytes, len, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(&out, text->data + to, text->len - to, err);
+    if (status < 0) {
+        ocv_buffer_free(&out);
+        return status;
+    }
+    ocv_buffer_free(text);
+    *text = out;
+    return OCV_OK;
+}
+
+char *toml_join(const char *table, const char *key, struct ocv_error *err)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s%s%s", table, *table ? TOML_DOT : "", key) < 0) {
+        ocv_error_nomem(err);
+        return NULL;
+    }
+    return path;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl tags parse, variantctl tags check */
+#include "cmd/variantctl/tags/tags_verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_FORMAT = 1, OPTION_STRICT, OPTION_RULES };
+
+static const struct option options[] = {{"format", required_argument, NULL, OPTION_FORMAT},
+                                        {"strict", no_argument, NULL, OPTION_STRICT},
+                                        {"rules", required_argument, NULL, OPTION_RULES},
+                                        CLI_COMMON_OPTIONS,
+                                        CLI_OPTIONS_END};
+
+static const struct option check_options[] = {CLI_COMMON_OPTIONS, CLI_OPTIONS_END};
+
+static void print_help(const char *verb)
+{
+    if (strcmp(verb, "check") == 0)
+        fputs("Usage: variantctl tags check FILE...\n\n"
+              "Read rule files over the rules of this machine.\n"
+              "Exit 0: they are rule files; 4: FILE:LINE of what is wrong.\n\nOptions:\n",
+              stdout);
+    else
+        fputs(
+            "Usage: variantctl tags parse [OPTIONS] REFERENCE... | -\n\n"
+            "What the tags say by the rules of this machine; '-' reads a list, one a line.\n"
+            "Exit 0: all were read; 4: one of the list is no reference; 5: --strict, and one has\n"
+            "no family, or an unknown or ambiguous part.\n\nOptions:\n"
+            "  --format json|table      default: table on a terminal, else one JSON object a line\n"
+            "  --rules FILE|DIR         more tag rules\n"
+            "  --strict                 doubts are an error\n",
+            stdout);
+    fputs(CLI_COMMON_HELP, stdout);
+}
+
+static void parse_help(void)
+{
+    print_help("parse");
+}
+
+static void check_help(void)
+{
+    print_help("check");
+}
+
+struct parse {
+    struct cli *cli;
+    struct ocv_tag_rules *rules;
+    const char *more; /* --rules */
+    bool json, strict;
+    size_t doubts; /* references that --strict refuses */
+    int code;      /* the first failure's exit code */
+    struct ocv_buffer out;
+    struct ocv_error *err;
+};
+
+static int format_table(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
+{
+    static const char *const names[] = {"ignored", "unknown", "ambiguous"};
+    const char *family = ocv_tag_family(tag), *key, *value;
+    int status =
+        ocv_buffer_printf(out, err, "%s\n  family: %s\n  properties: ", ocv_tag_reference(tag),
+                          family ? family : "none");
+    if (status == OCV_OK)
+        status = tags_format_properties(tag, out, err);
+    if (status == OCV_OK && ocv_tag_platform(tag))
+        status = ocv_buffer_printf(out, err, "\n  platform: %s", ocv_tag_platform(tag));
+    for (size_t i = 0; status == OCV_OK && ocv_tag_group(tag, i, &key, &value); i++)
+        status = ocv_buffer_printf(out, err, "%s %s=%s", i ? "" : "\n  group:", key, value);
+    for (int which = OCV_TAG_IGNORED; which <= OCV_TAG_AMBIGUOUS && status == OCV_OK; which++) {
+        if (!ocv_tag_list(tag, (enum ocv_tag_list)which, NULL))
+            continue;
+        status = ocv_buffer_append(out, "\n", 1, err);
+        if (status == OCV_OK)
+            status = tags_format_list(tag, (enum ocv_tag_list)which, names[which], out, err);
+    }
+    if (status == OCV_OK && ocv_tag_refused(tag))
+        status = ocv_buffer_printf(out, err, "\n  no variant: %s", ocv_tag_refused(tag));
+    return status;
+}
+
+static int parse_one(struct parse *p, const char *text)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    ocv_auto(ocv_tag) tag = NULL;
+    int status = ocv_reference_parse(text, &reference, p->err);
+    if (status == OCV_OK && reference->digest && !reference->tag)
+        status = ocv_error_set(p->err, OCV_ERR_INVALID, "%s: a digest says nothing", text);
+    if (status == OCV_OK)
+        status = ocv_tag_parse(p->rules, reference, NULL, &tag, p->err);
+    if (status < 0)
+        return status;
+    p->doubts += !ocv_tag_family(tag) || ocv_tag_list(tag, OCV_TAG_UNKNOWN, NULL) ||
+                 ocv_tag_list(tag, OCV_TAG_AMBIGUOUS, NULL);
+    status =
+        p->json ? ocv_tag_format_json(tag, &p->out, p->err) : format_table(tag, &p->out, p->err);
+    return status < 0 ? status : ocv_buffer_append(&p->out, "\n", 1, p->err);
+}
+
+/* A bad line is told and passed by: the others are still of use. */
+static int parse_line(void *data, size_t line, const char *text)
+{
+    struct parse *p = data;
+    *p->err = (struct ocv_error){0};
+    int status = parse_one(p, text);
+    if (status != OCV_ERR_INVALID)
+        return status;
+    ocv_error_prefix(p->err, "line %zu", line);
+    p->err->status = OCV_ERR_DATA;
+    int code = cli_fail(p->cli, p->err);
+    p->code = p->code ? p->code : code;
+    return OCV_OK;
+}
+
+static int parse_all(struct parse *p, char **references)
+{
+    ocv_auto(ocv_reference) only = NULL;
+    bool one = !references[1] && strcmp(references[0], "-") != 0;
+    int status = cli_load(p->cli, p->err); /* for registries that stand in for others */
+    if (status == OCV_OK && one)
+        status = ocv_reference_parse(references[0], &only, p->err);
+    if (status == OCV_OK)
+        status = rules_load_more(p->cli, p->more, only, &p->rules, p->err);
+    for (; status == OCV_OK && *references; references++)
+        status = strcmp(*references, "-") == 0 ? tags_each_line("-", parse_line, p, p->err)
+                                               : parse_one(p, *references);
+    struct ocv_error failure = {0};
+    int printed = cli_print(p->out.data ? p->out.data : "", p->out.len, &failure);
+    if (status == OCV_OK && printed < 0)
+        *p->err = failure;
+    status = status < 0 ? status : printed;
+    if (status == OCV_OK && p->strict && p->doubts)
+        status = ocv_error_set(p->err, OCV_ERR_CHECK, "%zu tag%s not read in full", p->doubts,
+                               p->doubts == 1 ? " is" : "s are");
+    return status;
+}
+
+static int check_file(struct cli *cli, const char *path, struct ocv_error *err)
+{
+    ocv_auto(ocv_tag_rules) rules = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 1024u * 1024);
+    int status = cli_read_file(path, &text, err);
+    if (status == OCV_OK) /* for the notations that the file may use */
+        status = rules_load(cli, NULL, &rules, err);
+    if (status == OCV_OK)
+        status = ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
+    return status;
+}
+
+/* Returns the exit code, or -1 to go on. */
+static int read_options(struct cli *cli, int argc, char **argv, struct parse *p)
+{
+    struct ocv_error err = {0};
+    const char *format = NULL;
+    bool check = strcmp(argv[0], "check") == 0;
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, check ? check_options : options,
+                           check ? check_help : parse_help, &value, &code)) {
+        if (value == OPTION_STRICT)
+            p->strict = true;
+        else if (value == OPTION_RULES)
+            p->more = optarg;
+        else if (value == OPTION_FORMAT)
+            format = optarg;
+        else
+            return cli_bad_option(cli, argv, value);
+        if (!tags_format(format, &p->json))
+            return cli_bad_option(cli, argv, value);
+    }
+    if (code >= 0)
+        return code;
+    (void)tags_format(format, &p->json);
+    if (optind < argc)
+        return -1;
+    ocv_error_set(&err, OCV_ERR_INVALID, "tags %s: nothing is named", argv[0]);
+    ocv_error_hint(&err, "variantctl tags %s --help", argv[0]);
+    return cli_fail(cli, &err);
+}
+
+int cmd_tags_parse(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct parse p = {.cli = cli, .err = &err};
+    int code = read_options(cli, argc, argv, &p);
+    if (code >= 0)
+        return code;
+    ocv_buffer_init(&p.out, TAGS_OUTPUT_MAX);
+    int status = parse_all(&p, argv + optind);
+    ocv_buffer_free(&p.out);
+    ocv_tag_rules_free(p.rules);
+    code = status < 0 ? cli_fail(cli, &err) : 0;
+    return p.code ? p.code : code;
+}
+
+int cmd_tags_check(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error wrong = {0};
+    struct parse p = {0};
+    int code = read_options(cli, argc, argv, &p);
+    if (code >= 0)
+        return code;
+    if (cli_load(cli, &wrong) < 0)
+        return cli_fail(cli, &wrong);
+    for (char **path = argv + optind; *path; path++) {
+        struct ocv_error err = {0};
+        int now = check_file(cli, *path, &err) < 0 ? cli_fail(cli, &err) : 0;
+        code = code > 0 ? code : now;
+    }
+    return code;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl tags plan: the variant sets that a repository's tags form, and what stays out. */
+#include "cmd/common/image.h"
+#include "cmd/variantctl/tags/tags_verbs.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_FORMAT = 1, OPTION_TAGS_FILE, OPTION_RULES };
+
+static const struct option options[] = {{"format", required_argument, NULL, OPTION_FORMAT},
+                                        {"tags-file", required_argument, NULL, OPTION_TAGS_FILE},
+                                        {"rules", required_argument, NULL, OPTION_RULES},
+                                        CLI_REGISTRY_OPTIONS,
+                                        CLI_COMMON_OPTIONS,
+                                        CLI_OPTIONS_END};
+
+static void print_help(void)
+{
+    fputs("Usage: variantctl tags plan [OPTIONS] REPOSITORY[:TAG]\n\n"
+          "List the repository's tags, and show the variant sets that the rules of this machine\n"
+          "form of them and what stays out; with TAG only the set of that name.\n"
+          "Exit 0: shown; 4: the rules cannot tell tags of a set apart.\n\nOptions:\n"
+          "  --tags-file FILE         these tags, one a line ('-': standard input), no registry\n"
+          "  --rules FILE|DIR         more tag rules\n"
+          "  --format json|table      default: table on a terminal, else JSON\n",
+          stdout);
+    fputs(CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
+}
+
+struct request {
+    const char *text, *tags_file, *wanted, *rules;
+    bool json;
+    struct ocv_reference *reference;
+    struct rules_tags tags;
+    struct ocv_error *err;
+};
+
+/* ---- for people --------------------------------------------------------------------------------
+ */
+
+static int format_set(const struct ocv_tag_plan *plan, size_t set, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    const char *const *doubts;
+    size_t n = ocv_tag_plan_doubts(plan, set, &doubts);
+    int status = ocv_buffer_printf(out, err, "\n%s\n", ocv_tag_plan_name(plan, set));
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set) && status == OCV_OK; i++) {
+        const char *label;
+        const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, &label);
+        const char *platform = ocv_tag_platform(tag);
+        status = ocv_buffer_printf(out, err, "  %-32s  %-12s  ", ocv_tag_text(tag),
+                                   platform ? platform : "-");
+        if (status == OCV_OK)
+            status = tags_format_properties(tag, out, err);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(out, "\n", 1, err);
+    }
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(out, err, "  not told apart: %s\n", doubts[i]);
+    return status;
+}
+
+static int format_table(const struct request *r, const char *family,
+                        const struct ocv_tag_plan *plan, struct ocv_buffer *out,
+                        struct ocv_error *err)
+{
+    size_t left = ocv_tag_plan_left_out(plan);
+    int status = ocv_buffer_printf(out, err, "%s  family %s, %zu tags\n", r->reference->name,
+                                   family ? family : "none", r->tags.n);
+    for (size_t i = 0; i < ocv_tag_plan_sets(plan) && status == OCV_OK; i++)
+        status = format_set(plan, i, out, err);
+    if (status == OCV_OK && left)
+        status = ocv_buffer_printf(out, err, "\nStays out\n");
+    for (size_t i = 0; i < left && status == OCV_OK; i++) {
+        const char *reason;
+        const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);
+        status = ocv_buffer_printf(out, err, "  %-32s  %s\n", ocv_tag_text(tag), reason);
+    }
+    return status;
+}
+
+/* ---- for programs ------------------------------------------------------------------------------
+ */
+
+static json_t *member_json(const struct ocv_tag *tag, const char *label)
+{
+    json_t *properties = json_array();
+    for (size_t i = 0; i < ocv_properties_count(ocv_tag_properties(tag)); i++) {
+        struct ocv_property p = ocv_properties_get(ocv_tag_properties(tag), i);
+        json_array_append_new(properties, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+    }
+    return json_pack("{s:s, s:s, s:o, s:s?}", "tag", ocv_tag_text(tag), "label", label,
+                     "properties", properties, "platform", ocv_tag_platform(tag));
+}
+
+static json_t *set_json(const struct ocv_tag_plan *plan, size_t set)
+{
+    json_t *members = json_array(), *list = json_array();
+    const char *const *doubts, *label;
+    size_t n = ocv_tag_plan_doubts(plan, set, &doubts);
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
+        const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, &label);
+        json_array_append_new(members, member_json(tag, label));
+    }
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, json_string(doubts[i]));
+    return json_pack("{s:s, s:o, s:o}", "name", ocv_tag_plan_name(plan, set), "members", members,
+                     "doubts", list);
+}
+
+static int format_json(const struct request *r, const char *family, const struct ocv_tag_plan *plan,
+                       struct ocv_buffer *out, struct ocv_error *err)
+{
+    json_t *sets = json_array(), *left = json_array();
+    const char *reason;
+    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
+        json_array_append_new(sets, set_json(plan, i));
+    for (size_t i = 0; i < ocv_tag_plan_left_out(plan); i++) {
+        const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);
+        json_array_append_new(left,
+                              json_pack("{s:s, s:s}", "tag", ocv_tag_text(tag), "reason", reason));
+    }
+    json_t *root = json_pack("{s:s, s:s, s:s?, s:o, s:o}", "schema", "dev.ocivariant.tag-plan/v1",
+                             "repository", r->reference->name, "family", family, "sets", sets,
+                             "left_out", left);
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    json_decref(root);
+    int status = text ? ocv_buffer_printf(out, err, "%s\n", text) : ocv_error_nomem(err);
+    free(text);
+    return status;
+}
+
+/* ---- the verb ----------------------------------------------------------------------------------
+ */
+
+static int add_tag(void *data, size_t line, const char *text)
+{
+    struct request *r = data;
+    if (!ocv_tag_valid(text))
+        return ocv_error_set(r->err, OCV_ERR_DATA, "%s:%zu: not a tag (one a line, no repository)",
+                             r->tags_file, line);
+    return rules_tags_add(&r->tags, text, r->err);
+}
+
+static int read_tags(struct cli *cli, struct request *r, struct ocv_error *err)
+{
+    if (r->tags_file)
+        return tags_each_line(r->tags_file, add_tag, r, err);
+    int status = image_bind_credentials(cli, r->reference, err);
+    if (status == OCV_OK)
+        status = cli_registry(cli, err);
+    return status < 0 ? status : rules_list_tags(cli, r->reference, &r->tags, err);
+}
+
+static int check_doubts(const struct request *r, const struct ocv_tag_plan *plan,
+                        struct ocv_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
+        n += ocv_tag_plan_doubts(plan, i, NULL) > 0;
+    if (n == 0)
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_DATA, "%s: the rules cannot tell tags of %zu set%s apart",
+                         r->reference->name, n, n == 1 ? "" : "s");
+}
+
+static int run(struct cli *cli, struct request *r, struct ocv_error *err)
+{
+    ocv_auto(ocv_tag_rules) rules = NULL;
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    ocv_auto(ocv_tag) tag = NULL;
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, TAGS_OUTPUT_MAX);
+    const char *slash = strrchr(r->text, '/');
+    int status = ocv_reference_parse(r->text, &r->reference, err);
+    if (status == OCV_OK && strchr(slash ? slash : r->text, ':'))
+        r->wanted = r->reference->tag;
+    if (status == OCV_OK)
+        status = cli_load(cli, err);
+    if (status == OCV_OK)
+        status = rules_load_more(cli, r->rules, r->reference, &rules, err);
+    if (status == OCV_OK)
+        status = ocv_tag_parse(rules, r->reference, NULL, &tag, err);
+    if (status == OCV_OK)
+        status = read_tags(cli, r, err);
+    if (status == OCV_OK)
+        status = ocv_tag_plan_new(rules, r->reference, r->wanted, (const char *const *)r->tags.list,
+                                  r->tags.n, &plan, err);
+    if (status == OCV_OK)
+        status = (r->json ? format_json : format_table)(r, ocv_tag_family(tag), plan, &out, err);
+    if (status == OCV_OK)
+        status = cli_print(out.data, out.len, err);
+    if (status == OCV_OK && r->wanted && ocv_tag_plan_sets(plan) == 0)
+        cli_warn(cli, "the tags form no set named %s", r->wanted);
+    return status < 0 ? status : check_doubts(r, plan, err);
+}
+
+int cmd_tags_plan(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct request r = {.err = &err};
+    const char *format = NULL;
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+        if (value == OPTION_TAGS_FILE)
+            r.tags_file = optarg;
+        else if (value == OPTION_RULES)
+            r.rules = optarg;
+        else if (value == OPTION_FORMAT && tags_format(optarg, &r.json))
+            format = optarg;
+        else
+            return cli_bad_option(cli, argv, value);
+    }
+    if (code >= 0)
+        return code;
+    (void)tags_format(format, &r.json);
+    if (argc - optind != 1) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "tags plan: give one REPOSITORY[:TAG]");
+        return cli_fail(cli, &err);
+    }
+    r.text = argv[optind];
+    int status = run(cli, &r, &err);
+    rules_tags_free(&r.tags);
+    ocv_reference_free(r.reference);
+    return status < 0 ? cli_fail(cli, &err) : 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl tags VERB: what published tags say by the rules of this machine. */
+#include "cmd/variantctl/tags/tags_verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIST_MAX (64u * 1024 * 1024)
+
+static const struct verb all[] = {
+    {"parse", "what tags say, one JSON object a line", cmd_tags_parse},
+    {"plan", "the variant sets that a repository's tags form", cmd_tags_plan},
+    {"check", "is this a rule file?", cmd_tags_check},
+    {NULL, NULL, NULL},
+};
+
+int cmd_tags(struct cli *cli, int argc, char **argv)
+{
+    const struct verbs verbs = {"Usage: variantctl tags VERB [OPTIONS]\n\nVerbs:\n", all, ""};
+    return verbs_run(cli, &verbs, argc, argv);
+}
+
+bool tags_format(const char *text, bool *json)
+{
+    *json = text ? strcmp(text, "json") == 0 : !isatty(STDOUT_FILENO);
+    return !text || *json || strcmp(text, "table") == 0;
+}
+
+int tags_each_line(const char *path, int (*each)(void *data, size_t line, const char *text),
+                   void *data, struct ocv_error *err)
+{
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, LIST_MAX);
+    int status = cli_read_file(path, &list, err);
+    if (status < 0)
+        return status;
+    char *rest = list.data;
+    for (size_t line = 1; rest && status == OCV_OK; line++) {
+        char *text = strsep(&rest, "\n");
+        text += strspn(text, " \t\r");
+        text[strcspn(text, " \t\r")] = '\0';
+        if (strlen(text) > TAGS_LINE_MAX)
+            status = ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: longer than %u bytes", path, line,
+                                   TAGS_LINE_MAX);
+        else if (*text && *text != '#')
+            status = each(data, line, text);
+    }
+    return status;
+}
+
+int tags_format_properties(const struct ocv_tag *tag, struct ocv_buffer *out, struct ocv_error *err)
+{
+    const struct ocv_properties *properties = ocv_tag_properties(tag);
+    return ocv_properties_count(properties) ? ocv_properties_format(properties, out, err)
+                                            : ocv_buffer_append(out, "-", 1, err);
+}
+
+int tags_format_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *name,
+                     struct ocv_buffer *out, struct ocv_error *err)
+{
+    const char *const *list;
+    size_t n = ocv_tag_list(tag, which, &list);
+    int status = n ? ocv_buffer_printf(out, err, "  %s:", name) : OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(out, err, "%s %s", i ? "," : "", list[i]);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the verbs under `variantctl tags` share. */
+#ifndef VARIANTCTL_TAGS_H
+#define VARIANTCTL_TAGS_H
+
+#include "cmd/common/rules.h"
+#include "cmd/variantctl/verbs.h"
+
+#define TAGS_OUTPUT_MAX (64u * 1024 * 1024)
+#define TAGS_LINE_MAX 4096u /**< of a list of references or tags */
+
+int cmd_tags_parse(struct cli *cli, int argc, char **argv);
+int cmd_tags_plan(struct cli *cli, int argc, char **argv);
+int cmd_tags_check(struct cli *cli, int argc, char **argv);
+
+/** `--format json|table`, or by what standard output is. False: neither. */
+bool tags_format(const char *text, bool *json);
+/** Call `each` for every line that is neither empty nor a comment, with its number from 1. The
+ *  first failure's status is returned, but all lines are visited while `each` returns OCV_OK. */
+int tags_each_line(const char *path, int (*each)(void *data, size_t line, const char *text),
+                   void *data, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append "ns :: feature :: value, ...", or "-" for none. */
+int tags_format_properties(const struct ocv_tag *tag, struct ocv_buffer *out,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append "  NAME: a, b" of one of its lists, nothing for an empty one. */
+int tags_format_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *name,
+                     struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

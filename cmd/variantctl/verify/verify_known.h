@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the node knows of an image that is on it. */
+#ifndef OCV_VERIFY_KNOWN_H
+#define OCV_VERIFY_KNOWN_H
+
+#include "cmd/variantctl/verify/verify_sources.h"
+
+/** What is known of an image, and by what. */
+struct known {
+    const char *by; /**< "record", "index", "labels", "daemon", or NULL */
+    const char *digest;
+    char *repository; /**< HOST/REPOSITORY, or NULL */
+    char *label;      /**< a copy; the two others are in `text` and `list` */
+    const char *properties, *statics;
+    struct ocv_buffer text, list;
+    size_t n; /**< repositories that were heard */
+    bool differ;
+    char heard[512]; /**< the first of them */
+};
+
+/** By the records and kept indexes of the folder, else by the image's own labels. */
+void known_find(const char *records, const struct local_image *image, struct known *out);
+void known_forget(struct known *known);
+void known_free(struct known *known);
+/** Of one that fits: is another one better, by the index that the node keeps? Then the reason. */
+bool known_lesser(const char *records, const struct known *known, const struct ocv_profile *profile,
+                  const struct ocv_resolve_options *choose, struct ocv_buffer *reason);
+/** What variantd says of it, which may ask a registry and counts what it is told: "fits", "lesser",
+ *  "misfit", "none"; NULL where it cannot tell. `*answers` false: there is no daemon. `name`: as
+ * the engine has it, or NULL. */
+const char *known_ask(const struct ocv_config *config, struct known *known, const char *name,
+                      struct ocv_buffer *reason, bool *answers);
+
+#endif

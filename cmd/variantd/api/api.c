@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading is for everyone on the node: a profile says nothing that sysfs does not. What the
+ * daemon's credentials can read is told to root and the group `ocivariant` only. */
+#include "cmd/variantd/api/api.h"
+
+#include "cmd/variantd/api/api_peer.h"
+#include "cmd/variantd/api/api_threads.h"
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/fit/image_fit.h"
+#include "cmd/variantd/http/foreign.h"
+#include "cmd/variantd/node/local_images.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RESOLVE_STACK (512u * 1024)
+#define STALL_S 30u
+
+/* One request. Only /v1/resolve lives longer than its first call. */
+struct call {
+    struct server *server;
+    struct MHD_Connection *connection;
+    struct httpd_suspended suspended;
+    char *reference, *digest, *label, *properties;
+    bool verdict; /* /v1/verdict, else /v1/resolve */
+    bool trusted;
+    uid_t user;
+    bool held;        /* the image is on the node */
+    atomic_bool done; /* by the thread; read when the connection is resumed */
+    unsigned status;
+    struct ocv_buffer body;
+};
+
+/* ---- answers -----------------------------------------------------------------------------------
+ */
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
+                              struct MHD_Response *response)
+{
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", type);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, "Allow", "GET, HEAD");
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result answer_copy(struct MHD_Connection *connection, unsigned status,
+                                   const char *type, const char *text, size_t len)
+{
+    return answer(connection, status, type,
+                  MHD_create_response_from_buffer(len, (char *)(uintptr_t)(len ? text : ""),
+                                                  MHD_RESPMEM_MUST_COPY));
+}
+
+static void error_json(const char *message, const char *hint, struct ocv_buffer *out)
+{
+    json_t *root = json_pack("{s:s}", "error", message);
+    if (root && hint && *hint)
+        json_object_set_new(root, "hint", json_string(hint));
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    json_decref(root);
+    if (!text || ocv_buffer_printf(out, NULL, "%s\n", text) < 0)
+        out->len = 0;
+    free(text);
+}
+
+static enum MHD_Result answer_error(struct MHD_Connection *connection, unsigned status,
+                                    const char *message)
+{
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, 16384);
+    error_json(message, NULL, &body);
+    return answer_copy(connection, status, "application/json", body.data, body.len);
+}
+
+/* ---- /v1/resolve -------------------------------------------------------------------------------
+ */
+
+static unsigned http_status(int status)
+{
+    switch (status) {
+    case OCV_ERR_INVALID:
+    case OCV_ERR_CONFIG:
+        return MHD_HTTP_BAD_REQUEST;
+    case OCV_ERR_NOT_FOUND:
+    case OCV_ERR_DENIED: /* whether it exists is not told either */
+        return MHD_HTTP_NOT_FOUND;
+    case OCV_ERR_NOMEM:
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    case OCV_ERR_NETWORK:
+    case OCV_ERR_DATA:
+    case OCV_ERR_MISMATCH:
+        return MHD_HTTP_BAD_GATEWAY;
+    default:
+        return MHD_HTTP_INTERNAL_SERVER_ERROR;
+    }
+}
+
+static void *resolve(void *data)
+{
+    struct call *call = data;
+    struct ocv_error err = {0};
+    const bool trusted = call->trusted;
+    const uid_t user = call->user;
+    struct instance *instance = server_borrow(call->server);
+    const struct judge_question question = {.reference = call->reference,
+                                            .digest = call->digest,
+                                            .label = call->label,
+                                            .properties = call->properties,
+                                            .trusted = call->trusted,
+                                            .held = call->held};
+    int status = call->verdict ? judge(instance, &question, &call->body, &err)
+                               : mirror_resolve(instance->mirror, call->reference, call->trusted,
+                                                &call->body, &err);
+    server_return(call->server, instance);
+    call->status = status == OCV_OK ? MHD_HTTP_OK : http_status(status);
+    if (status < 0) {
+        ocv_buffer_free(&call->body);
+        error_json(err.message, err.hint, &call->body);
+    }
+    atomic_store(&call->done, true);
+    httpd_resume(&call->suspended); /* `call` may be gone from here on */
+    api_thread_give(trusted, user);
+    return NULL;
+}
+
+static enum MHD_Result start_resolve(struct call *call)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    /* counted first: a stop waits for those that are counted, and for no others */
+    bool taken = api_thread_take(call->trusted, call->user);
+    if (!taken || server_stopping(call->server)) {
+        if (taken)
+            api_thread_give(call->trusted, call->user);
+        return answer_error(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                            "too many references are being resolved; try again");
+    }
+    httpd_suspend(call->connection, &call->suspended);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, RESOLVE_STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int failed = pthread_create(&thread, &attributes, resolve, call);
+    pthread_attr_destroy(&attributes);
+    if (failed) {
+        api_thread_give(call->trusted, call->user);
+        call->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+        error_json("cannot start a thread", NULL, &call->body);
+        atomic_store(&call->done, true);
+        httpd_resume(&call->suspended);
+    }
+    return MHD_YES;
+}
+
+static void free_call(struct call *call)
+{
+    free(call->reference);
+    free(call->digest);
+    free(call->label);
+    free(call->properties);
+    ocv_buffer_free(&call->body);
+    free(call);
+}
+
+/* A copy of an argument; NULL where it is not given or empty. */
+static bool copy_argument(struct MHD_Connection *connection, const char *name, char **out)
+{
+    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+    if (!text || !*text)
+        return true;
+    *out = strdup(text);
+    return *out != NULL;
+}
+
+static enum MHD_Result handle_question(struct server *server, struct MHD_Connection *connection,
+                                       bool verdict, struct call **out)
+{
+    struct call *call = calloc(1, sizeof(*call));
+    if (!call)
+        return MHD_NO;
+    ocv_buffer_init(&call->body, 16u * 1024 * 1024);
+    if (!copy_argument(connection, "ref", &call->reference) ||
+        !copy_argument(connection, "digest", &call->digest) ||
+        !copy_argument(connection, "label", &call->label) ||
+        !copy_argument(connection, "properties", &call->properties)) {
+        free_call(call);
+        return MHD_NO;
+    }
+    bool enough = call->reference || (verdict && (call->digest || call->properties));
+    if (!enough) {
+        free_call(call);
+        return answer_error(connection, MHD_HTTP_BAD_REQUEST,
+                            verdict ? "?ref=, digest= or properties= is missing"
+                                    : "?ref=REFERENCE is missing");
+    }
+    call->server = server;
+    call->connection = connection;
+    call->verdict = verdict;
+    call->trusted = api_trusted(connection, &call->user);
+    const char *held = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "held");
+    call->held = held && strcmp(held, "1") == 0;
+    *out = call;
+    return start_resolve(call);
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
+
+static void put_snapshot(void *data)
+{
+    node_put(data);
+}
+
+/* The response keeps the snapshot until its last byte is sent. */
+static enum MHD_Result handle_profile(struct server *server, struct MHD_Connection *connection)
+{
+    struct instance *instance = server_borrow(server);
+    const struct snapshot *snapshot = node_get(instance->node);
+    server_return(server, instance);
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        snapshot->json.len, snapshot->json.data, put_snapshot, (void *)(uintptr_t)snapshot);
+    if (!response)
+        node_put(snapshot);
+    return answer(connection, MHD_HTTP_OK, "application/json", response);
+}
+
+static enum MHD_Result handle_health(struct server *server, struct MHD_Connection *connection)
+{
+    char text[512];
+    const char *address = server_address(server);
+    struct instance *instance = server_borrow(server);
+    const struct snapshot *snapshot = node_get(instance->node);
+    int len = snprintf(text, sizeof(text),
+                       "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
+                       "\"listen\":\"%.*s:%u\",\"uid\":%u}\n",
+                       ocv_version(), (double)(clock_ms() - snapshot->probed_at) / 1e3,
+                       (int)(strrchr(address, ':') - address), address, server_port(server),
+                       (unsigned)geteuid());
+    node_put(snapshot);
+    server_return(server, instance);
+    return answer_copy(connection, MHD_HTTP_OK, "application/json", text, (size_t)len);
+}
+
+static enum MHD_Result handle_metrics(struct server *server, struct MHD_Connection *connection)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 1024u * 1024);
+    metrics_lesser(server_metrics(server), here_lesser());
+    if (metrics_format(server_metrics(server), clock_ms(), &text, NULL) < 0)
+        return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+    return answer_copy(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
+                       text.data, text.len);
+}
+
+static enum MHD_Result route(struct server *server, struct MHD_Connection *connection,
+                             const char *url, const char *method, bool full, struct call **call)
+{
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return answer_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+    if (strcmp(url, "/metrics") == 0)
+        return handle_metrics(server, connection);
+    if (strcmp(url, "/v1/healthz") == 0)
+        return handle_health(server, connection);
+    if (full && strcmp(url, "/v1/profile") == 0)
+        return handle_profile(server, connection);
+    if (full && strcmp(url, "/v1/resolve") == 0)
+        return handle_question(server, connection, false, call);
+    if (full && strcmp(url, "/v1/verdict") == 0)
+        return handle_question(server, connection, true, call);
+    return answer_error(
+        connection, MHD_HTTP_NOT_FOUND,
+        full ? "there are /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/healthz and "
+               "/metrics"
+             : "there are /metrics and /v1/healthz");
+}
+
+/* A decision about thousands of entries has megabytes, and its client may not read them. */
+static void give_body(void *data)
+{
+    struct ocv_buffer *body = data;
+    room_give(body->len);
+    ocv_buffer_free(body);
+    free(body);
+}
+
+static enum MHD_Result answer_call(struct MHD_Connection *connection, struct call *call)
+{
+    struct ocv_buffer *body = malloc(sizeof(*body));
+    if (!body || !room_take(call->body.len)) {
+        free(body);
+        return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                            "too many answers wait to be read; try again");
+    }
+    *body = call->body;
+    ocv_buffer_init(&call->body, 0);
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        body->len, body->data ? body->data : (char *)body, give_body, body);
+    if (!response)
+        give_body(body);
+    return answer(connection, call->status, "application/json", response);
+}
+
+/* What is opened to the network for /metrics alone has whatever names that has. */
+static bool is_foreign(struct server *server, struct MHD_Connection *connection)
+{
+    struct instance *instance = server_borrow(server);
+    bool foreign = foreign_request(connection, instance->settings);
+    server_return(server, instance);
+    return foreign;
+}
+
+static enum MHD_Result handle(struct server *server, struct MHD_Connection *connection,
+                              const char *url, const char *method, bool full, size_t upload,
+                              void **context)
+{
+    struct call *call = *context;
+    if (!call)
+        peers_busy(connection);
+    if (upload)
+        return MHD_NO; /* nothing here takes a body */
+    if (!call && full && is_foreign(server, connection))
+        return foreign_refuse(connection, server_metrics(server), "api");
+    if (!call)
+        return route(server, connection, url, method, full, (struct call **)context);
+    if (!atomic_load(&call->done))
+        return MHD_YES;
+    return answer_call(connection, call);
+}
+
+static enum MHD_Result handle_full(void *cls, struct MHD_Connection *connection, const char *url,
+                                   const char *method, const char *version, const char *upload,
+                                   size_t *upload_size, void **context)
+{
+    (void)version, (void)upload;
+    return handle(cls, connection, url, method, true, *upload_size, context);
+}
+
+static enum MHD_Result handle_some(void *cls, struct MHD_Connection *connection, const char *url,
+                                   const char *method, const char *version, const char *upload,
+                                   size_t *upload_size, void **context)
+{
+    (void)version, (void)upload;
+    return handle(cls, connection, url, method, false, *upload_size, context);
+}
+
+static void completed(void *cls, struct MHD_Connection *connection, void **context,
+                      enum MHD_RequestTerminationCode why)
+{
+    struct call *call = *context;
+    (void)cls, (void)why;
+    peers_idle(connection);
+    if (!call)
+        return;
+    free_call(call);
+    *context = NULL;
+}
+
+int api_start(struct server *server, int fd, bool full, struct peers *peers, struct httpd **out,
+              struct ocv_error *err)
+{
+    const struct httpd_calls calls = {full ? handle_full : handle_some, completed, peers_notify,
+                                      server, peers};
+    const struct httpd_limits limits = {1, (unsigned)peers->max, STALL_S, SERVER_HEAD_MAX};
+    int status = httpd_new(fd, &calls, &limits, out, err);
+    return status < 0 ? ocv_error_prefix(err, "API") : OCV_OK;
+}
+
+void api_stop(struct httpd *httpd)
+{
+    /* suspended connections must be resumed before the end: each resolve has a deadline */
+    while (httpd && api_threads_run())
+        usleep(10000);
+    httpd_free(httpd);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/budget.h"
+
+#include "cmd/variantd/clock.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define LOOK_MS 100 /* `stop` is looked at this often */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, reading = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
+static size_t taken, waiting;
+static size_t coming[WORKERS_UPSTREAMS_MAX], waiting_for[WORKERS_UPSTREAMS_MAX];
+
+/* With the lock held. */
+static void give(size_t bytes)
+{
+    taken -= bytes;
+    if (waiting)
+        pthread_cond_broadcast(&more);
+}
+
+bool room_take(size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    bool room = bytes <= ROOM_BYTES - taken;
+    taken += room ? bytes : 0;
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
+void room_give(size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    give(bytes);
+    pthread_mutex_unlock(&lock);
+}
+
+static void sleep_a_little(size_t upstream)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until); /* the clock on the wall may be set back */
+    until.tv_nsec += LOOK_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    waiting++;
+    waiting_for[upstream]++;
+    pthread_cond_clockwait(&more, &lock, CLOCK_MONOTONIC, &until);
+    waiting_for[upstream]--;
+    waiting--;
+}
+
+bool room_wait(size_t upstream, size_t bytes, int64_t until_ms, const volatile int *stop)
+{
+    bool room;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        room = bytes <= ROOM_BYTES - taken && coming[upstream] + bytes <= ROOM_EACH;
+        if (room || waiting_for[upstream] >= ROOM_WAITERS || clock_ms() >= until_ms ||
+            __atomic_load_n(stop, __ATOMIC_RELAXED))
+            break;
+        sleep_a_little(upstream);
+    }
+    taken += room ? bytes : 0;
+    coming[upstream] += room ? bytes : 0;
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
+void room_arrived(size_t upstream, size_t bytes, size_t kept)
+{
+    pthread_mutex_lock(&lock);
+    coming[upstream] -= bytes;
+    give(bytes - kept);
+    pthread_mutex_unlock(&lock);
+}
+
+void room_read_begin(size_t bytes)
+{
+    if (bytes > ROOM_READ_FREE)
+        pthread_mutex_lock(&reading);
+}
+
+void room_read_end(size_t bytes)
+{
+    if (bytes > ROOM_READ_FREE)
+        pthread_mutex_unlock(&reading);
+}

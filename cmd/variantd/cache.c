@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A hash table in shards, each with its lock and its list by age. The seed is random: clients
+ * choose the keys, and must not be able to choose where they land. */
+#include "cmd/variantd/cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define SHARDS 8u
+
+struct entry {
+    struct entry *next; /* in its bucket */
+    struct entry *older, *newer;
+    uint64_t hash;
+    struct item *item;
+    size_t bytes, key_len;
+    char key[];
+};
+
+struct shard {
+    pthread_mutex_t lock;
+    struct entry **buckets;
+    struct entry *oldest, *newest;
+    size_t n, bytes;
+};
+
+struct memory {
+    uint64_t seed;
+    size_t n_buckets; /* of a shard, a power of two */
+    size_t max_n, max_bytes;
+    struct shard shards[SHARDS];
+};
+
+/* ---- shared values ------------------------------------------------------------------------------
+ */
+
+void item_init(struct item *item, void (*free)(struct item *item))
+{
+    atomic_init(&item->references, 1);
+    item->free = free;
+}
+
+void *item_get(void *value)
+{
+    struct item *item = value;
+    if (item)
+        atomic_fetch_add_explicit(&item->references, 1, memory_order_relaxed);
+    return value;
+}
+
+void item_put(void *value)
+{
+    struct item *item = value;
+    if (item && atomic_fetch_sub_explicit(&item->references, 1, memory_order_acq_rel) == 1)
+        item->free(item);
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------
+ */
+
+void key_begin(struct key *key)
+{
+    key->len = 0;
+}
+
+static bool add(struct key *key, const void *bytes, size_t len)
+{
+    if (len > sizeof(key->bytes) - key->len) {
+        key->len = sizeof(key->bytes) + 1; /* stays too long */
+        return false;
+    }
+    memcpy(key->bytes + key->len, bytes, len);
+    key->len += len;
+    return true;
+}
+
+bool key_add(struct key *key, const char *text)
+{
+    if (key->len > sizeof(key->bytes))
+        return false;
+    if (!text) /* a text that begins alike has that byte twice */
+        return add(key, "\1", 2);
+    return (*text != '\1' || add(key, "\1", 1)) && add(key, text, strlen(text) + 1);
+}
+
+bool key_add_number(struct key *key, uint64_t number)
+{
+    return key->len <= sizeof(key->bytes) && add(key, &number, sizeof(number));
+}
+
+/* ---- the table ----------------------------------------------------------------------------------
+ */
+
+static uint64_t mix(uint64_t h)
+{
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    return h ^ (h >> 32);
+}
+
+static uint64_t hash(const struct memory *memory, const struct key *key)
+{
+    uint64_t h = memory->seed ^ key->len, word;
+    size_t i = 0;
+    for (; i + sizeof(word) <= key->len; i += sizeof(word)) {
+        memcpy(&word, key->bytes + i, sizeof(word));
+        h = mix(h ^ word);
+    }
+    word = 0;
+    memcpy(&word, key->bytes + i, key->len - i);
+    return mix(h ^ word);
+}
+
+int memory_new(size_t items, size_t bytes, struct memory **out, struct ocv_error *err)
+{
+    struct memory *memory = calloc(1, sizeof(*memory));
+    if (!memory)
+        return ocv_error_nomem(err);
+    memory->max_n = (items + SHARDS - 1) / SHARDS;
+    memory->max_bytes = (bytes + SHARDS - 1) / SHARDS;
+    memory->n_buckets = 16;
+    while (memory->n_buckets < memory->max_n)
+        memory->n_buckets *= 2;
+    if (getrandom(&memory->seed, sizeof(memory->seed), 0) != (ssize_t)sizeof(memory->seed))
+        memory->seed = (uint64_t)(uintptr_t)memory;
+    for (size_t i = 0; i < SHARDS; i++) {
+        pthread_mutex_init(&memory->shards[i].lock, NULL);
+        memory->shards[i].buckets = calloc(memory->n_buckets, sizeof(struct entry *));
+        if (!memory->shards[i].buckets) {
+            memory_free(memory);
+            return ocv_error_nomem(err);
+        }
+    }
+    *out = memory;
+    return OCV_OK;
+}
+
+static void unlink_age(struct shard *shard, struct entry *entry)
+{
+    *(entry->older ? &entry->older->newer : &shard->oldest) = entry->newer;
+    *(entry->newer ? &entry->newer->older : &shard->newest) = entry->older;
+}
+
+static void link_newest(struct shard *shard, struct entry *entry)
+{
+    entry->newer = NULL;
+    entry->older = shard->newest;
+    *(shard->newest ? &shard->newest->newer : &shard->oldest) = entry;
+    shard->newest = entry;
+}
+
+static struct entry **place(const struct memory *memory, struct shard *shard, uint64_t h,
+                            const struct key *key)
+{
+    struct entry **at = &shard->buckets[(h / SHARDS) & (memory->n_buckets - 1)];
+    while (*at && ((*at)->hash != h || (*at)->key_len != key->len ||
+                   memcmp((*at)->key, key->bytes, key->len) != 0))
+        at = &(*at)->next;
+    return at;
+}
+
+static void drop(struct shard *shard, struct entry **at)
+{
+    struct entry *entry = *at;
+    *at = entry->next;
+    unlink_age(shard, entry);
+    shard->n--;
+    shard->bytes -= entry->bytes;
+    item_put(entry->item);
+    free(entry);
+}
+
+static void drop_oldest(const struct memory *memory, struct shard *shard)
+{
+    struct entry *oldest = shard->oldest;
+    struct entry **at = &shard->buckets[(oldest->hash / SHARDS) & (memory->n_buckets - 1)];
+    while (*at != oldest)
+        at = &(*at)->next;
+    drop(shard, at);
+}
+
+void *memory_find(struct memory *memory, const struct key *key)
+{
+    if (key->len > sizeof(key->bytes))
+        return NULL;
+    uint64_t h = hash(memory, key);
+    struct shard *shard = &memory->shards[h % SHARDS];
+    void *found = NULL;
+    pthread_mutex_lock(&shard->lock);
+    struct entry *entry = *place(memory, shard, h, key);
+    if (entry) {
+        if (shard->newest != entry) {
+            unlink_age(shard, entry);
+            link_newest(shard, entry);
+        }
+        found = item_get(entry->item);
+    }
+    pthread_mutex_unlock(&shard->lock);
+    return found;
+}
+
+static struct entry *make(uint64_t h, const struct key *key, void *item, size_t bytes)
+{
+    struct entry *entry = malloc(sizeof(*entry) + key->len);
+    if (!entry)
+        return NULL;
+    *entry = (struct entry){.hash = h, .item = item_get(item), .bytes = bytes, .key_len = key->len};
+    memcpy(entry->key, key->bytes, key->len);
+    return entry;
+}
+
+void memory_keep(struct memory *memory, const struct key *key, void *item, size_t bytes)
+{
+    if (key->len > sizeof(key->bytes))
+        return;
+    uint64_t h = hash(memory, key);
+    struct shard *shard = &memory->shards[h % SHARDS];
+    bytes += sizeof(struct entry) + key->len;
+    struct entry *entry = bytes <= memory->max_bytes ? make(h, key, item, bytes) : NULL;
+    pthread_mutex_lock(&shard->lock);
+    struct entry **at = place(memory, shard, h, key);
+    if (*at)
+        drop(shard, at);
+    if (entry) {
+        while (shard->n && (shard->n >= memory->max_n || shard->bytes + bytes > memory->max_bytes))
+            drop_oldest(memory, shard);
+        at = place(memory, shard, h, key);
+        entry->next = *at;
+        *at = entry;
+        link_newest(shard, entry);
+        shard->n++;
+        shard->bytes += bytes;
+    }
+    pthread_mutex_unlock(&shard->lock);
+}
+
+void memory_forget(struct memory *memory, const struct key *key)
+{
+    if (key->len > sizeof(key->bytes))
+        return;
+    uint64_t h = hash(memory, key);
+    struct shard *shard = &memory->shards[h % SHARDS];
+    pthread_mutex_lock(&shard->lock);
+    struct entry **at = place(memory, shard, h, key);
+    if (*at)
+        drop(shard, at);
+    pthread_mutex_unlock(&shard->lock);
+}
+
+size_t memory_count(struct memory *memory)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < SHARDS; i++) {
+        pthread_mutex_lock(&memory->shards[i].lock);
+        n += memory->shards[i].n;
+        pthread_mutex_unlock(&memory->shards[i].lock);
+    }
+    return n;
+}
+
+void memory_free(struct memory *memory)
+{
+    if (!memory)
+        return;
+    for (size_t i = 0; i < SHARDS; i++) {
+        struct shard *shard = &memory->shards[i];
+        while (shard->oldest)
+            drop_oldest(memory, shard);
+        free(shard->buckets);
+        pthread_mutex_destroy(&shard->lock);
+    }
+    free(memory);
+}

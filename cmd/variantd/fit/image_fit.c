@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* In the order of what is nearest: the properties that were given, the node's own record of what it
+ * chose, the indexes it has kept, the index at the reference, the image's own labels. A registry is
+ * asked only where the node's own memory says nothing, or to tell what would fit instead.
+ *
+ * Memory speaks for the repository in which it was learnt. Anybody who can publish somewhere, and
+ * ask the mirror for it, puts a digest of somebody else's next to properties of his own: that is no
+ * word about the image in its own repository. Only what an index is by its own digest holds
+ * everywhere. Where no repository is known, siblings that nobody chose say nothing.
+ *
+ * Who may not know what the daemon's credentials can read is told "fits" or "misfit" of an image
+ * that was chosen here, whose digest any tag's HEAD gives, and nothing of what else there is. */
+#include "cmd/variantd/fit/image_fit.h"
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/fit/image_fit_internal.h"
+#include "cmd/variantd/node/local_images.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool says(const struct answer *answer, const char *verdict)
+{
+    return answer->verdict && strcmp(answer->verdict, verdict) == 0;
+}
+
+/* It runs; but would this node get something else? */
+static void weigh(const struct mirror_entry *entry, const char *digest, struct answer *out)
+{
+    const char *better = entry->fit[0] ? entry->fit : "the default entry";
+    if (!says(out, "fits") || !digest || !entry->fit_digest[0] ||
+        strcmp(entry->fit_digest, digest) == 0)
+        return;
+    out->verdict = "lesser";
+    snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
+    snprintf(out->reason, sizeof(out->reason), "%s fits it better", better);
+}
+
+/* An engine that was not told takes the default entry. */
+static void take_default(const struct mirror_entry *entry, struct answer *out)
+{
+    out->verdict = "fits";
+    weigh(entry, entry->default_digest, out);
+}
+
+/* What an index says of the digest. Of an answer that is there, only what would fit is wanted. */
+static void take_entry(const struct instance *instance, const struct judge_question *q,
+                       const struct mirror_entry *entry, const char *where, struct answer *out)
+{
+    if (says(out, "fits")) {
+        weigh(entry, q->digest, out);
+    } else if (out->verdict) {
+        if (strcmp(entry->fit, out->label) != 0)
+            snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
+    } else if (!entry->variants) {
+        out->verdict = "none";
+        out->alone = entry->alone;
+    } else if (entry->is_index && q->held && entry->default_digest[0]) {
+        take_default(entry, out);
+    } else if (entry->is_index) {
+        out->verdict = "index";
+        snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
+        snprintf(out->reason, sizeof(out->reason),
+                 "an index with variants, in which nobody has chosen");
+    } else if (!entry->found) {
+        out->verdict = "unknown";
+        snprintf(out->reason, sizeof(out->reason), "%s is not in the index at %s",
+                 q->digest ? q->digest : "it", where);
+    } else {
+        snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
+        judge_properties(instance, q->reference ? q->reference : where, entry->label,
+                         entry->properties.data ? entry->properties.data : "", entry->statics.data,
+                         out);
+        if (q->digest)
+            weigh(entry, q->digest, out);
+    }
+}
+
+/* By an index that was resolved here. True if one knows the digest. */
+static bool judge_kept(const struct instance *instance, const struct judge_question *q,
+                       const char *repository, struct answer *out)
+{
+    struct ocv_record_index kept;
+    struct mirror_entry entry;
+    mirror_entry_init(&entry);
+    room_read_begin(SIZE_MAX); /* each may be as large as they come */
+    bool known = ocv_record_find(instance->settings->records, repository, q->digest, &kept, NULL) ==
+                     OCV_OK &&
+                 (q->trusted || !kept.secret) &&
+                 mirror_describe(instance->mirror, repository ? repository : kept.repository,
+                                 kept.index, kept.digest, q->digest, &entry, NULL) == OCV_OK &&
+                 (entry.is_index || (entry.found && repository));
+    if (known)
+        take_entry(instance, q, &entry, kept.reference, out);
+    mirror_entry_free(&entry);
+    ocv_record_index_free(&kept);
+    room_read_end(SIZE_MAX);
+    return known;
+}
+
+static void judge_in_index(const struct instance *instance, const struct judge_question *q,
+                           const char *reference, struct answer *out)
+{
+    struct mirror_entry entry;
+    struct ocv_error err = {0};
+    mirror_entry_init(&entry);
+    int status = mirror_find(instance->mirror, reference, q->digest, q->trusted, &entry, &err);
+    if (status == OCV_OK) {
+        take_entry(instance, q, &entry, reference, out);
+    } else if (!out->verdict) {
+        out->verdict = "unknown";
+        snprintf(out->reason, sizeof(out->reason), "%s", err.message);
+    }
+    mirror_entry_free(&entry);
+}
+
+/* By the config's labels of the image itself: a hint, since images inherit them. */
+static void judge_labels(const struct instance *instance, const struct judge_question *q,
+                         const char *reference, struct answer *out)
+{
+    struct mirror_entry entry;
+    struct answer by_labels = {.labels_only = true};
+    mirror_entry_init(&entry);
+    if (mirror_labels(instance->mirror, reference, q->trusted, &entry, NULL) == OCV_OK &&
+        entry.found &&
+        judge_properties(instance, reference, entry.label,
+                         entry.properties.data ? entry.properties.data : "", NULL,
+                         &by_labels) == OCV_OK)
+        *out = by_labels;
+    mirror_entry_free(&entry);
+}
+
+/* The reference's two names, where it has them: "NAME:TAG" beside a digest, and "NAME@DIGEST" of
+ * the digest that is asked about. */
+struct names {
+    char tagged[1024], pinned[1024];
+};
+
+static void find_names(const char *text, const char *digest, struct names *out)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    *out = (struct names){0};
+    if (!text || ocv_reference_parse(text, &reference, NULL) < 0)
+        return;
+    if (reference->tag && reference->digest)
+        snprintf(out->tagged, sizeof(out->tagged), "%s:%s", reference->name, reference->tag);
+    if (digest)
+        snprintf(out->pinned, sizeof(out->pinned), "%s@%s", reference->name, digest);
+}
+
+/* The node knows nothing: ask the registry. */
+static void judge_upstream(const struct instance *instance, const struct judge_question *q,
+                           const char *reference, struct answer *out)
+{
+    struct names names;
+    find_names(reference, q->digest, &names);
+    if (names.tagged[0] && q->digest) {
+        judge_in_index(instance, q, names.tagged, out);
+        if (says(out, "fits") || says(out, "lesser") || says(out, "misfit") || says(out, "index"))
+            return;
+        *out = (struct answer){0}; /* that tag leads elsewhere now */
+    }
+    judge_in_index(instance, q, reference, out);
+    if (!names.pinned[0])
+        return;
+    if (says(out, "unknown")) { /* not where the tag leads now, or an index of its own */
+        struct answer again = {0};
+        judge_in_index(instance, q, names.pinned, &again);
+        if (says(&again, "index") || (q->held && (says(&again, "fits") || says(&again, "lesser"))))
+            *out = again;
+    } else if (out->alone) {
+        judge_labels(instance, q, names.pinned, out);
+    }
+}
+
+static void find_answer(const struct instance *instance, const struct judge_question *q,
+                        const struct ocv_reference *name, struct answer *out)
+{
+    char recorded[1024] = "";
+    bool kept = false;
+    const char *repository = name ? name->name : NULL;
+    if (q->properties)
+        judge_properties(instance, q->reference, q->label, q->properties, NULL, out);
+    else if (q->digest)
+        judge_recorded(instance, repository, q->digest, q->trusted, out, recorded,
+                       sizeof(recorded));
+    bool ours = says(out, "misfit") || (says(out, "fits") && repository);
+    if (q->digest && (!out->verdict || ours))
+        kept = judge_kept(instance, q, repository, out);
+    const char *reference = q->reference ? q->reference : recorded[0] ? recorded : NULL;
+    if (!out->verdict && q->held && name && q->digest && here_is_ordinary(name, q->digest))
+        out->verdict = "none";
+    if (!out->verdict && reference)
+        judge_upstream(instance, q, reference, out);
+    if (kept || !says(out, "misfit") || out->fit[0])
+        return;
+    if (reference) /* what would fit */
+        judge_in_index(instance, q, reference, out);
+    /* pinned, or under a tag of its own: that stands where it was resolved */
+    if (!out->fit[0] && recorded[0] && reference != recorded)
+        judge_in_index(instance, q, recorded, out);
+}
+
+/* Under `warn` nobody else does: runtimes throw away what a hook prints that lets a container pass.
+ * Only for who is trusted: others could fill the log. */
+static void log_trouble(const struct judge_question *q, const struct answer *answer, bool news)
+{
+    char line[2048];
+    const char *image = q->reference ? q->reference : q->digest ? q->digest : "an image";
+    bool index = says(answer, "index"), lesser = says(answer, "lesser");
+    bool fit = answer->fit[0] && !lesser;
+    if (!q->trusted || (!index && !says(answer, "misfit") && !(lesser && news)))
+        return;
+    snprintf(line, sizeof(line), "%.600s%s%s%s %s%s%s%s", image, answer->label[0] ? " (" : "",
+             answer->label, answer->label[0] ? ")" : "",
+             index    ? "is "
+             : lesser ? "is not the best for this node: "
+                      : "does not fit this node: ",
+             answer->reason, fit ? "; what would fit: " : "", fit ? answer->fit : "");
+    log_clean(line);
+    log_line(LOG_LEVEL_WARNING, "%s", line);
+}
+
+/* What runs is not what is wanted where it lacks what the configuration requires. */
+static void require(const struct instance *instance, const char *reference, struct answer *out)
+{
+    const char *unmet = says(out, "fits") || says(out, "lesser")
+                            ? judge_unmet(instance, reference, out->properties)
+                            : NULL;
+    if (!unmet)
+        return;
+    snprintf(out->required, sizeof(out->required), "%s", unmet);
+    if (says(out, "lesser")) {
+        size_t n = strlen(out->reason);
+        snprintf(out->reason + n, sizeof(out->reason) - n, ", and %s is required", unmet);
+        return;
+    }
+    out->verdict = "misfit";
+    snprintf(out->reason, sizeof(out->reason), "%s is required, and nothing here that uses it fits",
+             unmet);
+}
+
+/* Remember what is on the node, as those say who may see it. True where that is news. */
+static bool tell(const struct judge_question *q, const struct ocv_reference *reference,
+                 const struct answer *answer)
+{
+    bool lesser = says(answer, "lesser"), none = says(answer, "none");
+    if (!q->trusted || !reference || !q->digest || q->properties ||
+        (!lesser && !none && !says(answer, "fits")))
+        return false;
+    return here_tell(reference, q->digest, lesser ? HERE_LESSER : none ? HERE_ORDINARY : HERE_FITS);
+}
+
+int judge(const struct instance *instance, const struct judge_question *q, struct ocv_buffer *json,
+          struct ocv_error *err)
+{
+    struct answer answer = {0};
+    ocv_auto(ocv_reference) reference = NULL;
+    if (q->digest && !ocv_digest_wellformed(q->digest))
+        return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a digest", q->digest);
+    if (q->reference && ocv_reference_parse(q->reference, &reference, NULL) < 0)
+        reference = NULL;
+    find_answer(instance, q, reference, &answer);
+    require(instance, q->reference, &answer);
+    if (!answer.verdict) {
+        answer.verdict = "unknown";
+        snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");
+    }
+    log_clean(answer.label); /* somebody's words, and what was cut within a character */
+    log_clean(answer.reason);
+    log_trouble(q, &answer, tell(q, reference, &answer));
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",
+                             answer.label, "fit", answer.fit, "reason", answer.reason);
+    if (root && answer.labels_only)
+        json_object_set_new(root, "source", json_string("labels"));
+    if (root && answer.required[0])
+        json_object_set_new(root, "required", json_string(answer.required));
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    json_decref(root);
+    int status = text ? ocv_buffer_printf(json, err, "%s\n", text) : ocv_error_nomem(err);
+    free(text);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the configuration requires of a repository's images (`require`): one that does not use it is
+ * not what the administrator wants to run, though it would. */
+#include "cmd/variantd/fit/image_fit_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Is the property what is required: "ns", "ns :: feature" or all of it? */
+static bool is_it(const struct ocv_property *p, const char *required)
+{
+    char text[512];
+    int ns = (int)strlen(p->ns), len;
+    len = snprintf(text, sizeof(text), "%s :: %s :: %s", p->ns, p->feature, p->value);
+    if (len < 0 || len >= (int)sizeof(text))
+        return false;
+    size_t feature = (size_t)ns + 4 + strlen(p->feature), n = strlen(required);
+    return strncmp(text, required, n) == 0 && (n == (size_t)ns || n == feature || n == (size_t)len);
+}
+
+/* Does this node have the property? Of several values of a feature, it has one. */
+static bool has(const struct instance *instance, const char *reference, const char *property)
+{
+    struct answer one = {0};
+    return judge_properties(instance, reference, "required", property, NULL, &one) == OCV_OK &&
+           strcmp(one.verdict, "fits") == 0;
+}
+
+static bool uses(const struct instance *instance, const char *reference,
+                 const struct ocv_properties *all, const char *required)
+{
+    const char *feature = strstr(required, " :: ");
+    bool value = feature && strstr(feature + 4, " :: "), ns = false;
+    for (size_t i = 0; i < ocv_properties_count(all); i++) {
+        struct ocv_property p = ocv_properties_get(all, i);
+        char text[512];
+        snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+        if (is_it(&p, required) && has(instance, reference, text))
+            return true;
+        ns = ns || (feature && strlen(p.ns) == (size_t)(feature - required) &&
+                    !memcmp(p.ns, required, strlen(p.ns)));
+    }
+    return ns && value &&
+           has(instance, reference, required); /* the devices that serve it have it */
+}
+
+const char *judge_unmet(const struct instance *instance, const char *reference,
+                        const char *properties)
+{
+    const char *const *required = NULL;
+    ocv_auto(ocv_properties) all = NULL;
+    size_t n =
+        ocv_config_list(settings_for_text(instance->settings, reference), "require", &required);
+    if (n && *properties && ocv_properties_parse(properties, strlen(properties), &all, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!all || !uses(instance, reference, all, required[i]))
+            return required[i];
+    return NULL;
+}

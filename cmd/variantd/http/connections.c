@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/http/connections.h"
+
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/http/peer_user.h"
+#include "cmd/variantd/workers.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct peer {
+    struct peer *next, **link;
+    int fd;
+    atomic_int_fast64_t since; /* no request since then, monotonic ms; 0: one is running */
+    int client;                /* -1: not asked for yet */
+};
+
+void peers_init(struct peers *p, size_t max)
+{
+    *p = (struct peers){.max = max};
+    pthread_mutex_init(&p->lock, NULL);
+}
+
+void peers_destroy(struct peers *p)
+{
+    pthread_mutex_destroy(&p->lock);
+}
+
+void peers_expect(struct peers *p, unsigned port)
+{
+    atomic_store(&p->expected, port);
+}
+
+bool peers_met(struct peers *p)
+{
+    return atomic_exchange(&p->expected, 0) == 0;
+}
+
+static void meet(struct peers *p, struct MHD_Connection *connection)
+{
+    unsigned expected = atomic_load_explicit(&p->expected, memory_order_relaxed);
+    const union MHD_ConnectionInfo *info =
+        expected ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS) : NULL;
+    if (!info)
+        return;
+    const struct sockaddr *address = info->client_addr;
+    unsigned port = address->sa_family == AF_INET
+                        ? ntohs(((const struct sockaddr_in *)info->client_addr)->sin_port)
+                    : address->sa_family == AF_INET6
+                        ? ntohs(((const struct sockaddr_in6 *)info->client_addr)->sin6_port)
+                        : 0;
+    if (port == expected)
+        atomic_compare_exchange_strong(&p->expected, &expected, 0);
+}
+
+static struct peer *add(struct peers *p, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct peer *peer = calloc(1, sizeof(*peer));
+    if (!peer)
+        return NULL; /* it is served, and not watched */
+    peer->fd = info ? info->connect_fd : -1;
+    peer->client = -1;
+    atomic_init(&peer->since, clock_ms());
+    pthread_mutex_lock(&p->lock);
+    peer->next = p->first;
+    peer->link = &p->first;
+    if (peer->next)
+        peer->next->link = &peer->next;
+    p->first = peer;
+    p->n++;
+    p->changes++;
+    pthread_mutex_unlock(&p->lock);
+    return peer;
+}
+
+static void take_off(struct peers *p, struct peer *peer)
+{
+    pthread_mutex_lock(&p->lock);
+    *peer->link = peer->next;
+    if (peer->next)
+        peer->next->link = peer->link;
+    p->n--;
+    p->changes++;
+    pthread_mutex_unlock(&p->lock);
+    free(peer);
+}
+
+void peers_notify(void *cls, struct MHD_Connection *connection, void **context,
+                  enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        meet(cls, connection);
+        *context = add(cls, connection);
+    } else if (*context) {
+        take_off(cls, *context);
+        *context = NULL;
+    }
+}
+
+static struct peer *peer_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+unsigned peers_client(struct MHD_Connection *connection)
+{
+    struct peer *peer = peer_of(connection);
+    uid_t user;
+    if (!peer)
+        return 0;
+    if (peer->client < 0)
+        peer->client = peer_user(peer->fd, &user) && user != 0 && user != geteuid()
+                           ? (int)(1 + user % (WORKERS_CLIENTS_MAX - 1))
+                           : 0;
+    return (unsigned)peer->client;
+}
+
+static void mark(struct MHD_Connection *connection, int64_t since)
+{
+    struct peer *peer = peer_of(connection);
+    if (peer)
+        atomic_store_explicit(&peer->since, since, memory_order_relaxed);
+}
+
+void peers_busy(struct MHD_Connection *connection)
+{
+    mark(connection, 0);
+}
+
+void peers_idle(struct MHD_Connection *connection)
+{
+    mark(connection, clock_ms());
+}
+
+static bool crowd(const struct peers *p)
+{
+    return p->n > p->max - p->max / 8;
+}
+
+/* libmicrohttpd closes what is shut. Under the lock a descriptor cannot be closed and used again.
+ */
+void peers_tick(struct peers *p, bool all)
+{
+    int64_t now = clock_ms();
+    pthread_mutex_lock(&p->lock);
+    int64_t limit = all ? 0 : crowd(p) ? PEERS_CROWD_IDLE_MS : PEERS_IDLE_MS;
+    for (struct peer *peer = p->first; peer; peer = peer->next) {
+        int64_t since = atomic_load_explicit(&peer->since, memory_order_relaxed);
+        if (since > 0 && now - since >= limit && peer->fd >= 0)
+            shutdown(peer->fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+bool peers_stir(struct peers *p)
+{
+    pthread_mutex_lock(&p->lock);
+    bool stirs = crowd(p) && p->changes != p->seen;
+    p->seen = p->changes;
+    pthread_mutex_unlock(&p->lock);
+    return stirs;
+}

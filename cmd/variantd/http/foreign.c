@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/http/foreign.h"
+
+#include "cmd/variantd/http/header.h"
+
+#include <microhttpd.h>
+#include <string.h>
+#include <strings.h>
+
+struct look {
+    const char *const *names;
+    size_t n;
+    bool foreign;
+};
+
+/* Browsers say where a page is from that has something fetched: what was typed is no page. */
+static bool from_elsewhere(const char *site)
+{
+    return strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;
+}
+
+static enum MHD_Result look_at(void *cls, enum MHD_ValueKind kind, const char *key,
+                               const char *value)
+{
+    struct look *look = cls;
+    (void)kind;
+    if (!value)
+        value = "";
+    if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0)
+        look->foreign |= !header_host_is_ours(value, look->names, look->n);
+    else if (strcasecmp(key, MHD_HTTP_HEADER_ORIGIN) == 0)
+        look->foreign = true;
+    else if (strcasecmp(key, "Sec-Fetch-Site") == 0)
+        look->foreign |= from_elsewhere(value);
+    return MHD_YES;
+}
+
+bool foreign_request(struct MHD_Connection *connection, const struct settings *settings)
+{
+    struct look look = {0};
+    look.n = ocv_config_list(settings->config, "host_names", &look.names);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at, &look);
+    return look.foreign;
+}
+
+enum MHD_Result foreign_refuse(struct MHD_Connection *connection, struct metrics *metrics,
+                               const char *where)
+{
+    static char text[] = "{\"errors\":[{\"code\":\"UNSUPPORTED\",\"message\":"
+                         "\"not by that name, and not for a page\"}]}\n";
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
+    metrics_foreign(metrics, where);
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", "application/json");
+    enum MHD_Result result = MHD_queue_response(connection, MHD_HTTP_NOT_FOUND, response);
+    MHD_destroy_response(response);
+    return result;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Requests that no client of a registry sends, but a browser on behalf of somebody's page: with a
+ * name of theirs as Host, with an Origin, or from another site. */
+#ifndef VARIANTD_FOREIGN_H
+#define VARIANTD_FOREIGN_H
+
+#include "cmd/variantd/server.h"
+
+/** Is it such a request? `host_names` of the configuration are names of this machine. */
+bool foreign_request(struct MHD_Connection *connection, const struct settings *settings);
+/** 404, counted as `where` ("mirror", "api"). */
+enum MHD_Result foreign_refuse(struct MHD_Connection *connection, struct metrics *metrics,
+                               const char *where);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/http/header.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#define RANGE_MAX 64 /* characters: two numbers of 18 digits fit */
+#define DIGITS_MAX 18
+#define BYTES "bytes="
+
+/* Does the parameter list say q=0 (or 0.000)? */
+static bool refused(const char *parameters, size_t len)
+{
+    static const char space[] = " \t;";
+    for (size_t i = 0; i < len;) {
+        i += strspn(parameters + i, space);
+        size_t n = i < len ? strcspn(parameters + i, ";,") : 0;
+        const char *p = parameters + i;
+        if (n > 2 && (p[0] == 'q' || p[0] == 'Q') && p[1] == '=' && p[2] == '0')
+            return strspn(p + 2, "0. \t") >= n - 2;
+        i += n ? n : 1;
+    }
+    return false;
+}
+
+bool header_accepts(const char *value, const char *type)
+{
+    size_t type_len = strlen(type), major = strcspn(type, "/") + 1;
+    for (const char *p = value; *p;) {
+        p += strspn(p, " \t,");
+        size_t len = strcspn(p, ","), name = strcspn(p, ";, \t");
+        bool all = name == 3 && !memcmp(p, "*/*", 3);
+        bool kin = name == major + 1 && p[major] == '*' && !strncasecmp(p, type, major);
+        bool same = name == type_len && !strncasecmp(p, type, name);
+        if ((all || kin || same) && !refused(p + name, len - name))
+            return true;
+        p += len;
+    }
+    return false;
+}
+
+bool header_range_single(const char *value)
+{
+    size_t len = strlen(value), prefix = strlen(BYTES);
+    return len < RANGE_MAX && !strncmp(value, BYTES, prefix) &&
+           strspn(value + prefix, "0123456789-") == len - prefix;
+}
+
+static bool digits(const char **p, int64_t *out)
+{
+    const char *start = *p;
+    for (*out = 0; **p >= '0' && **p <= '9' && *p - start < DIGITS_MAX; (*p)++)
+        *out = *out * 10 + (**p - '0');
+    return *p > start;
+}
+
+bool header_range_of(const char *value, int64_t size, int64_t *from, int64_t *end)
+{
+    int64_t first = 0, last = size - 1;
+    if (!header_range_single(value))
+        return false;
+    const char *p = value + strlen(BYTES);
+    if (*p == '-') { /* so many from the end */
+        p++;
+        if (!digits(&p, &first) || first == 0)
+            return false;
+        first = first < size ? size - first : 0;
+    } else if (!digits(&p, &first) || *p++ != '-' || (*p && !digits(&p, &last))) {
+        return false;
+    }
+    *from = first;
+    *end = last < size ? last : size - 1;
+    return !*p && first < size && first <= *end;
+}
+
+#define HOST_MAX 256 /* a name has 253 characters, and may end with a dot */
+
+static bool is_address(const char *host)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, host, bytes) == 1;
+}
+
+/* "[::1]", "[fe80::1%eth0]" as no client sends it */
+static bool is_bracketed(char *host, size_t len)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    if (len < 4 || host[0] != '[' || host[len - 1] != ']')
+        return false;
+    host[len - 1] = '\0';
+    return inet_pton(AF_INET6, host + 1, bytes) == 1;
+}
+
+bool header_host_is_ours(const char *value, const char *const *names, size_t n)
+{
+    static const char *const loopback[] = {"localhost", "localhost.localdomain", "ip6-localhost"};
+    char host[HOST_MAX];
+    const char *colon = strrchr(value, ':');
+    bool port = colon && strspn(colon + 1, "0123456789") == strlen(colon + 1);
+    size_t len = port ? (size_t)(colon - value) : strlen(value);
+    if (len == 0 || len >= sizeof(host))
+        return len == 0 && !colon; /* empty: a client that does not say */
+    memcpy(host, value, len);
+    host[len] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(names[i], host) == 0 || strcasecmp(names[i], value) == 0)
+            return true;
+    if (host[len - 1] == '.')
+        host[len - 1] = '\0';
+    for (size_t i = 0; i < sizeof(loopback) / sizeof(*loopback); i++)
+        if (strcasecmp(loopback[i], host) == 0)
+            return true;
+    return is_address(host) || is_bracketed(host, len);
+}

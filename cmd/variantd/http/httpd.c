@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/http/httpd.h"
+
+#include "cmd/variantd/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QUIESCE_MS 2000
+#define IN_VAIN_MAX 8
+#define REST_US 20000
+
+enum order { ORDER_SERVE, ORDER_QUIESCE, ORDER_STOP };
+
+struct httpd_loop {
+    struct MHD_Daemon *daemon;
+    int epoll, socket, wake; /* the daemon's; ours */
+    pthread_t thread;
+    bool running, quiesced;
+    atomic_int order;
+    sem_t quiet; /* the socket is closed */
+    unsigned in_vain;
+    pthread_mutex_t lock;
+    struct httpd_suspended *resumed; /* by others, and not yet by the thread */
+};
+
+struct httpd {
+    unsigned n;
+    bool quiet;
+    struct httpd_loop loops[];
+};
+
+static _Thread_local struct httpd_loop *own_loop;
+
+/* ---- suspended connections ---------------------------------------------------------------------
+ */
+
+void httpd_suspend(struct MHD_Connection *connection, struct httpd_suspended *suspended)
+{
+    *suspended = (struct httpd_suspended){.connection = connection, .loop = own_loop};
+    MHD_suspend_connection(connection);
+}
+
+void httpd_resume(struct httpd_suspended *suspended)
+{
+    struct httpd_loop *loop = suspended->loop;
+    pthread_mutex_lock(&loop->lock);
+    bool first = !loop->resumed;
+    suspended->next = loop->resumed;
+    loop->resumed = suspended;
+    if (first) /* under the lock: afterwards the loop may be gone */
+        (void)eventfd_write(loop->wake, 1);
+    pthread_mutex_unlock(&loop->lock);
+}
+
+static void resume_all(struct httpd_loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    struct httpd_suspended *next = loop->resumed;
+    loop->resumed = NULL;
+    pthread_mutex_unlock(&loop->lock);
+    while (next) {
+        struct httpd_suspended *suspended = next;
+        next = suspended->next;
+        MHD_resume_connection(suspended->connection);
+    }
+}
+
+/* ---- a thread ----------------------------------------------------------------------------------
+ */
+
+/* How long nothing has to be done if nothing happens, as poll() takes it. */
+static int patience(struct MHD_Daemon *daemon)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+    if (MHD_get_timeout(daemon, &ms) != MHD_YES)
+        return -1;
+    return ms > INT32_MAX ? INT32_MAX : (int)ms;
+}
+
+static unsigned connections(struct MHD_Daemon *daemon)
+{
+    return MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
+}
+
+/* Do what there is to do. Where connections were at their limit, the socket is listened to again at
+ * the start of a run only, so the one that ends some is not the last. */
+static void work(struct MHD_Daemon *daemon)
+{
+    unsigned before;
+    do {
+        before = connections(daemon);
+        MHD_run(daemon);
+    } while (connections(daemon) < before);
+}
+
+/* Where no descriptor is left for who waits to be let in, the socket wakes us again and again. */
+static void rest(struct httpd_loop *loop)
+{
+    struct pollfd backlog = {.fd = loop->quiesced ? -1 : loop->socket, .events = POLLIN};
+    if (connections(loop->daemon) > 0 || poll(&backlog, 1, 0) != 1)
+        loop->in_vain = 0;
+    else if (++loop->in_vain > IN_VAIN_MAX)
+        usleep(REST_US);
+}
+
+static void quiesce(struct httpd_loop *loop)
+{
+    int fd = MHD_quiesce_daemon(loop->daemon);
+    if (fd >= 0)
+        close(fd);
+    loop->quiesced = true;
+    sem_post(&loop->quiet);
+}
+
+static void *run(void *data)
+{
+    struct httpd_loop *loop = data;
+    sigset_t pipe; /* libmicrohttpd is told so, and can use sendfile */
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
+    pthread_setname_np(pthread_self(), "http");
+    own_loop = loop;
+    struct pollfd wait[] = {{.fd = loop->epoll, .events = POLLIN},
+                            {.fd = loop->wake, .events = POLLIN}};
+    for (;;) {
+        eventfd_t orders;
+        (void)poll(wait, 2, patience(loop->daemon)); /* whatever it says, there is a look */
+        if (wait[1].revents)
+            (void)eventfd_read(loop->wake, &orders);
+        int order = atomic_load(&loop->order);
+        if (order == ORDER_STOP)
+            return NULL;
+        if (order == ORDER_QUIESCE && !loop->quiesced)
+            quiesce(loop);
+        resume_all(loop);
+        work(loop->daemon);
+        rest(loop);
+    }
+}
+
+static void give_order(struct httpd_loop *loop, enum order order)
+{
+    atomic_store(&loop->order, (int)order);
+    (void)eventfd_write(loop->wake, 1);
+}
+
+/* ---- start and stop ----------------------------------------------------------------------------
+ */
+
+static void OCV_PRINTF(2, 0) quiet(void *cls, const char *format, va_list args)
+{
+    char text[512];
+    (void)cls;
+    vsnprintf(text, sizeof(text), format, args);
+    text[strcspn(text, "\r\n")] = '\0';
+    log_line(LOG_LEVEL_DEBUG, "libmicrohttpd: %s", text);
+}
+
+/* Where it fails, libmicrohttpd 1.0 has closed the socket, and 0.9 has not: it stays as it is, for
+ * who cannot serve ends. */
+static struct MHD_Daemon *new_daemon(int fd, const struct httpd_calls *calls,
+                                     const struct httpd_limits *limits, unsigned share)
+{
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    struct MHD_Daemon *daemon =
+        own < 0 ? NULL
+                : MHD_start_daemon(
+                      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+                      calls->handle, calls->cls, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL,
+                      MHD_OPTION_LISTEN_SOCKET, own, MHD_OPTION_NOTIFY_COMPLETED, calls->completed,
+                      calls->cls, MHD_OPTION_NOTIFY_CONNECTION, calls->notify, calls->notify_cls,
+                      MHD_OPTION_CONNECTION_LIMIT, share, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                      limits->head, MHD_OPTION_CONNECTION_TIMEOUT, limits->timeout_s,
+                      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+                      MHD_OPTION_END);
+    return daemon;
+}
+
+static bool start(struct httpd_loop *loop, int fd, const struct httpd_calls *calls,
+                  const struct httpd_limits *limits, unsigned share)
+{
+    loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    loop->daemon = loop->wake < 0 ? NULL : new_daemon(fd, calls, limits, share);
+    if (!loop->daemon)
+        return false;
+    loop->epoll = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    loop->socket = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd;
+    int code = pthread_create(&loop->thread, NULL, run, loop);
+    loop->running = code == 0;
+    errno = code;
+    return loop->running;
+}
+
+int httpd_new(int fd, const struct httpd_calls *calls, const struct httpd_limits *limits,
+              struct httpd **out, struct ocv_error *err)
+{
+    struct httpd *httpd = calloc(1, sizeof(*httpd) + limits->threads * sizeof(*httpd->loops));
+    bool started = httpd != NULL;
+    for (unsigned i = 0; httpd && i < limits->threads; i++, httpd->n++) {
+        httpd->loops[i].wake = -1;
+        sem_init(&httpd->loops[i].quiet, 0, 0);
+        pthread_mutex_init(&httpd->loops[i].lock, NULL);
+    }
+    for (unsigned i = 0; started && i < httpd->n; i++)
+        started = start(&httpd->loops[i], fd, calls, limits,
+                        limits->connections / limits->threads +
+                            (i < limits->connections % limits->threads));
+    int saved = errno;
+    close(fd);
+    if (started) {
+        *out = httpd;
+        return OCV_OK;
+    }
+    bool nomem = !httpd;
+    httpd_free(httpd);
+    return nomem ? ocv_error_nomem(err)
+                 : ocv_error_set(err, OCV_ERR_IO, "cannot serve: %s", strerror(saved));
+}
+
+void httpd_quiesce(struct httpd *httpd)
+{
+    for (unsigned i = 0; i < httpd->n && !httpd->quiet; i++)
+        give_order(&httpd->loops[i], ORDER_QUIESCE);
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += QUIESCE_MS / 1000;
+    for (unsigned i = 0; i < httpd->n && !httpd->quiet; i++)
+        while (sem_clockwait(&httpd->loops[i].quiet, CLOCK_MONOTONIC, &until) < 0 && errno == EINTR)
+            ;
+    httpd->quiet = true;
+}
+
+void httpd_free(struct httpd *httpd)
+{
+    if (!httpd)
+        return;
+    for (unsigned i = 0; i < httpd->n; i++)
+        if (httpd->loops[i].running)
+            give_order(&httpd->loops[i], ORDER_STOP);
+    for (unsigned i = 0; i < httpd->n; i++) {
+        struct httpd_loop *loop = &httpd->loops[i];
+        if (loop->running)
+            pthread_join(loop->thread, NULL);
+        resume_all(loop);
+        if (loop->daemon)
+            MHD_stop_daemon(loop->daemon);
+        if (loop->wake >= 0)
+            close(loop->wake);
+        pthread_mutex_destroy(&loop->lock);
+        sem_destroy(&loop->quiet);
+    }
+    free(httpd);
+}

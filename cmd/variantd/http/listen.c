@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/http/listen.h"
+
+#include "cmd/common/listener.h"
+#include "cmd/variantd/log.h"
+#include "cmd/variantd/settings_make.h"
+#include "lib/base/paths.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 1024
+
+/* OCV_ERR_IO with errno. */
+static int fail(int fd, const char *what, struct ocv_error *err)
+{
+    int saved = errno;
+    if (fd >= 0)
+        close(fd);
+    ocv_error_set(err, OCV_ERR_IO, "cannot listen on %s: %s", what, strerror(saved));
+    if (saved == EADDRINUSE)
+        ocv_error_hint(err, "another variantd, or another program, is using it");
+    errno = saved;
+    return OCV_ERR_IO;
+}
+
+/* ---- TCP ---------------------------------------------------------------------------------------
+ */
+
+static unsigned port_of(const struct sockaddr_storage *address)
+{
+    return address->ss_family == AF_INET ? ntohs(((const struct sockaddr_in *)address)->sin_port)
+                                         : ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+}
+
+/* One that the service manager has kept, if it is of this address: nobody had it in between. */
+static bool is_kept(int kept, const struct sockaddr_storage *where, socklen_t len)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t n = sizeof(address);
+    return kept >= 0 && getsockname(kept, (struct sockaddr *)&address, &n) == 0 && n == len &&
+           memcmp(&address, where, len) == 0;
+}
+
+/* Who answers there is asked by every engine that was set up. */
+static int fail_tcp(int fd, const char *address, const struct sockaddr_storage *where,
+                    struct ocv_error *err)
+{
+    struct listener who;
+    int saved = errno;
+    (void)fail(fd, address, err);
+    if (saved == EADDRINUSE && listener_find(where, &who))
+        ocv_error_hint(err,
+                       "a program of user %u listens there; if it is no variantd, it answers what "
+                       "engines ask this node's mirror: `ss -ltnp` names it",
+                       (unsigned)who.uid);
+    errno = saved;
+    return OCV_ERR_IO;
+}
+
+int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_error *err)
+{
+    struct sockaddr_storage where;
+    socklen_t len;
+    int one = 1, status = settings_address(address, &where, &len, err);
+    bool again = status == OCV_OK && is_kept(kept, &where, len);
+    if (kept >= 0 && !again)
+        close(kept);
+    if (status < 0)
+        return status;
+    int fd = again ? kept : socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return fail(fd, address, err);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* accepted ones inherit it */
+    /* over connections of before that still wait for their end; in a socket that was kept only once
+     * it listens, or others could bind to the same address until then */
+    if (!again)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if ((!again && bind(fd, (struct sockaddr *)&where, len) < 0) || listen(fd, BACKLOG) < 0 ||
+        getsockname(fd, (struct sockaddr *)&where, &len) < 0)
+        return fail_tcp(fd, address, &where, err);
+    if (again)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    *out = (struct listening){fd, address, port_of(&where)};
+    return OCV_OK;
+}
+
+void listen_hold(int fd)
+{
+    int none = 0;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &none, sizeof(none));
+    shutdown(fd, SHUT_RD); /* a port that accepts while nobody serves would have clients wait */
+}
+
+/* The first port that every user may bind to. */
+static unsigned first_free_port(void)
+{
+    char text[16] = "";
+    FILE *file = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "re");
+    bool told = file && fgets(text, sizeof(text), file);
+    if (file)
+        fclose(file);
+    return told ? (unsigned)strtoul(text, NULL, 10) : 1024;
+}
+
+int listen_mirror(const struct settings *settings, int kept, struct listening *out,
+                  struct ocv_error *err)
+{
+    int status = listen_tcp(settings->listen_address, kept, out, err);
+    if (status == OCV_ERR_IO && (errno == EACCES || errno == EPERM) && settings->listen_default) {
+        if (err)
+            *err = (struct ocv_error){0};
+        status = listen_tcp(OCV_LISTEN_UNPRIVILEGED, -1, out, err);
+        if (status == OCV_OK)
+            log_line(LOG_LEVEL_WARNING,
+                     OCV_LISTEN " needs CAP_NET_BIND_SERVICE: " OCV_LISTEN_UNPRIVILEGED " instead");
+    }
+    if (status == OCV_OK && settings->listen_default && out->port >= first_free_port())
+        log_line(LOG_LEVEL_WARNING,
+                 "port %u is one that every user of this machine may take while no variantd runs, "
+                 "to answer its engines' pulls",
+                 out->port);
+    return status;
+}
+
+/* ---- unix --------------------------------------------------------------------------------------
+ */
+
+/* Does somebody answer there? */
+static bool in_use(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    bool used = connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+                errno == EAGAIN; /* its backlog is full */
+    close(fd);
+    return used;
+}
+
+/* The folder is the service manager's to make; by hand a missing last part is made. Returns why it
+ * could not be, or 0. */
+static int make_folder(const char *path)
+{
+    char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    if (n == 0 || n >= sizeof(folder))
+        return 0;
+    memcpy(folder, path, n);
+    folder[n] = '\0';
+    return mkdir(folder, 0755) < 0 && errno != EEXIST ? errno : 0;
+}
+
+/* Who may write in the folder can put a socket of theirs in place of ours. */
+static void warn_of_folder(const char *path)
+{
+    char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    struct stat st;
+    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path + 1), path);
+    if (stat(folder, &st) == 0 &&
+        ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH))))
+        log_line(LOG_LEVEL_WARNING,
+                 "%s: others may write there, and so give the node's profile and verdicts in our "
+                 "place",
+                 folder);
+}
+
+int listen_unix(const char *path, int *out, struct ocv_error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat st;
+    size_t len = strlen(path);
+    if (len >= sizeof(address.sun_path))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "socket: path longer than %zu bytes: %s",
+                             sizeof(address.sun_path) - 1, path);
+    memcpy(address.sun_path, path, len + 1);
+    int folder = make_folder(path);
+    if (lstat(path, &st) == 0) {
+        if (!S_ISSOCK(st.st_mode) || in_use(&address)) {
+            errno = EADDRINUSE;
+            return fail(-1, path, err);
+        }
+        unlink(path);
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0) {
+        errno = errno == ENOENT && folder ? folder : errno; /* what bind misses was not made */
+        (void)fail(fd, path, err);
+        if (err && !err->hint[0])
+            ocv_error_hint(err, "--socket PATH names another place");
+        return OCV_ERR_IO;
+    }
+    warn_of_folder(path);
+    *out = fd;
+    return OCV_OK;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Listening sockets. */
+#ifndef VARIANTD_LISTEN_H
+#define VARIANTD_LISTEN_H
+
+#include "cmd/variantd/settings.h"
+
+/** A listening TCP socket. */
+struct listening {
+    int fd;
+    const char *address; /**< as it was asked for */
+    unsigned port;       /**< the real one */
+};
+
+/** For "ADDRESS:PORT", which is kept. `kept`: a socket of listen_hold's from before, or -1; it is
+ *  taken over, and used where it has that address. */
+int listen_tcp(const char *address, int kept, struct listening *out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+/** The mirror's, with the other default where the first one needs a right that is missing. Warns
+ *  where other users could take its place. */
+int listen_mirror(const struct settings *settings, int kept, struct listening *out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Take no connection any more, and have nobody else take the address until the last descriptor of
+ *  it is closed. */
+void listen_hold(int fd);
+/** A listening unix socket, mode 0666 (everyone may read a profile). A socket that nobody answers
+ *  on is replaced; one that answers is another daemon's: OCV_ERR_IO. */
+int listen_unix(const char *path, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

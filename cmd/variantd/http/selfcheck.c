@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/http/selfcheck.h"
+
+#include "cmd/variantd/settings_make.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void set_port(struct sockaddr_storage *address, unsigned port)
+{
+    if (address->ss_family == AF_INET)
+        ((struct sockaddr_in *)address)->sin_port = htons((uint16_t)port);
+    else
+        ((struct sockaddr_in6 *)address)->sin6_port = htons((uint16_t)port);
+}
+
+/* The port that a client on loopback will come from; 0: it cannot be known. */
+static unsigned bind_client(int fd, struct sockaddr_storage *address, socklen_t len)
+{
+    set_port(address, 0);
+    if (bind(fd, (struct sockaddr *)address, len) < 0 ||
+        getsockname(fd, (struct sockaddr *)address, &len) < 0)
+        return 0;
+    return address->ss_family == AF_INET ? ntohs(((struct sockaddr_in *)address)->sin_port)
+                                         : ntohs(((struct sockaddr_in6 *)address)->sin6_port);
+}
+
+/* Every thread of the pool accepts, so any answer tells that the pool lives; a new connection each
+ * time finds out about accepting, too. Who answers without having let us in is somebody else. */
+enum selfcheck selfcheck_mirror(struct server *server, const char *listen_address, unsigned port)
+{
+    static const char request[] =
+        "GET /v2/ HTTP/1.1\r\nHost: localhost\r\nUser-Agent: variantd-selfcheck\r\n"
+        "Connection: close\r\n\r\n";
+    struct sockaddr_storage address, client;
+    socklen_t len;
+    char head[16];
+    if (settings_address(listen_address, &address, &len, NULL) < 0)
+        return SELFCHECK_DEAD;
+    client = address;
+    set_port(&address, port);
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct timeval limit = {.tv_sec = SELFCHECK_MS / 1000};
+    if (fd < 0)
+        return SELFCHECK_DEAD;
+    unsigned from = bind_client(fd, &client, len);
+    server_expect(server, from);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* connect's, too */
+    bool ok = connect(fd, (struct sockaddr *)&address, len) == 0 &&
+              send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) == sizeof(request) - 1;
+    size_t n = ok ? (size_t)(recv(fd, head, 12, MSG_WAITALL) + 1) : 0;
+    close(fd);
+    bool met = server_met(server);
+    if (n > 1 && from && !met)
+        return SELFCHECK_FOREIGN;
+    return n == 13 && memcmp(head, "HTTP/1.1 200", 12) == 0 ? SELFCHECK_ALIVE : SELFCHECK_DEAD;
+}
+
+static bool api_answers(const char *path)
+{
+    ocv_auto_buffer body;
+    long status = 0;
+    ocv_buffer_init(&body, 4096);
+    return !*path ||
+           (ocv_local_get(path, "/v1/healthz", SELFCHECK_MS, &status, &body, NULL) == OCV_OK &&
+            status == 200);
+}
+
+enum selfcheck selfcheck(struct server *server)
+{
+    enum selfcheck mirror = selfcheck_mirror(server, server_address(server), server_port(server));
+    bool stirs = server_mirror_stirs(server);
+    bool api = api_answers(server_socket(server));
+    if (!server_api_stirs(server) && !api)
+        return SELFCHECK_DEAD;
+    return mirror == SELFCHECK_DEAD && stirs ? SELFCHECK_ALIVE : mirror;
+}

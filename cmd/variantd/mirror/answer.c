@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Responses: headers, error bodies, what may be given again, and the log of it all. */
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/http/header.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <arpa/inet.h>
+#include <jansson.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WARNING_MAX 1024 /* the distribution specification allows 4,096 */
+
+/* ---- parts --------------------------------------------------------------------------------------
+ */
+
+static bool add(struct MHD_Response *response, const char *name, const char *value)
+{
+    return MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+bool answer_common(struct MHD_Response *response, const struct request *r)
+{
+    return add(response, "Docker-Distribution-Api-Version", "registry/2.0") &&
+           (!r->ns || !r->route.upstream || add(response, "OCI-Namespace", r->ns));
+}
+
+static ssize_t no_body(void *cls, uint64_t position, char *out, size_t max)
+{
+    (void)cls;
+    (void)position;
+    (void)out;
+    (void)max;
+    return MHD_CONTENT_READER_END_WITH_ERROR; /* a HEAD never asks for it */
+}
+
+struct MHD_Response *answer_head(int64_t size)
+{
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        size < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)size, 1024, no_body, NULL, NULL);
+    /* or it would be chunked, and libmicrohttpd sends the end of the chunks of a HEAD, too */
+    if (response && size < 0 &&
+        MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) !=
+            MHD_YES) {
+        MHD_destroy_response(response);
+        return NULL;
+    }
+    return response;
+}
+
+struct wanted {
+    const char *type;
+    bool any, found;
+};
+
+static enum MHD_Result look(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct wanted *w = cls;
+    (void)kind;
+    if (!value || !*value || strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) != 0)
+        return MHD_YES;
+    w->any = true;
+    w->found = header_accepts(value, w->type);
+    return w->found ? MHD_NO : MHD_YES;
+}
+
+bool accepts(struct MHD_Connection *connection, const char *media_type)
+{
+    struct wanted w = {.type = media_type};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look, &w);
+    return w.found || !w.any;
+}
+
+/* ---- log ----------------------------------------------------------------------------------------
+ */
+
+void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const char *method,
+                const char *url, const struct log_request *what)
+{
+    metrics_request(mirror->metrics, what->outcome, what->us, what->bytes);
+    if (what->outcome == OUTCOME_VARIANT)
+        metrics_chosen(mirror->metrics, *what->label ? what->label : "default");
+    if (!log_wants_requests())
+        return;
+    char peer[INET6_ADDRSTRLEN] = "-";
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (info && info->client_addr->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)info->client_addr)->sin6_addr, peer,
+                  sizeof(peer));
+    else if (info)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)info->client_addr)->sin_addr, peer,
+                  sizeof(peer));
+    struct log_request line = *what;
+    line.peer = peer;
+    line.method = method;
+    line.url = url;
+    line.user_agent = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "User-Agent");
+    line.label = what->label && *what->label ? what->label : NULL;
+    log_request(&line);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------
+ */
+
+static enum MHD_Result queue(struct request *r, struct MHD_Response *response, unsigned status,
+                             enum outcome outcome, int64_t bytes)
+{
+    r->answered = true;
+    r->status = status;
+    r->outcome = outcome;
+    r->bytes = bytes;
+    return MHD_queue_response(r->connection, status, response);
+}
+
+enum MHD_Result answer(struct request *r, struct MHD_Response *response, unsigned status,
+                       enum outcome outcome, int64_t bytes)
+{
+    enum MHD_Result result = queue(r, response, status, outcome, bytes);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static char *error_text(const char *code, const char *message)
+{
+    json_t *root = json_pack("{s:[{s:s, s:s}]}", "errors", "code", code, "message", message);
+    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+    json_decref(root);
+    return text;
+}
+
+static struct MHD_Response *error_response(const struct request *r, const char *code,
+                                           const char *message)
+{
+    char *text = error_text(code, message);
+    size_t len = text ? strlen(text) : 0;
+    struct MHD_Response *response =
+        text ? MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE) : NULL;
+    if (!response) {
+        free(text);
+        return NULL;
+    }
+    if (answer_common(response, r) && add(response, "Content-Type", "application/json"))
+        return response;
+    MHD_destroy_response(response);
+    return NULL;
+}
+
+enum MHD_Result answer_error(struct request *r, unsigned status, enum outcome outcome,
+                             const char *code, const char *message)
+{
+    struct MHD_Response *response = error_response(r, code, message);
+    if (!response)
+        return MHD_NO;
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED && !add(response, "Allow", "GET, HEAD")) {
+        MHD_destroy_response(response);
+        return MHD_NO;
+    }
+    return answer(r, response, status, outcome, 0);
+}
+
+enum MHD_Result answer_busy(struct request *r)
+{
+    return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "too much to do at this moment");
+}
+
+enum MHD_Result answer_base(struct request *r)
+{
+    static char body[] = "{}";
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(2, body, MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        return MHD_NO;
+    if (answer_common(response, r) && add(response, "Content-Type", "application/json"))
+        return answer(r, response, MHD_HTTP_OK, OUTCOME_BASE, 2);
+    MHD_destroy_response(response);
+    return MHD_NO;
+}
+
+/* ---- answers that are ready ---------------------------------------------------------------------
+ */
+
+static void free_ready(struct item *item)
+{
+    struct ready *ready = (struct ready *)item;
+    if (ready->response)
+        MHD_destroy_response(ready->response);
+    free(ready);
+}
+
+/* Everything of a request that its answer depends on; Accept is looked at apart. */
+static void ready_key(const char *url, const char *ns, bool head, struct key *key)
+{
+    key_begin(key);
+    key_add(key, head ? "H" : "G");
+    key_add(key, ns);
+    key_add(key, url);
+}
+
+bool ready_answer(struct mirror *mirror, struct MHD_Connection *connection, const char *url,
+                  const char *method, int64_t started_us, enum MHD_Result *result)
+{
+    struct key key;
+    bool head = *method == 'H';
+    ready_key(url, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ns"), head,
+              &key);
+    struct ready *ready = memory_find(mirror->ready, &key);
+    if (!ready)
+        return false;
+    if (ready->generation != node_generation(mirror->node) ||
+        ready->valid_until_ms <= started_us / 1000 ||
+        (ready->media_type[0] && !accepts(connection, ready->media_type))) {
+        item_put(ready);
+        return false;
+    }
+    *result = MHD_queue_response(connection, ready->status, ready->response);
+    metrics_upstream(mirror->metrics, "remembered");
+    struct log_request line = {.status = ready->status,
+                               .outcome = ready->outcome,
+                               .label = ready->label,
+                               .bytes = ready->bytes,
+                               .us = clock_us() - started_us};
+    log_answer(mirror, connection, method, url, &line);
+    item_put(ready);
+    return true;
+}
+
+/* Takes the response over. */
+static void ready_keep(struct request *r, struct MHD_Response *response, const struct verdict *v)
+{
+    struct mirror *m = r->mirror;
+    struct key key;
+    struct ready *ready = m->settings->tag_ttl_ms > 0 ? calloc(1, sizeof(*ready)) : NULL;
+    if (!ready) {
+        MHD_destroy_response(response);
+        return;
+    }
+    item_init(&ready->item, free_ready);
+    ready->status = v->status;
+    ready->outcome = v->outcome;
+    ready->generation = v->generation;
+    ready->valid_until_ms = v->validated_ms + m->settings->tag_ttl_ms;
+    memcpy(ready->label, v->label, sizeof(ready->label));
+    if (v->outcome == OUTCOME_VARIANT) {
+        memcpy(ready->media_type, v->child.media_type, sizeof(ready->media_type));
+        ready->bytes = r->head ? 0 : v->child.size;
+    }
+    ready->response = response;
+    ready_key(r->url, r->ns, r->head, &key);
+    memory_keep(m->ready, &key, ready, sizeof(*ready) + 2048 + (size_t)ready->bytes);
+    item_put(ready);
+}
+
+/* ---- tags ---------------------------------------------------------------------------------------
+ */
+
+static void put_document(void *cls)
+{
+    struct document *document = cls;
+    if (!document->room)
+        room_give(document->body.len);
+    item_put(document);
+}
+
+static struct MHD_Response *child_body(const struct request *r, const struct verdict *v,
+                                       struct document *document)
+{
+    if (r->head)
+        return answer_head(v->child.size);
+    struct document *d = item_get(document);
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        d->body.len, d->body.data, put_document, d);
+    if (!response)
+        put_document(d);
+    return response;
+}
+
+enum MHD_Result answer_child(struct request *r, const struct verdict *v, struct document *document)
+{
+    char warning[WARNING_MAX];
+    const struct ocv_reference *ref = r->route.reference;
+    /* a large one has its room, which all its clients share */
+    if (!r->head && !document->room && !room_take(document->body.len))
+        return answer_busy(r);
+    struct MHD_Response *response = child_body(r, v, document);
+    if (!response)
+        return MHD_NO;
+    snprintf(warning, sizeof(warning), "299 - \"variantd: chose %s of %s:%s\"",
+             *v->label ? v->label : "the default image", ref->name, ref->tag);
+    if (!answer_common(response, r) || !add(response, "Content-Type", v->child.media_type) ||
+        !add(response, "Docker-Content-Digest", v->child.digest) ||
+        !add(response, "Warning", warning)) {
+        MHD_destroy_response(response);
+        return MHD_NO;
+    }
+    memcpy(r->label, v->label, sizeof(r->label));
+    enum MHD_Result result =
+        queue(r, response, MHD_HTTP_OK, OUTCOME_VARIANT, r->head ? 0 : v->child.size);
+    ready_keep(r, response, v);
+    return result;
+}
+
+enum MHD_Result answer_top(struct request *r, const struct verdict *v)
+{
+    struct MHD_Response *response = answer_head(v->top.size);
+    if (!response)
+        return MHD_NO;
+    if (answer_common(response, r) && add(response, "Content-Type", v->top.media_type) &&
+        add(response, "Docker-Content-Digest", v->top.digest))
+        return answer(r, response, MHD_HTTP_OK, r->passed_as, 0);
+    MHD_destroy_response(response);
+    return MHD_NO;
+}
+
+enum MHD_Result answer_nothing(struct request *r, const struct verdict *v)
+{
+    struct MHD_Response *response = error_response(r, v->code, v->message);
+    if (!response)
+        return MHD_NO;
+    enum MHD_Result result = queue(r, response, v->status, v->outcome, 0);
+    if (v->outcome == OUTCOME_ORDINARY || v->outcome == OUTCOME_NO_FIT)
+        ready_keep(r, response, v);
+    else
+        MHD_destroy_response(response);
+    return result;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A child is announced only after upstream has shown it, with the type and size that the index
+ * says: containerd does not fall back from a wrong announcement. */
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/mirror/lookup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void child_key(const struct lookup *l, const char *digest, struct key *key)
+{
+    lookup_key(l, key);
+    key_add(key, l->q->reference->name);
+    key_add(key, digest);
+}
+
+static void free_child(struct item *item)
+{
+    struct child *child = (struct child *)item;
+    item_put(child->document);
+    free(child);
+}
+
+static struct child *remember_child(struct lookup *l, const struct ocv_descriptor *descriptor,
+                                    struct document *document)
+{
+    struct key key;
+    struct child *child = calloc(1, sizeof(*child));
+    if (!child)
+        return NULL;
+    item_init(&child->item, free_child);
+    child->descriptor = *descriptor;
+    child->seen_ms = clock_ms();
+    child->document = item_get(document);
+    child_key(l, descriptor->digest, &key);
+    memory_keep(l->mirror->children, &key, child,
+                sizeof(*child) + (document ? document->body.len : 0));
+    return child;
+}
+
+static struct child *known_child(struct lookup *l, const char *digest, bool body)
+{
+    struct key key;
+    child_key(l, digest, &key);
+    struct child *child = memory_find(l->mirror->children, &key);
+    if (child && clock_ms() - child->seen_ms < CHILD_KNOWN_MS && (child->document || !body))
+        return child;
+    item_put(child);
+    return NULL;
+}
+
+/* The reference with the child's digest in place of its tag; borrows. */
+static struct ocv_reference by_digest(const struct ocv_reference *reference, char *digest)
+{
+    struct ocv_reference out = *reference;
+    out.tag = NULL;
+    out.digest = digest;
+    return out;
+}
+
+static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool body,
+                     struct child **out, struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX];
+    struct head head = {0};
+    struct document *document = NULL;
+    memcpy(digest, wanted->digest, sizeof(digest));
+    struct ocv_reference reference = by_digest(l->q->reference, digest);
+    int status = lookup_need_client(l, err);
+    if (status == OCV_OK && !body) {
+        metrics_upstream(l->mirror->metrics, "head");
+        status = upstream_head(&l->from, &reference, NULL, &head, err);
+        /* a head that does not tell all, or none, or a file server's type: the bytes will */
+        body = status == OCV_ERR_UNSUPPORTED ||
+               (status == OCV_OK && (strcmp(head.descriptor.media_type, wanted->media_type) != 0 ||
+                                     head.descriptor.size < 0));
+        status = body ? OCV_OK : status;
+    }
+    if (status == OCV_OK && body) {
+        metrics_upstream(l->mirror->metrics, "get");
+        status = upstream_get(&l->from, &reference, digest, &document, err);
+        if (status == OCV_OK)
+            head.descriptor = document->descriptor;
+        if (status == OCV_OK) {
+            sizes_learn(l->mirror, &reference, head.descriptor.media_type, &document->body);
+            sizes_learn_own(l->mirror, &reference, head.descriptor.digest, document->body.len);
+        }
+    }
+    if (status == OCV_OK && *head.descriptor.digest && strcmp(head.descriptor.digest, digest) != 0)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s@%s: upstream answers with %s",
+                               reference.name, digest, head.descriptor.digest);
+    if (status == OCV_OK) {
+        memcpy(head.descriptor.digest, digest, sizeof(digest));
+        *out = remember_child(l, &head.descriptor, document);
+        status = *out ? OCV_OK : ocv_error_nomem(err);
+    }
+    item_put(document);
+    return status;
+}
+
+static struct verdict *missing_child(struct lookup *l, const struct ocv_descriptor *wanted,
+                                     const char *why)
+{
+    metrics_upstream_error(l->mirror->metrics, l->q->upstream->name, "child");
+    log_line(LOG_LEVEL_WARNING, "%s@%s, chosen for %s, %s", l->q->reference->name, wanted->digest,
+             l->q->reference->tag, why);
+    struct verdict *v = verdict_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN",
+                                    "the chosen variant is not there as its index says");
+    if (v)
+        v->pass_on = true;
+    return v;
+}
+
+/* The chosen child, seen to be there, or why not. */
+struct verdict *lookup_check_child(struct lookup *l, const struct ocv_descriptor *wanted, bool body)
+{
+    struct ocv_error err = {0};
+    struct child *child = known_child(l, wanted->digest, body);
+    int status = child ? OCV_OK : ask_child(l, wanted, body, &child, &err);
+    if (status == OCV_ERR_NOT_FOUND)
+        return missing_child(l, wanted, "is not there");
+    if (status == OCV_ERR_MISMATCH) {
+        l->status = status;
+        return missing_child(l, wanted, "has other bytes");
+    }
+    if (status < 0)
+        return lookup_failed(l, &err);
+    struct verdict *v = NULL;
+    if (child->descriptor.size != wanted->size)
+        v = missing_child(l, wanted, "has another size");
+    else if (strcmp(child->descriptor.media_type, wanted->media_type) != 0)
+        v = missing_child(l, wanted, "has another type");
+    else if ((v = verdict_new(OUTCOME_VARIANT, 200, NULL, NULL))) {
+        v->child = *wanted;
+        v->document = item_get(child->document);
+    }
+    item_put(child);
+    return v;
+}
+
+struct verdict *lookup_child(struct mirror *mirror, const struct question *question)
+{
+    struct lookup l = {.mirror = mirror, .q = question, .from = {.upstream = question->upstream}};
+    struct verdict *v = lookup_check_child(&l, &question->child, true);
+    client_give(l.from.client, l.status);
+    return v;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From the bytes at a name to what this node gets. */
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/fit/image_fit.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTE_MAX 4096u
+
+bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference)
+{
+    return rules_name(mirror, reference);
+}
+
+/* The document, if it is an index with annotations; with `host`, if it differs in levels there. */
+static int find_in(const struct document *document, const struct ocv_platform *host,
+                   struct ocv_index **index, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) found = NULL;
+    enum ocv_document_kind kind;
+    const struct ocv_buffer *body = &document->body;
+    const char *type = document->descriptor.media_type;
+    int status = ocv_document_kind(body->data, body->len, *type ? type : NULL, &kind, err);
+    if (status < 0 || kind != OCV_DOCUMENT_INDEX)
+        return status;
+    status = ocv_index_parse(body->data, body->len, *type ? type : NULL, &found, err);
+    if (status == OCV_OK &&
+        (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found))) {
+        *index = found;
+        found = NULL;
+    }
+    return status;
+}
+
+int variants_find(const struct mirror *mirror, const struct source *from,
+                  const struct ocv_reference *reference, const struct document *document,
+                  struct ocv_index **index, struct ocv_error *err)
+{
+    *index = NULL;
+    /* (1) Annotations in the index itself. */
+    int status = document ? find_in(document, NULL, index, err) : OCV_OK;
+    /* (2) Rules for tags. */
+    if (status == OCV_OK && !*index && variants_by_rule(mirror, reference)) {
+        size_t len = document ? document->body.len : 0;
+        room_read_end(len);
+        status = rules_find(mirror, from, reference, index, err);
+        room_read_begin(len);
+    }
+    return status;
+}
+
+/* ---- what is to be recorded --------------------------------------------------------------------
+ */
+
+static void drop_note(struct ocv_record_note *note)
+{
+    if (note)
+        room_give(ocv_record_note_size(note));
+    ocv_record_note_free(note);
+}
+
+static void free_choice(struct item *item)
+{
+    drop_note(((struct choice *)item)->note);
+    free(item);
+}
+
+void choice_settle(const struct mirror *mirror, struct choice *choice, bool seen)
+{
+    struct ocv_record_note *note = atomic_exchange(&choice->note, NULL);
+    if (note && seen)
+        judge_record(mirror->settings, note);
+    drop_note(note);
+}
+
+/* Until then it is one of the documents that wait. */
+static void note(struct choice *choice, const struct mirror *mirror, const struct source *from,
+                 const struct ocv_reference *reference, const struct ocv_index *index,
+                 const struct ocv_entry *entry)
+{
+    struct ocv_record_note *note =
+        judge_note(mirror->settings, reference, index, entry, client_is_daemon(from->client));
+    if (note && !room_take(ocv_record_note_size(note))) {
+        ocv_record_note_free(note);
+        note = NULL;
+    }
+    atomic_store(&choice->note, note);
+}
+
+/* ---- deciding ----------------------------------------------------------------------------------
+ */
+
+bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference)
+{
+    const struct ocv_config *config = settings_for(mirror->settings, reference);
+    const char *levels = ocv_config_get(config, "cpu_levels");
+    return levels && !strcmp(levels, "on");
+}
+
+static void take(struct choice *choice, const struct ocv_index *index,
+                 const struct ocv_entry *entry)
+{
+    choice->outcome = OUTCOME_VARIANT;
+    choice->child.size = entry->size;
+    snprintf(choice->child.media_type, sizeof(choice->child.media_type), "%s", entry->media_type);
+    snprintf(choice->child.digest, sizeof(choice->child.digest), "%s", entry->digest);
+    if (ocv_index_has_variants(index))
+        snprintf(choice->label, sizeof(choice->label), "%s", entry->label ? entry->label : "");
+    else
+        ocv_platform_format(&entry->platform, choice->label, sizeof(choice->label));
+}
+
+/* Said once for a choice, not for each pull. */
+static int log_note(const struct ocv_reference *reference, const struct ocv_decision *decision,
+                    const struct ocv_entry *entry, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, NOTE_MAX);
+    int status = ocv_decision_note(decision, entry, &text, err);
+    if (status == OCV_OK && text.len)
+        log_line(LOG_LEVEL_INFO, "%s:%s (%s) %s", reference->name,
+                 reference->tag ? reference->tag : "latest", entry->label, text.data);
+    return status;
+}
+
+static int decide(struct choice *choice, const struct mirror *mirror, const struct source *from,
+                  const struct ocv_reference *reference, const struct ocv_index *index,
+                  const struct snapshot *snapshot, struct ocv_error *err)
+{
+    struct ocv_resolve_options options = {.config = settings_for(mirror->settings, reference)};
+    ocv_auto(ocv_decision) decision = NULL;
+    int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
+    if (status < 0)
+        return status;
+    const struct ocv_entry *entry = ocv_decision_selected(decision);
+    if (ocv_index_has_variants(index))
+        note(choice, mirror, from, reference, index, entry);
+    if (!entry) {
+        choice->outcome = OUTCOME_NO_FIT;
+        return OCV_OK;
+    }
+    take(choice, index, entry);
+    return log_note(reference, decision, entry, err);
+}
+
+struct choice *choice_make(const struct mirror *mirror, const struct source *from,
+                           const struct ocv_reference *reference, const struct document *document,
+                           const struct snapshot *snapshot)
+{
+    struct ocv_error err = {0};
+    ocv_auto(ocv_index) index = NULL;
+    struct choice *choice = calloc(1, sizeof(*choice));
+    if (!choice)
+        return NULL;
+    item_init(&choice->item, free_choice);
+    choice->outcome = OUTCOME_ORDINARY;
+    size_t len = document ? document->body.len : 0;
+    room_read_begin(len);
+    int status = variants_find(mirror, from, reference, document, &index, &err);
+    /* (3) Nothing, but for the processor's level. */
+    const struct ocv_platform host = ocv_profile_platform(snapshot->profile);
+    if (status == OCV_OK && !index && document && levels_by_setting(mirror, reference))
+        status = find_in(document, &host, &index, &err);
+    if (status == OCV_OK && index)
+        status = decide(choice, mirror, from, reference, index, snapshot, &err);
+    ocv_index_free(index);
+    index = NULL;
+    room_read_end(len);
+    if (status == OCV_ERR_NOMEM) {
+        item_put(choice);
+        return NULL;
+    }
+    if (status < 0) {
+        choice->outcome = OUTCOME_UPSTREAM;
+        snprintf(choice->message, sizeof(choice->message), "%.250s", err.message);
+        log_clean(choice->message); /* it may have been cut within a character */
+        log_line(LOG_LEVEL_WARNING, "%s: %s", reference->name, err.message);
+    }
+    return choice;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* For /v1/verdict: what a digest is, by the index at a name, by an index that was kept, or by what
+ * the image's own configuration says of it. */
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+void mirror_entry_init(struct mirror_entry *entry)
+{
+    *entry = (struct mirror_entry){0};
+    ocv_buffer_init(&entry->properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&entry->statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+}
+
+void mirror_entry_free(struct mirror_entry *entry)
+{
+    ocv_buffer_free(&entry->properties);
+    ocv_buffer_free(&entry->statics);
+}
+
+int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *index,
+                    const char *own, const char *digest, struct mirror_entry *out,
+                    struct ocv_error *err)
+{
+    ocv_auto(ocv_decision) decision = NULL;
+    const struct ocv_resolve_options options = {.config = settings_for_text(m->settings, text)};
+    const struct snapshot *snapshot = node_get(m->node);
+    int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
+    if (status == OCV_OK) {
+        const struct ocv_entry *selected = ocv_decision_selected(decision);
+        const struct ocv_entry *entry = digest ? ocv_index_find_digest(index, digest) : NULL;
+        out->variants = ocv_index_has_variants(index);
+        out->alone =
+            ocv_index_count(index) == 1 && strcmp(ocv_index_entry(index, 0)->digest, own) == 0;
+        out->is_index = digest && strcmp(own, digest) == 0;
+        const struct ocv_entry *plain = ocv_decision_default(decision);
+        if (selected) {
+            snprintf(out->fit, sizeof(out->fit), "%s", selected->label ? selected->label : "");
+            snprintf(out->fit_digest, sizeof(out->fit_digest), "%s", selected->digest);
+        }
+        if (plain)
+            snprintf(out->default_digest, sizeof(out->default_digest), "%s", plain->digest);
+        if (entry && entry->code == OCV_REJECT_NONE) {
+            out->found = true;
+            snprintf(out->label, sizeof(out->label), "%s", entry->label ? entry->label : "");
+            status = ocv_index_describe(index, entry, &out->properties, &out->statics, err);
+        }
+    }
+    ocv_decision_free(decision);
+    decision = NULL;
+    node_put(snapshot);
+    return status;
+}
+
+int mirror_find(struct mirror *m, const char *text, const char *digest, bool trusted,
+                struct mirror_entry *out, struct ocv_error *err)
+{
+    struct ocv_index *index = NULL;
+    size_t reading;
+    int status = index_at(m, text, trusted, &index, &reading, err);
+    if (status < 0)
+        return status;
+    status = mirror_describe(m, text, index, ocv_index_digest(index), digest, out, err);
+    index_done(&index, reading);
+    return status;
+}
+
+/* ---- an image that stands alone ----------------------------------------------------------------
+ */
+
+#define CONFIG_BYTES (1024u * 1024) /* its tree may take 50 times as much */
+
+/* The two labels of an image configuration. */
+static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out,
+                       struct ocv_error *err)
+{
+    room_read_begin(config->len);
+    json_t *root =
+        json_loadb(config->data ? config->data : "", config->len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *labels = json_object_get(json_object_get(root, "config"), "Labels");
+    const char *label = json_string_value(json_object_get(labels, OCV_ANNOTATION_LABEL));
+    const char *properties = json_string_value(json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
+    int status = OCV_OK;
+    out->found = label && properties && strlen(label) < sizeof(out->label);
+    if (out->found) {
+        snprintf(out->label, sizeof(out->label), "%s", label);
+        status = ocv_buffer_append(&out->properties, properties, strlen(properties), err);
+    }
+    json_decref(root);
+    room_read_end(config->len);
+    return status;
+}
+
+/* Empty where it is no image. */
+static int find_config(const struct document *document, struct ocv_descriptor *out,
+                       struct ocv_error *err)
+{
+    const struct ocv_buffer *body = &document->body;
+    const char *type = *document->descriptor.media_type ? document->descriptor.media_type : NULL;
+    enum ocv_document_kind kind;
+    ocv_auto(ocv_manifest) manifest = NULL;
+    room_read_begin(body->len);
+    int status = ocv_document_kind(body->data, body->len, type, &kind, err);
+    if (status == OCV_OK && kind == OCV_DOCUMENT_MANIFEST)
+        status = ocv_manifest_parse(body->data, body->len, type, &manifest, err);
+    if (status == OCV_OK && manifest)
+        *out = *ocv_manifest_config(manifest);
+    ocv_manifest_free(manifest);
+    manifest = NULL;
+    room_read_end(body->len);
+    return status;
+}
+
+static int read_labels(const struct source *from, const struct ocv_reference *reference,
+                       struct mirror_entry *out, struct ocv_error *err)
+{
+    struct document *document = NULL;
+    struct ocv_descriptor which = {0};
+    ocv_auto_buffer config;
+    ocv_buffer_init(&config, CONFIG_BYTES);
+    int status = upstream_get(from, reference, NULL, &document, err);
+    if (status < 0)
+        return status;
+    status = find_config(document, &which, err);
+    item_put(document);
+    if (status < 0 || !*which.digest)
+        return status;
+    status = ocv_registry_get_blob(client_registry(from->client), reference, &which, &config, err);
+    return status < 0 ? status : take_labels(&config, out, err);
+}
+
+int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirror_entry *out,
+                  struct ocv_error *err)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    const struct upstream *upstream = NULL;
+    struct source from;
+    int status = name_parse(m, text, &reference, &upstream, err);
+    if (status < 0 || upstream->layout) /* whose images stand in indexes, or are what they are */
+        return status;
+    status = source_open(m, upstream, trusted, &from, err);
+    if (status < 0)
+        return status;
+    metrics_upstream(m->metrics, "get");
+    status = read_labels(&from, reference, out, err);
+    source_close(m, &from, trusted, status);
+    return status;
+}

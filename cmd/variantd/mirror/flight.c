@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Single flight: requests for one tag under one identity share one look-up. */
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/http/connections.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct flight {
+    struct job job; /* first */
+    struct mirror *mirror;
+    struct flight *next; /* in its bucket */
+    struct question question;
+    atomic_bool want_body;
+    struct request *waiters;
+    size_t bucket;
+};
+
+static size_t bucket_of(const struct question *q)
+{
+    size_t h = 2166136261u + (size_t)q->identity;
+    const char *texts[] = {q->reference->name, q->reference->tag, q->child.digest};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        for (const char *p = texts[i]; p && *p; p++)
+            h = (h ^ (unsigned char)*p) * 16777619u;
+    return h % FLIGHT_BUCKETS;
+}
+
+static bool same(const struct question *a, const struct question *b)
+{
+    return a->identity == b->identity && !strcmp(a->reference->name, b->reference->name) &&
+           !strcmp(a->reference->tag, b->reference->tag) &&
+           !strcmp(a->child.digest, b->child.digest);
+}
+
+static void free_flight(struct flight *f)
+{
+    ocv_reference_free(f->question.reference);
+    free(f);
+}
+
+/* With the lock held. */
+static void take_off(struct flight *f)
+{
+    struct flight **at = &f->mirror->flights[f->bucket];
+    while (*at != f)
+        at = &(*at)->next;
+    *at = f->next;
+}
+
+/* Nobody needs the answer where all who asked were late or hung up while it stood in the queue.
+ * Then who asks from now on asks anew. */
+static bool wanted(struct flight *f)
+{
+    pthread_mutex_lock(&f->mirror->lock);
+    bool any = false;
+    for (const struct request *r = f->waiters; r && !any; r = r->next_waiter)
+        any = request_wanted(r);
+    if (!any)
+        take_off(f);
+    pthread_mutex_unlock(&f->mirror->lock);
+    return any;
+}
+
+static void run(struct job *job)
+{
+    struct flight *f = (struct flight *)job;
+    struct mirror *m = f->mirror;
+    bool ask = wanted(f);
+    struct verdict *verdict = !ask ? verdict_busy()
+                              : *f->question.child.digest
+                                  ? lookup_child(m, &f->question)
+                                  : lookup_tag(m, &f->question, &f->want_body);
+    pthread_mutex_lock(&m->lock);
+    if (ask)
+        take_off(f);
+    while (f->waiters) {
+        struct request *r = f->waiters;
+        f->waiters = r->next_waiter;
+        r->flight = NULL;
+        r->verdict = item_get(verdict);
+        request_wake(r);
+    }
+    pthread_mutex_unlock(&m->lock);
+    item_put(verdict);
+    free_flight(f);
+}
+
+void flight_leave(struct request *r)
+{
+    if (!r->flight)
+        return;
+    struct request **at = &r->flight->waiters;
+    while (*at != r)
+        at = &(*at)->next_waiter;
+    *at = r->next_waiter;
+    r->flight = NULL;
+}
+
+static void ask(const struct request *r, const struct ocv_descriptor *child, struct question *out)
+{
+    const struct mirror *m = r->mirror;
+    const struct route *route = &r->route;
+    bool private = m->private[route->upstream - m->settings->upstreams];
+    bool daemon = private && (r->head || m->settings->serve_private);
+    *out = (struct question){.identity = daemon ? IDENTITY_DAEMON : IDENTITY_ANONYMOUS,
+                             .upstream = route->upstream,
+                             .reference = route->reference};
+    if (child)
+        out->child = *child;
+}
+
+static struct flight *make(struct mirror *m, const struct question *q, size_t bucket)
+{
+    struct flight *f = calloc(1, sizeof(*f));
+    char text[512];
+    if (!f)
+        return NULL;
+    f->mirror = m;
+    f->bucket = bucket;
+    f->question = *q;
+    f->question.reference = NULL;
+    snprintf(text, sizeof(text), "%s:%s", q->reference->name, q->reference->tag);
+    f->job.work = WORK_DOCUMENT;
+    f->job.upstream = (size_t)(q->upstream - m->settings->upstreams);
+    f->job.run = run;
+    atomic_init(&f->want_body, false);
+    if (ocv_reference_parse(text, &f->question.reference, NULL) == OCV_OK)
+        return f;
+    free_flight(f);
+    return NULL;
+}
+
+bool flight_join(struct request *r, const struct ocv_descriptor *child)
+{
+    struct mirror *m = r->mirror;
+    struct question q;
+    ask(r, child, &q);
+    size_t bucket = bucket_of(&q);
+    unsigned client = peers_client(r->connection);
+    bool joined = false;
+    pthread_mutex_lock(&m->lock);
+    struct flight *f = m->flights[bucket];
+    while (f && !same(&f->question, &q))
+        f = f->next;
+    if (f && !client) /* it shall not wait in another's share */
+        workers_favour(m->workers, &f->job);
+    if (!f && !m->stopping && (f = make(m, &q, bucket))) {
+        f->job.client = client;
+        f->next = m->flights[bucket];
+        m->flights[bucket] = f;
+        if (!workers_submit(m->workers, &f->job)) {
+            take_off(f);
+            free_flight(f);
+            f = NULL;
+        }
+    }
+    if (f && !m->stopping) {
+        if (!r->head)
+            atomic_store(&f->want_body, true);
+        r->flight = f;
+        r->next_waiter = f->waiters;
+        f->waiters = r;
+        request_sleep(r, r->started_us / 1000 + TAG_ANSWER_MS);
+        joined = true;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return joined;
+}

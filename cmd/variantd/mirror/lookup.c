@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a tag is on this node: ask upstream what it points to, know or find out what that index
+ * means here, and see that the chosen child exists before it is announced. Every step that was done
+ * before is remembered under the identity that did it. */
+#include "cmd/variantd/mirror/lookup.h"
+#include "cmd/variantd/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WEIGHT_TAG (sizeof(struct tag))
+#define WEIGHT_CHOICE (sizeof(struct choice))
+
+struct verdict *lookup_failed(struct lookup *l, const struct ocv_error *err)
+{
+    l->status = err->status;
+    return verdict_of_error(l->mirror, l->q->upstream, err);
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------
+ */
+
+void lookup_key(const struct lookup *l, struct key *key)
+{
+    key_begin(key);
+    key_add_number(key, l->q->identity);
+}
+
+static void tag_key(const struct lookup *l, struct key *key)
+{
+    lookup_key(l, key);
+    key_add(key, l->q->reference->name);
+    key_add(key, l->q->reference->tag);
+}
+
+static void choice_key(const struct lookup *l, const char *digest, struct key *key)
+{
+    lookup_key(l, key);
+    key_add_number(key, l->snapshot->generation);
+    key_add_number(key, levels_by_setting(l->mirror, l->q->reference));
+    key_add(key, l->q->reference->name);
+    key_add(key, digest);
+}
+
+/* ---- what the tag points to ---------------------------------------------------------------------
+ */
+
+int lookup_need_client(struct lookup *l, struct ocv_error *err)
+{
+    if (l->from.client || l->q->upstream->layout)
+        return OCV_OK;
+    return client_take(l->mirror->clients, l->q->upstream, l->q->identity, PATIENCE_DOCUMENT,
+                       FLIGHT_MS, &l->from.client, err);
+}
+
+static void free_tag(struct item *item)
+{
+    free(item);
+}
+
+static struct tag *remember_tag(struct lookup *l, const struct head *head)
+{
+    struct key key;
+    struct tag *tag = calloc(1, sizeof(*tag));
+    if (!tag)
+        return NULL;
+    item_init(&tag->item, free_tag);
+    tag->head = *head;
+    tag->head.unchanged = false;
+    atomic_init(&tag->validated_ms, clock_ms());
+    tag_key(l, &key);
+    memory_keep(l->mirror->tags, &key, tag, WEIGHT_TAG);
+    return tag;
+}
+
+/* Known well enough not to ask? */
+static bool fresh(const struct mirror *mirror, struct tag *tag)
+{
+    return tag && mirror->settings->tag_ttl_ms > 0 &&
+           clock_ms() - atomic_load(&tag->validated_ms) < mirror->settings->tag_ttl_ms;
+}
+
+/* A tag whose head has no digest counts as unknown: its bytes will tell. */
+static int ask_head(struct lookup *l, struct tag *known, struct tag **out, struct ocv_error *err)
+{
+    struct head head = {0};
+    int status = lookup_need_client(l, err);
+    if (status < 0)
+        return status;
+    metrics_upstream(l->mirror->metrics, "head");
+    status = upstream_head(&l->from, l->q->reference, known ? known->head.etag : NULL, &head, err);
+    if (status < 0 && status != OCV_ERR_UNSUPPORTED)
+        return status;
+    if (status == OCV_OK && head.unchanged && known) {
+        atomic_store(&known->validated_ms, clock_ms());
+        *out = item_get(known);
+        return OCV_OK;
+    }
+    if (status == OCV_ERR_UNSUPPORTED)
+        head = (struct head){0};
+    *out = remember_tag(l, &head);
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
+{
+    struct key key;
+    tag_key(l, &key);
+    struct tag *known = memory_find(l->mirror->tags, &key);
+    int status = OCV_OK;
+    if (fresh(l->mirror, known)) {
+        *out = item_get(known);
+        metrics_upstream(l->mirror->metrics, "remembered");
+    } else {
+        status = ask_head(l, known, out, err);
+        if (status == OCV_ERR_NOT_FOUND || status == OCV_ERR_DENIED)
+            memory_forget(l->mirror->tags, &key);
+    }
+    item_put(known);
+    return status;
+}
+
+/* ---- what it means here -------------------------------------------------------------------------
+ */
+
+static struct choice *known_choice(struct lookup *l, const char *digest)
+{
+    struct key key;
+    if (!*digest)
+        return NULL;
+    choice_key(l, digest, &key);
+    return memory_find(l->mirror->choices, &key);
+}
+
+/* GET by tag: should upstream have been changed since the HEAD, these bytes are one chain. */
+static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct choice **out,
+                        struct ocv_error *err)
+{
+    struct document *document = NULL;
+    struct key key;
+    int status = lookup_need_client(l, err);
+    if (status < 0)
+        return status;
+    metrics_upstream(l->mirror->metrics, "get");
+    status = upstream_get(&l->from, l->q->reference, NULL, &document, err);
+    if (status < 0)
+        return status;
+    sizes_learn_own(l->mirror, l->q->reference, document->descriptor.digest, document->body.len);
+    if (strcmp(document->descriptor.digest, (*tag)->head.descriptor.digest) != 0) {
+        struct head head = {.descriptor = document->descriptor};
+        item_put(*tag);
+        *tag = remember_tag(l, &head);
+    }
+    *out = ruled ? NULL : known_choice(l, document->descriptor.digest);
+    if (!*out) {
+        *out = choice_make(l->mirror, &l->from, l->q->reference, document, l->snapshot);
+        choice_key(l, document->descriptor.digest, &key);
+        if (*out && !ruled)
+            memory_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
+    }
+    item_put(document);
+    return *out && *tag ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int find_choice(struct lookup *l, struct tag **tag, struct choice **out,
+                       struct ocv_error *err)
+{
+    const struct ocv_descriptor *top = *tag ? &(*tag)->head.descriptor : NULL;
+    bool ruled = variants_by_rule(l->mirror, l->q->reference);
+    *out = top && !ruled ? known_choice(l, top->digest) : NULL;
+    if (*out)
+        return OCV_OK;
+    if (top && !(*top->digest && media_type_is_manifest(top->media_type)))
+        return fetch_choice(l, ruled, tag, out, err);
+    int status = ruled ? lookup_need_client(l, err) : OCV_OK;
+    if (status == OCV_OK) {
+        *out = choice_make(l->mirror, &l->from, l->q->reference, NULL, l->snapshot);
+        status = *out ? OCV_OK : ocv_error_nomem(err);
+    }
+    return status;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------
+ */
+
+static struct verdict *judge(struct lookup *l, const struct choice *choice, bool body)
+{
+    struct verdict *v;
+    switch (choice->outcome) {
+    case OUTCOME_VARIANT:
+        v = lookup_check_child(l, &choice->child, body);
+        if (v && v->outcome == OUTCOME_VARIANT)
+            memcpy(v->label, choice->label, sizeof(v->label));
+        return v;
+    case OUTCOME_ORDINARY:
+        v = verdict_new(choice->outcome, 404, "MANIFEST_UNKNOWN", "an image without variants");
+        break;
+    case OUTCOME_NO_FIT:
+        v = verdict_new(choice->outcome, 404, "MANIFEST_UNKNOWN",
+                        "no variant of it fits this machine");
+        break;
+    default:
+        metrics_upstream_error(l->mirror->metrics, l->q->upstream->name, "data");
+        v = verdict_new(OUTCOME_UPSTREAM, 502, "MANIFEST_INVALID", choice->message);
+    }
+    if (v)
+        v->pass_on = true;
+    return v;
+}
+
+/* What is at the tag; of its size, what its bytes said: a head is somebody's word. */
+static void tell_top(struct lookup *l, const struct tag *tag, struct verdict *v)
+{
+    struct bounds size;
+    v->validated_ms = atomic_load(&tag->validated_ms);
+    v->top = tag->head.descriptor;
+    if (l->q->upstream->layout)
+        return;
+    bool known = sizes_find(l->mirror, l->q->reference, v->top.digest, &size);
+    v->top.size = known && size.checked ? size.most : -1;
+}
+
+/* Nothing is recorded of what is not there. Such a choice is made anew the next time, when it may
+ * be. */
+static void settle(struct lookup *l, struct choice *choice, const struct tag *tag,
+                   const struct verdict *v)
+{
+    bool seen = choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT);
+    struct key key;
+    choice_settle(l->mirror, choice, seen);
+    if (seen || !tag)
+        return;
+    choice_key(l, tag->head.descriptor.digest, &key);
+    memory_forget(l->mirror->choices, &key);
+}
+
+static struct verdict *look_up(struct lookup *l, const atomic_bool *want_body)
+{
+    struct ocv_error err = {0};
+    struct tag *tag = NULL;
+    struct choice *choice = NULL;
+    struct verdict *v;
+    int status = find_tag(l, &tag, &err);
+    if (status == OCV_ERR_NOT_FOUND && variants_by_rule(l->mirror, l->q->reference))
+        status = OCV_OK; /* a tag that only a rule knows */
+    if (status == OCV_OK)
+        status = find_choice(l, &tag, &choice, &err);
+    v = choice ? judge(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);
+    if (choice)
+        settle(l, choice, tag, v);
+    if (v && tag)
+        tell_top(l, tag, v);
+    if (v)
+        v->generation = l->snapshot->generation;
+    item_put(choice);
+    item_put(tag);
+    return v;
+}
+
+struct verdict *lookup_tag(struct mirror *mirror, const struct question *question,
+                           const atomic_bool *want_body)
+{
+    struct lookup l = {.mirror = mirror,
+                       .q = question,
+                       .from = {.upstream = question->upstream},
+                       .snapshot = node_get(mirror->node)};
+    struct verdict *v = look_up(&l, want_body);
+    client_give(l.from.client, l.status);
+    node_put(l.snapshot);
+    return v;
+}

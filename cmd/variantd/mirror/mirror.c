@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One request from its first call to its last. libmicrohttpd calls once when the head is there,
+ * again when the body would be, and again after every time that the request slept. */
+#include "cmd/common/rules.h"
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bounds of what is remembered. */
+#define CHOICES_MAX 4096u
+#define CHOICES_BYTES (4u * 1024 * 1024)
+#define TAGS_MAX 8192u
+#define TAGS_BYTES (8u * 1024 * 1024)
+#define CHILDREN_MAX 8192u
+#define CHILDREN_BYTES (8u * 1024 * 1024)
+#define READY_MAX 4096u
+#define READY_BYTES (12u * 1024 * 1024)
+#define SIZES_MAX 16384u
+#define SIZES_BYTES (4u * 1024 * 1024)
+
+static int marker; /* what a request is before it needs anything: its address is the state */
+
+/* ---- the object ---------------------------------------------------------------------------------
+ */
+
+static void on_quiet(void *data)
+{
+    clients_trim(data);
+}
+
+static int make_parts(struct mirror *m, struct ocv_error *err)
+{
+    int status = waiting_start(m, err);
+    if (status == OCV_OK)
+        status = clients_new(m->settings, &m->clients, err);
+    if (status == OCV_OK)
+        status = workers_new(on_quiet, m->clients, &m->workers, err);
+    if (status == OCV_OK)
+        status = memory_new(CHOICES_MAX, CHOICES_BYTES, &m->choices, err);
+    if (status == OCV_OK)
+        status = memory_new(TAGS_MAX, TAGS_BYTES, &m->tags, err);
+    if (status == OCV_OK)
+        status = memory_new(CHILDREN_MAX, CHILDREN_BYTES, &m->children, err);
+    if (status == OCV_OK)
+        status = memory_new(READY_MAX, READY_BYTES, &m->ready, err);
+    if (status == OCV_OK)
+        status = memory_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err);
+    return status;
+}
+
+int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,
+               struct mirror **out, struct ocv_error *err)
+{
+    struct mirror *m = calloc(1, sizeof(*m));
+    if (!m)
+        return ocv_error_nomem(err);
+    m->settings = settings;
+    m->node = node;
+    m->metrics = metrics;
+    int status = make_parts(m, err);
+    m->private = calloc(settings->n_upstreams + 1, sizeof(*m->private));
+    if (status == OCV_OK && !m->private)
+        status = ocv_error_nomem(err);
+    if (status == OCV_OK && settings->tag_rules)
+        status = rules_load_from(settings->datadir, settings->config, NULL, &m->rules, err);
+    if (status < 0) {
+        mirror_free(m);
+        return status;
+    }
+    for (size_t i = 0; i < settings->n_upstreams; i++)
+        m->private[i] = clients_private(m->clients, &settings->upstreams[i]);
+    *out = m;
+    return OCV_OK;
+}
+
+void mirror_stop(struct mirror *m)
+{
+    clients_interrupt(m->clients);
+    waiting_stop(m);
+}
+
+void mirror_free(struct mirror *m)
+{
+    if (!m)
+        return;
+    if (m->clients)
+        clients_interrupt(m->clients);
+    waiting_stop(m);
+    workers_free(m->workers);
+    clients_free(m->clients);
+    memory_free(m->choices);
+    memory_free(m->tags);
+    memory_free(m->children);
+    memory_free(m->ready);
+    memory_free(m->sizes);
+    pthread_mutex_destroy(&m->lock);
+    pthread_cond_destroy(&m->tick);
+    free(m->private);
+    ocv_tag_rules_free(m->rules);
+    free(m);
+}
+
+bool mirror_idle(const struct mirror *m)
+{
+    return workers_busy(m->workers) == 0;
+}
+
+/* ---- a request ----------------------------------------------------------------------------------
+ */
+
+static struct request *request_new(struct mirror *m, struct MHD_Connection *connection,
+                                   const char *url, const char *method, const char *version,
+                                   int64_t started_us)
+{
+    struct request *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    const char *ns = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ns");
+    r->mirror = m;
+    r->connection = connection;
+    r->url = url;
+    r->method = method;
+    r->head = !strcmp(method, "HEAD");
+    r->chunks = !strcmp(version, MHD_HTTP_VERSION_1_1);
+    r->started_us = started_us;
+    r->outcome = OUTCOME_CLIENT_GONE;
+    r->passed_as = OUTCOME_PASSED;
+    r->ns = ns ? strdup(ns) : NULL;
+    if (ns && !r->ns) {
+        free(r);
+        return NULL;
+    }
+    route_parse(m->settings, url, ns, &r->route);
+    return r;
+}
+
+static void request_free(struct request *r)
+{
+    pass_leave(r);
+    item_put(r->verdict);
+    item_put(r->first);
+    route_clear(&r->route);
+    free(r->ns);
+    free(r);
+}
+
+static enum MHD_Result pass_on(struct request *r)
+{
+    return pass_start(r) ? MHD_YES : answer_busy(r);
+}
+
+/* The route says it all, or something must be asked. */
+static enum MHD_Result begin(struct request *r)
+{
+    bool resolver = r->route.view == VIEW_RESOLVER;
+    switch (r->route.kind) {
+    case ROUTE_BASE:
+        return answer_base(r);
+    case ROUTE_NO_SUCH:
+        return answer_error(r, 404, OUTCOME_BAD_REQUEST, "UNSUPPORTED", "no such URL here");
+    case ROUTE_BAD_NAME:
+        return answer_error(r, 404, OUTCOME_BAD_REQUEST, "NAME_INVALID",
+                            "malformed repository, tag or digest");
+    case ROUTE_UNKNOWN_REGISTRY:
+        return answer_error(r, 404, OUTCOME_UNKNOWN_REGISTRY, "NAME_UNKNOWN",
+                            "this registry is not configured here");
+    case ROUTE_NO_MEMORY:
+        return answer_busy(r);
+    case ROUTE_TAG:
+        if (r->route.view == VIEW_RAW)
+            return pass_on(r);
+        return flight_join(r, NULL) ? MHD_YES : answer_busy(r);
+    default:
+        if (!resolver)
+            return pass_on(r);
+        return answer_error(r, 404, OUTCOME_NOT_OURS,
+                            r->route.kind == ROUTE_BLOB ? "BLOB_UNKNOWN" : "MANIFEST_UNKNOWN",
+                            "only tags are answered here");
+    }
+}
+
+/* A proxy hands through what was judged: by its digest, since the tag may lead elsewhere by now. */
+static enum MHD_Result pass_judged(struct request *r, const struct verdict *v)
+{
+    bool known = *v->top.media_type && v->top.size >= 0;
+    if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
+        r->passed_as = v->outcome; /* the client gets what is there, and somebody should know */
+    if (!*v->top.digest)
+        return answer_error(r, 404, OUTCOME_MISSING, "MANIFEST_UNKNOWN", "not found upstream");
+    if (r->head && known && accepts(r->connection, v->top.media_type))
+        return answer_top(r, v);
+    struct ocv_reference *judged = r->route.reference;
+    free(judged->digest);
+    judged->digest = strdup(v->top.digest);
+    return judged->digest ? pass_on(r) : answer_busy(r);
+}
+
+/* A tag's look-up has ended. */
+static enum MHD_Result judge(struct request *r)
+{
+    const struct verdict *v = r->verdict;
+    bool resolver = r->route.view == VIEW_RESOLVER;
+    if (v->outcome == OUTCOME_VARIANT && accepts(r->connection, v->child.media_type)) {
+        const struct verdict *tag = r->first ? r->first : v;
+        if (r->head || v->document)
+            return answer_child(r, tag, v->document);
+        /* a HEAD has looked it up, and only this GET needs the bytes */
+        if (r->first)
+            return answer_busy(r);
+        r->first = r->verdict;
+        r->verdict = NULL;
+        return flight_join(r, &r->first->child) ? MHD_YES : answer_busy(r);
+    }
+    if (v->outcome == OUTCOME_VARIANT && resolver)
+        return answer_error(r, 404, OUTCOME_ORDINARY, "MANIFEST_UNKNOWN",
+                            "the client does not accept the chosen image's type");
+    if (!resolver && (v->pass_on || v->outcome == OUTCOME_VARIANT))
+        return pass_judged(r, v);
+    return answer_nothing(r, v);
+}
+
+static enum MHD_Result proceed(struct request *r)
+{
+    pthread_mutex_lock(&r->mirror->lock);
+    bool late = r->late;
+    pthread_mutex_unlock(&r->mirror->lock);
+    if (r->pass)
+        return pass_answer(r);
+    if (late)
+        return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
+    if (!r->verdict)
+        return answer_busy(r); /* out of memory */
+    return judge(r);
+}
+
+enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **request)
+{
+    struct mirror *m = cls;
+    enum MHD_Result result;
+    (void)upload;
+    bool reading = !strcmp(method, "GET") || !strcmp(method, "HEAD");
+    if (!*request && reading) {
+        *request = &marker;
+        return MHD_YES;
+    }
+    if (*upload_size) /* nobody asked for a body */
+        return MHD_NO;
+    if (*request && *request != &marker)
+        return proceed(*request);
+    int64_t now = clock_us();
+    if (reading && m->settings->tag_ttl_ms > 0 &&
+        ready_answer(m, connection, url, method, now, &result))
+        return result;
+    struct request *r = request_new(m, connection, url, method, version, now);
+    if (!r)
+        return MHD_NO;
+    *request = r;
+    if (!reading)
+        return answer_error(r, 405, OUTCOME_WRITE, "UNSUPPORTED", "this registry is read only");
+    return begin(r);
+}
+
+void mirror_completed(void *cls, struct MHD_Connection *connection, void **request,
+                      enum MHD_RequestTerminationCode why)
+{
+    struct request *r = *request;
+    *request = NULL;
+    if (!r || (void *)r == &marker)
+        return;
+    pass_leave(r); /* tells how much was sent */
+    struct log_request line = {
+        .status = r->status,
+        .outcome = why == MHD_REQUEST_TERMINATED_COMPLETED_OK ? r->outcome : OUTCOME_CLIENT_GONE,
+        .label = r->label,
+        .bytes = r->bytes,
+        .us = clock_us() - r->started_us};
+    log_answer(cls, connection, r->method, r->url, &line);
+    request_free(r);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The resolving mirror: what is answered to a request of the distribution API, for this node. */
+#ifndef VARIANTD_MIRROR_H
+#define VARIANTD_MIRROR_H
+
+#include "cmd/variantd/log.h"
+#include "cmd/variantd/node/node.h"
+
+#include <microhttpd.h>
+
+#define MIRROR_ANSWER_MS 3000 /**< a tag is answered by then: containerd waits for ever */
+
+/** Questions by name that ask registries at once, of peers that are trusted, and as many of others.
+ *  One registry has at most half of what the rest leave. */
+#define MIRROR_ASKS_MAX 64u
+
+struct mirror;
+/** `settings`, `node` and `metrics` are borrowed and outlive the mirror. */
+int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,
+               struct mirror **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Wake every request that waits, answered 504, and let none wait any more: libmicrohttpd may not
+ * be stopped while a connection is suspended. Any thread. */
+void mirror_stop(struct mirror *mirror);
+/** No request may be running. */
+void mirror_free(struct mirror *mirror);
+/** libmicrohttpd's access handler and completion handler; `cls` is the mirror. Never block. */
+enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **request);
+void mirror_completed(void *cls, struct MHD_Connection *connection, void **request,
+                      enum MHD_RequestTerminationCode why);
+/** Before a stop: answer no new request, let running ones end. True when none is left. */
+bool mirror_idle(const struct mirror *mirror);
+
+/** What a reference means on this node, for /v1/resolve: the decision's JSON. Blocks;
+ *  call it from a thread of its own. `trusted`: the peer may learn what the daemon's credentials
+ *  can read. */
+int mirror_resolve(struct mirror *mirror, const char *reference, bool trusted,
+                   struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
+/** What a digest is in the index at a reference, or in another one. */
+struct mirror_entry {
+    bool variants; /**< the index carries variants */
+    bool is_index; /**< the digest is that of the document at the reference itself */
+    bool alone;    /**< no index is there, but an image */
+    bool found;    /**< the digest is one of its entries: label, properties, statics say which */
+    char label[64],
+        fit[64]; /**< `fit`: what this node would get; empty: nothing, or a non-variant */
+    /* digests of what this node would get, and of what an engine takes by itself; or empty */
+    char fit_digest[OCV_DIGEST_MAX], default_digest[OCV_DIGEST_MAX];
+    struct ocv_buffer properties, statics;
+};
+void mirror_entry_init(struct mirror_entry *entry);
+void mirror_entry_free(struct mirror_entry *entry);
+int mirror_find(struct mirror *mirror, const char *reference, const char *digest, bool trusted,
+                struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same of an index at hand, whose digest is `own`. */
+int mirror_describe(struct mirror *mirror, const char *reference, const struct ocv_index *index,
+                    const char *own, const char *digest, struct mirror_entry *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** What an image that stands alone says of itself by its config's labels; `found` false where it
+ *  says nothing, or is an index. A FROM line inherits them: they are a hint, not a fact. */
+int mirror_labels(struct mirror *mirror, const char *reference, bool trusted,
+                  struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

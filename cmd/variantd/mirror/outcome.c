@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a look-up ends, and what a failed request upstream makes of it. */
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void free_verdict(struct item *item)
+{
+    struct verdict *verdict = (struct verdict *)item;
+    item_put(verdict->document);
+    free(verdict);
+}
+
+struct verdict *verdict_new(enum outcome outcome, unsigned status, const char *code,
+                            const char *message)
+{
+    struct verdict *v = calloc(1, sizeof(*v));
+    if (!v)
+        return NULL;
+    item_init(&v->item, free_verdict);
+    v->outcome = outcome;
+    v->status = status;
+    v->code = code;
+    snprintf(v->message, sizeof(v->message), "%.300s", message ? message : "");
+    return v;
+}
+
+struct verdict *verdict_busy(void)
+{
+    return verdict_new(OUTCOME_BUSY, 502, "UNKNOWN", "too much to do at this moment");
+}
+
+static const char *kind_of(const struct ocv_error *err)
+{
+    switch (err->status) {
+    case OCV_ERR_DENIED:
+        return "denied";
+    case OCV_ERR_NOT_FOUND:
+        return "not_found";
+    case OCV_ERR_DATA:
+        return "data";
+    case OCV_ERR_MISMATCH:
+        return "mismatch";
+    default:
+        return err->http_status == 429   ? "http_429"
+               : err->http_status == 504 ? "timeout"
+               : err->http_status >= 500 ? "http_5xx"
+               : err->http_status >= 400 ? "http_4xx"
+                                         : "network";
+    }
+}
+
+struct verdict *verdict_of_error(struct mirror *mirror, const struct upstream *upstream,
+                                 const struct ocv_error *err)
+{
+    if (err->status == OCV_ERR_NOMEM) { /* ours, not the registry's */
+        log_line(LOG_LEVEL_WARNING, "%s", err->message);
+        return verdict_busy();
+    }
+    bool missing = err->status == OCV_ERR_NOT_FOUND, denied = err->status == OCV_ERR_DENIED;
+    if (!missing)
+        metrics_upstream_error(mirror->metrics, upstream->name, kind_of(err));
+    log_line(missing || denied ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING, "%s", err->message);
+    if (missing)
+        return verdict_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN", "not found upstream");
+    if (denied) /* no challenge: nobody shall send us a password */
+        return verdict_new(OUTCOME_DENIED, 404, "MANIFEST_UNKNOWN", "not found upstream");
+    if (err->http_status == 504 || err->status == OCV_ERR_INTERRUPTED)
+        return verdict_new(OUTCOME_TIMEOUT, 504, "UNKNOWN", "no answer from upstream in time");
+    return verdict_new(OUTCOME_UPSTREAM, 502, "UNKNOWN", "upstream does not answer properly");
+}

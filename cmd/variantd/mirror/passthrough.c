@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Handing through what a proxy is asked for. Documents are fetched whole and checked before the
+ * first byte leaves; blobs flow through a ring as they come. A worker and a request share the pass;
+ * either may leave first. */
+#include "cmd/variantd/mirror/passthrough.h"
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/http/connections.h"
+#include "cmd/variantd/http/header.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void free_pass(struct item *item)
+{
+    struct pass *p = (struct pass *)((char *)item - offsetof(struct pass, item));
+    ocv_reference_free(p->reference);
+    item_put(p->no);
+    room_give(p->held);
+    ocv_buffer_free(&p->body);
+    free(p->list_link);
+    if (p->stream)
+        stream_put(p->stream);
+    if (p->fd >= 0)
+        close(p->fd);
+    free(p);
+}
+
+/* ---- the request's side -------------------------------------------------------------------------
+ */
+
+struct joined {
+    char *text;
+    size_t len, max;
+};
+
+static enum MHD_Result join_accept(void *cls, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    struct joined *all = cls;
+    (void)kind;
+    if (strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) != 0 || !value)
+        return MHD_YES;
+    int n =
+        snprintf(all->text + all->len, all->max - all->len, "%s%s", all->len ? ", " : "", value);
+    if (n < 0 || (size_t)n >= all->max - all->len)
+        all->text[all->len] = '\0'; /* as many as fit */
+    else
+        all->len += (size_t)n;
+    return MHD_YES;
+}
+
+/* NAME=VALUE, escaped, for the few that upstream may be told. */
+static void add_query(struct pass *p, struct MHD_Connection *connection, const char *name)
+{
+    const char *value = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+    size_t at = strlen(p->query), start = at;
+    if (!value || strlen(value) > QUERY_MAX / 8)
+        return;
+    at += (size_t)snprintf(p->query + at, QUERY_MAX - at, "%s%s=", at ? "&" : "", name);
+    for (const char *c = value; *c; c++) {
+        bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+                     (*c >= 'A' && *c <= 'Z') || *c == '-' || *c == '.' || *c == '_';
+        if (at + 4 >= QUERY_MAX) {
+            p->query[start] = '\0';
+            return;
+        }
+        at += (size_t)snprintf(p->query + at, QUERY_MAX - at, plain ? "%c" : "%%%02X",
+                               (unsigned char)*c);
+    }
+}
+
+static void read_headers(struct pass *p, const struct request *r)
+{
+    struct MHD_Connection *connection = r->connection;
+    struct joined all = {.text = p->accept, .max = sizeof(p->accept)};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, join_accept, &all);
+    const char *range = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Range");
+    /* several ranges, or another unit: the whole is a right answer, too */
+    if (p->kind == ROUTE_BLOB && range && header_range_single(range))
+        snprintf(p->range, sizeof(p->range), "%s", range);
+    if (p->kind == ROUTE_TAGS) {
+        add_query(p, connection, "n");
+        add_query(p, connection, "last");
+    } else if (p->kind == ROUTE_REFERRERS) {
+        add_query(p, connection, "artifactType");
+    }
+}
+
+static enum identity identity_of(const struct request *r)
+{
+    const struct mirror *m = r->mirror;
+    bool private = m->private[r->route.upstream - m->settings->upstreams];
+    bool tag_head = r->head && r->route.kind == ROUTE_TAG;
+    return private && (tag_head || m->settings->serve_private) ? IDENTITY_DAEMON
+                                                               : IDENTITY_ANONYMOUS;
+}
+
+/* Of a document the head is told that its own bytes have, for which they are fetched once. */
+static bool head_will_do(const struct pass *p)
+{
+    bool document = p->kind == ROUTE_TAG || p->kind == ROUTE_DIGEST;
+    return p->no_body && (!document || !p->reference->digest || p->known.checked);
+}
+
+static struct pass *make(struct request *r)
+{
+    struct mirror *m = r->mirror;
+    struct pass *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    item_init(&p->item, free_pass);
+    ocv_buffer_init(&p->body, OCV_MANIFEST_MAX);
+    p->fd = -1;
+    p->mirror = m;
+    p->request = r;
+    p->kind = r->route.kind;
+    p->identity = identity_of(r);
+    p->upstream = r->route.upstream;
+    p->reference = r->route.reference; /* the request needs it no more */
+    r->route.reference = NULL;
+    p->no_body = r->head;
+    if (p->reference->digest)
+        sizes_find(m, p->reference, p->reference->digest, &p->known);
+    p->head_only = head_will_do(p);
+    p->chunks = r->chunks;
+    p->until_ms = r->started_us / 1000 + (p->kind == ROUTE_TAG    ? TAG_ANSWER_MS
+                                          : p->kind == ROUTE_BLOB ? BLOB_ANSWER_MS
+                                                                  : DOCUMENT_ANSWER_MS);
+    read_headers(p, r);
+    p->job.work = pass_streams(p) ? WORK_BLOB : WORK_DOCUMENT;
+    p->job.upstream = (size_t)(p->upstream - m->settings->upstreams);
+    p->job.client = peers_client(r->connection);
+    p->job.run = pass_run;
+    return p;
+}
+
+bool pass_start(struct request *r)
+{
+    struct mirror *m = r->mirror;
+    struct pass *p = make(r);
+    if (!p)
+        return false;
+    pthread_mutex_lock(&m->lock);
+    item_get(&p->item); /* the worker's */
+    bool started = !m->stopping && workers_submit(m->workers, &p->job);
+    if (started) {
+        p->next = m->passes;
+        p->link = &m->passes;
+        if (p->next)
+            p->next->link = &p->next;
+        m->passes = p;
+        r->pass = p;
+        request_sleep(r, p->until_ms);
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (!started) {
+        item_put(&p->item);
+        item_put(&p->item);
+    }
+    return started;
+}
+
+void pass_leave(struct request *r)
+{
+    struct pass *p = r->pass;
+    if (!p)
+        return;
+    pthread_mutex_lock(&r->mirror->lock);
+    p->request = NULL;
+    struct stream *stream = p->arrived ? p->stream : NULL;
+    pthread_mutex_unlock(&r->mirror->lock);
+    if (stream) {
+        r->bytes = stream_sent(stream);
+        stream_cut(stream);
+    }
+    r->pass = NULL;
+    item_put(&p->item);
+}
+
+static void make_way(struct pass *p, size_t *waiting)
+{
+    if (!*waiting)
+        return;
+    --*waiting;
+    p->slow = false;
+    metrics_slow_reader(p->mirror->metrics);
+    stream_cut(p->stream);
+}
+
+/* As many as wait, first for the same registry; who was cut goes on elsewhere, or asks for the
+ * rest. */
+void pass_make_way(struct mirror *m)
+{
+    size_t waiting[WORKERS_UPSTREAMS_MAX], left = 0;
+    workers_waiting(m->workers, WORK_BLOB, waiting);
+    for (struct pass *p = m->passes; p; p = p->next) {
+        p->slow = p->arrived && p->stream && stream_slow(p->stream);
+        if (p->slow)
+            make_way(p, &waiting[p->job.upstream]);
+    }
+    for (size_t i = 0; i < WORKERS_UPSTREAMS_MAX; i++)
+        left += waiting[i];
+    if (workers_running(m->workers, WORK_BLOB) < WORKERS_BLOB_EACH)
+        return; /* it is not for what all have together that they wait */
+    for (struct pass *p = m->passes; p; p = p->next)
+        if (p->slow)
+            make_way(p, &left);
+}
+
+void pass_stop_all(struct mirror *m)
+{
+    for (struct pass *p = m->passes; p; p = p->next)
+        if (p->arrived && p->stream)
+            stream_cut(p->stream);
+}
+
+/* ---- the answer ---------------------------------------------------------------------------------
+ */
+
+/* The next page is asked for here again: same path, upstream's query, our `ns`. */
+static bool add_link(struct MHD_Response *response, const struct request *r, const char *link)
+{
+    char line[4096];
+    const char *end = *link == '<' ? strchr(link, '>') : NULL;
+    const char *query = end ? memchr(link, '?', (size_t)(end - link)) : NULL;
+    if (!query || strspn(query, "?&=%-._~+:/0123456789abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ") < (size_t)(end - query))
+        return true;
+    int n = snprintf(line, sizeof(line), "<%s%.*s%s%s>; rel=\"next\"", r->url, (int)(end - query),
+                     query, r->ns ? "&ns=" : "", r->ns ? r->ns : "");
+    return n < 0 || n >= (int)sizeof(line) ||
+           MHD_add_response_header(response, "Link", line) == MHD_YES;
+}
+
+static bool add_headers(struct MHD_Response *response, const struct request *r,
+                        const struct pass *p)
+{
+    const struct ocv_stream_head *h = &p->head;
+    const char *type = h->media_type[0] ? h->media_type : "application/octet-stream";
+    bool ok = answer_common(response, r) &&
+              MHD_add_response_header(response, "Content-Type", type) == MHD_YES;
+    const char *digest = p->kind == ROUTE_BLOB ? p->reference->digest : h->digest;
+    if (ok && *digest)
+        ok = MHD_add_response_header(response, "Docker-Content-Digest", digest) == MHD_YES;
+    if (ok && h->filters[0])
+        ok = MHD_add_response_header(response, "OCI-Filters-Applied", h->filters) == MHD_YES;
+    if (ok && p->list_link)
+        ok = add_link(response, r, p->list_link);
+    if (ok && p->kind == ROUTE_BLOB)
+        ok = MHD_add_response_header(response, "Accept-Ranges", "bytes") == MHD_YES;
+    if (ok && h->status == 206 && h->range_start >= 0) {
+        char range[96], total[24] = "*";
+        if (h->range_total >= 0)
+            snprintf(total, sizeof(total), "%lld", (long long)h->range_total);
+        snprintf(range, sizeof(range), "bytes %lld-%lld/%s", (long long)h->range_start,
+                 (long long)h->range_end, total);
+        ok = MHD_add_response_header(response, "Content-Range", range) == MHD_YES;
+    }
+    return ok;
+}
+
+static struct MHD_Response *make_response(struct request *r, struct pass *p)
+{
+    struct MHD_Response *response;
+    if (p->stream)
+        return stream_response(p->stream, r->connection, p->head.size);
+    if (p->fd >= 0) {
+        response =
+            MHD_create_response_from_fd_at_offset64((uint64_t)p->size, p->fd, (uint64_t)p->from);
+        if (response)
+            p->fd = -1;
+        return response;
+    }
+    if (r->head)
+        return answer_head(p->head.size);
+    if (!p->body.data)
+        return MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+    response = MHD_create_response_from_buffer_with_free_callback_cls(p->body.len, p->body.data,
+                                                                      item_put, &p->item);
+    if (response)
+        item_get(&p->item);
+    return response;
+}
+
+/* What is not there, in the distribution specification's words. */
+static const char *code_of(const struct pass *p)
+{
+    bool missing = p->no->outcome == OUTCOME_MISSING || p->no->outcome == OUTCOME_DENIED;
+    return missing && p->kind == ROUTE_BLOB   ? "BLOB_UNKNOWN"
+           : missing && p->kind == ROUTE_TAGS ? "NAME_UNKNOWN"
+                                              : p->no->code;
+}
+
+enum MHD_Result pass_answer(struct request *r)
+{
+    struct pass *p = r->pass;
+    pthread_mutex_lock(&r->mirror->lock);
+    bool arrived = p->arrived && !r->mirror->stopping;
+    pthread_mutex_unlock(&r->mirror->lock);
+    if (!arrived)
+        return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
+    if (p->no)
+        return answer_error(r, p->no->status, p->no->outcome, code_of(p), p->no->message);
+    if (!p->head.status)
+        return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "out of memory");
+    struct MHD_Response *response = make_response(r, p);
+    if (!response)
+        return MHD_NO;
+    if (!add_headers(response, r, p)) {
+        MHD_destroy_response(response);
+        return MHD_NO;
+    }
+    return answer(r, response, (unsigned)p->head.status, r->passed_as,
+                  r->head || p->stream ? 0 : p->head.size);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The worker's side of a pass: from a registry or a layout. */
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/http/header.h"
+#include "cmd/variantd/mirror/passthrough.h"
+#include "cmd/variantd/upstream/layout_upstream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FEW 4u                   /* blobs at once that have all the room they can use */
+#define FEW_BUFFER (512L * 1024) /* each, received at once */
+
+#define FILE_BUFFER (128u * 1024)
+
+/* Wake the request; false if it has left. */
+static bool arrive(struct pass *p)
+{
+    pthread_mutex_lock(&p->mirror->lock);
+    bool wanted = p->request;
+    p->arrived = true;
+    if (wanted)
+        request_wake(p->request);
+    pthread_mutex_unlock(&p->mirror->lock);
+    return wanted;
+}
+
+bool pass_streams(const struct pass *p)
+{
+    return p->kind == ROUTE_BLOB && !p->no_body;
+}
+
+/* Room for all streams together stays the same, within bounds. */
+static size_t ring_size(const struct mirror *m)
+{
+    size_t n = workers_running(m->workers, WORK_BLOB);
+    return n <= FEW ? STREAM_RING_MAX : n <= 16 ? STREAM_RING_MIN * 2 : STREAM_RING_MIN;
+}
+
+/* What this client takes its time with. False: there is too much of it, and the verdict says so. */
+static bool hold(struct pass *p, size_t bytes)
+{
+    if (p->held == bytes) /* on its way already */
+        return true;
+    if (room_take(bytes))
+        p->held = bytes;
+    else
+        p->no = verdict_busy();
+    return p->held == bytes;
+}
+
+/* It is checked as a whole before its head is given: of nothing no part can be held back. */
+static bool small(const struct ocv_stream_head *head)
+{
+    return head->status != 206 && head->size >= 0 && head->size <= (int64_t)STREAM_HELD;
+}
+
+/* To a client that takes the end of the connection for the end of the body nothing can be cut. */
+static bool endless(struct pass *p, const struct ocv_stream_head *head)
+{
+    if (head->size >= 0 || p->chunks)
+        return false;
+    p->no = verdict_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
+                        "upstream tells no length, and HTTP/1.0 cannot do without");
+    return true;
+}
+
+/* A head says what it likes; what is known here is right. False: they differ, and which of them is
+ * right is not known. */
+static bool correct(struct pass *p)
+{
+    struct ocv_stream_head *head = &p->head;
+    const struct bounds *known = &p->known;
+    if (!p->head_only || !p->reference->digest || head->status != 200)
+        return true;
+    snprintf(head->digest, sizeof(head->digest), "%s", p->reference->digest);
+    if (known->checked || (head->size < 0 && known->most > 0 && known->least == known->most))
+        head->size = known->most;
+    if (head->size < 0 ||
+        (head->size >= known->least && (!known->most || head->size <= known->most)))
+        return true;
+    metrics_upstream_error(p->mirror->metrics, p->upstream->name, "mismatch");
+    p->no = verdict_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
+                        "upstream tells another size than the manifest does");
+    return false;
+}
+
+static int on_head(void *data, const struct ocv_stream_head *head)
+{
+    struct pass *p = data;
+    p->head = *head;
+    p->head.link = NULL;
+    p->list_link = head->link ? strdup(head->link) : NULL;
+    if (!correct(p))
+        return -1;
+    if (!pass_streams(p) || small(head))
+        return 0;
+    if (endless(p, head))
+        return -1;
+    size_t ring = ring_size(p->mirror);
+    if (!hold(p, ring) ||
+        stream_new(head->status != 206, ring, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
+        return -1;
+    return !arrive(p);
+}
+
+static int on_body(void *data, const char *bytes, size_t len)
+{
+    struct pass *p = data;
+    if (p->stream)
+        return stream_push(p->stream, bytes, len);
+    return ocv_buffer_append(&p->body, bytes, len, NULL);
+}
+
+static int ask(struct pass *p, struct client *client, struct ocv_error *err)
+{
+    static const enum ocv_stream_kind kinds[] = {[ROUTE_TAG] = OCV_STREAM_MANIFEST,
+                                                 [ROUTE_DIGEST] = OCV_STREAM_MANIFEST,
+                                                 [ROUTE_BLOB] = OCV_STREAM_BLOB,
+                                                 [ROUTE_TAGS] = OCV_STREAM_TAGS,
+                                                 [ROUTE_REFERRERS] = OCV_STREAM_REFERRERS};
+    bool few = workers_running(p->mirror->workers, WORK_BLOB) <= FEW;
+    struct ocv_stream question = {
+        .kind = kinds[p->kind],
+        .reference = p->reference,
+        .object = p->reference->digest ? p->reference->digest : p->reference->tag,
+        .query = p->query,
+        .head_only = p->head_only,
+        .accept = p->accept[0] ? p->accept : NULL,
+        .range = p->range[0] ? p->range : NULL,
+        .most = p->kind == ROUTE_BLOB ? p->known.most : 0,
+        .buffer = few ? FEW_BUFFER : 0,
+        .head = on_head,
+        .body = on_body,
+        .data = p,
+    };
+    metrics_upstream(p->mirror->metrics, pass_streams(p) ? "blob" : p->head_only ? "head" : "get");
+    return ocv_registry_stream(client_registry(client), &question, err);
+}
+
+static int ask_registry(struct pass *p, struct ocv_error *err)
+{
+    struct client *client = NULL;
+    enum patience patience = pass_streams(p) ? PATIENCE_BLOB : PATIENCE_DOCUMENT;
+    int status = client_take(p->mirror->clients, p->upstream, p->identity, patience,
+                             p->until_ms - clock_ms(), &client, err);
+    if (status < 0)
+        return status;
+    status = ask(p, client, err);
+    if (!p->stream)
+        p->held = client_room(client, p->body.len);
+    client_give(client, status);
+    return status;
+}
+
+/* ---- from a layout
+ * -------------------------------------------------------------------------------
+ */
+
+static int open_blob(struct pass *p, struct ocv_error *err)
+{
+    int status = layout_blob(p->upstream, p->reference->digest, &p->fd, &p->size, err);
+    if (status < 0)
+        return status;
+    p->head.status = 200;
+    p->head.size = p->head.range_total = p->size;
+    snprintf(p->head.digest, sizeof(p->head.digest), "%s", p->reference->digest);
+    if (!p->range[0])
+        return OCV_OK;
+    if (!header_range_of(p->range, p->size, &p->head.range_start, &p->head.range_end)) {
+        ocv_error_set(err, OCV_ERR_INVALID, "%s: not a part of it", p->reference->name);
+        if (err)
+            err->http_status = 416;
+        return OCV_ERR_INVALID;
+    }
+    p->head.status = 206;
+    p->from = p->head.range_start;
+    p->head.size = p->size = p->head.range_end + 1 - p->from;
+    return OCV_OK;
+}
+
+/* A file may have been damaged: a whole blob is hashed on its way, as from a registry. */
+static int push_file(struct pass *p, struct ocv_hasher *hasher, char *bytes, struct ocv_error *err)
+{
+    ssize_t n = 0;
+    for (int64_t at = 0; at < p->size; at += n) {
+        n = pread(p->fd, bytes, FILE_BUFFER, at);
+        if (n <= 0)
+            return ocv_error_set(err, OCV_ERR_IO, "%s@%s cannot be read to its end",
+                                 p->reference->name, p->reference->digest);
+        if (on_body(p, bytes, (size_t)n) != 0)
+            return ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped");
+        int status = ocv_hasher_update(hasher, bytes, (size_t)n, err);
+        if (status < 0)
+            return status;
+    }
+    char digest[OCV_DIGEST_MAX];
+    int status = ocv_hasher_final(hasher, digest, err);
+    if (status == OCV_OK && strcmp(digest, p->reference->digest) != 0)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s@%s: the bytes have digest %s",
+                               p->reference->name, p->reference->digest, digest);
+    return status;
+}
+
+static int stream_file(struct pass *p, struct ocv_error *err)
+{
+    ocv_auto(ocv_hasher) hasher = NULL;
+    int status = ocv_hasher_new(p->reference->digest, &hasher, err);
+    char *bytes = status == OCV_OK ? malloc(FILE_BUFFER) : NULL;
+    if (!bytes)
+        return status < 0 ? status : ocv_error_nomem(err);
+    if (on_head(p, &p->head) != 0)
+        status =
+            p->stream ? ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped") : ocv_error_nomem(err);
+    else
+        status = push_file(p, hasher, bytes, err);
+    free(bytes);
+    if (!p->stream) { /* the bytes are in memory */
+        close(p->fd);
+        p->fd = -1;
+    }
+    return status;
+}
+
+static int read_layout(struct pass *p, struct ocv_error *err)
+{
+    struct document document = {0};
+    int status = OCV_OK;
+    p->head = (struct ocv_stream_head){.status = 200};
+    switch (p->kind) {
+    case ROUTE_BLOB:
+        status = open_blob(p, err);
+        return status == OCV_OK && pass_streams(p) && p->head.status == 200 ? stream_file(p, err)
+                                                                            : status;
+    case ROUTE_TAGS:
+        snprintf(p->head.media_type, sizeof(p->head.media_type), "application/json");
+        status = layout_tags(p->upstream, p->reference, &p->body, err);
+        break;
+    case ROUTE_TAG:
+    case ROUTE_DIGEST:
+        ocv_buffer_init(&document.body, OCV_MANIFEST_MAX);
+        status = layout_get(p->upstream, p->reference, NULL, &document, err);
+        p->body = document.body;
+        memcpy(p->head.media_type, document.descriptor.media_type, sizeof(p->head.media_type));
+        memcpy(p->head.digest, document.descriptor.digest, sizeof(p->head.digest));
+        break;
+    default:
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such list", p->reference->name);
+    }
+    p->head.size = (int64_t)p->body.len;
+    return status;
+}
+
+/* ---- the job ------------------------------------------------------------------------------------
+ */
+
+static void finish_stream(struct pass *p, int status, const struct ocv_error *err)
+{
+    stream_end(p->stream, status == OCV_OK);
+    if (status == OCV_OK || status == OCV_ERR_INTERRUPTED)
+        return;
+    metrics_upstream_error(p->mirror->metrics, p->upstream->name,
+                           status == OCV_ERR_MISMATCH ? "mismatch" : "blob");
+    log_line(LOG_LEVEL_WARNING, "%s: the client's connection is cut", err->message);
+}
+
+static int run(struct pass *p, struct ocv_error *err)
+{
+    pthread_mutex_lock(&p->mirror->lock);
+    bool wanted = p->request && request_wanted(p->request);
+    pthread_mutex_unlock(&p->mirror->lock);
+    if (!wanted) { /* it has stood in the queue for too long */
+        p->no = verdict_busy();
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "nobody waits for it");
+    }
+    return p->upstream->layout ? read_layout(p, err) : ask_registry(p, err);
+}
+
+/* From a document that was checked; a HEAD needs no more of it. */
+static void learn(struct pass *p)
+{
+    if (p->kind != ROUTE_TAG && p->kind != ROUTE_DIGEST)
+        return;
+    sizes_learn(p->mirror, p->reference, p->head.media_type, &p->body);
+    sizes_learn_own(p->mirror, p->reference, p->head.digest, p->body.len);
+    if (!p->no_body)
+        return;
+    ocv_buffer_free(&p->body);
+    room_give(p->held);
+    p->held = 0;
+}
+
+void pass_run(struct job *job)
+{
+    struct pass *p = (struct pass *)((char *)job - offsetof(struct pass, job));
+    struct ocv_error err = {0};
+    int status = run(p, &err);
+    if (p->stream) {
+        finish_stream(p, status, &err);
+    } else {
+        if (status == OCV_OK && !hold(p, p->body.len)) {
+            status = OCV_ERR_NOMEM;
+            ocv_buffer_free(&p->body);
+        }
+        if (status == OCV_OK && p->body.len)
+            learn(p);
+        if (status < 0 && err.http_status == 416 && p->range[0]) /* else it was we who asked so */
+            p->no = verdict_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
+        else if (status < 0 && !p->no)
+            p->no = verdict_of_error(p->mirror, p->upstream, &err);
+        if (status < 0 && !p->no) /* no memory, twice */
+            p->head.status = 0;
+        (void)arrive(p);
+    }
+    pthread_mutex_lock(&p->mirror->lock);
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+    pthread_mutex_unlock(&p->mirror->lock);
+    item_put(&p->item);
+}

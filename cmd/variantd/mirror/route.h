@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a request on the mirror is about. Pure: URL, `ns` and settings in, a route out. Nothing is
+ * guessed: a name is one of the grammar's, a registry is a configured one. */
+#ifndef VARIANTD_ROUTE_H
+#define VARIANTD_ROUTE_H
+
+#include "cmd/variantd/settings.h"
+
+enum view {
+    VIEW_RESOLVER, /**< answers tags with variants, nothing else: clients fall back */
+    VIEW_PROXY,    /**< the same, and passes everything else through */
+    VIEW_RAW       /**< passes everything through, tags as they are */
+};
+
+enum route_kind {
+    ROUTE_BASE,             /**< /v2/ */
+    ROUTE_TAG,              /**< manifests/TAG */
+    ROUTE_DIGEST,           /**< manifests/DIGEST */
+    ROUTE_BLOB,             /**< blobs/DIGEST */
+    ROUTE_TAGS,             /**< tags/list */
+    ROUTE_REFERRERS,        /**< referrers/DIGEST */
+    ROUTE_NO_SUCH,          /**< no URL of the distribution API that is read */
+    ROUTE_BAD_NAME,         /**< malformed repository, tag or digest */
+    ROUTE_UNKNOWN_REGISTRY, /**< not configured, or none named and no default */
+    ROUTE_NO_MEMORY
+};
+
+struct route {
+    enum view view;
+    enum route_kind kind;
+    /* the rest is set for TAG, DIGEST, BLOB, TAGS and REFERRERS only */
+    const struct upstream *upstream; /**< borrowed from the settings */
+    struct ocv_reference *reference; /**< owned; tag or digest as asked for */
+};
+
+/** `url`: path as the HTTP server decoded it; `ns`: the query's, or NULL. */
+void route_parse(const struct settings *settings, const char *url, const char *ns,
+                 struct route *out);
+void route_clear(struct route *route);
+
+#endif

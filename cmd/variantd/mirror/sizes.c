@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How large things are. Of a document that came here and was checked that is known. Of blobs there
+ * is what manifests say that were handed through and checked: a registry that sends a blob without
+ * its length may never end, and a client may not look. Bounds, no more: who lies about a blob in
+ * one repository reaches no other. */
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <stdlib.h>
+
+struct size {
+    struct item item;
+    struct bounds bounds;
+};
+
+static void free_size(struct item *item)
+{
+    free(item);
+}
+
+static void size_key(const struct ocv_reference *reference, const char *digest, struct key *key)
+{
+    key_begin(key);
+    key_add(key, reference->name);
+    key_add(key, digest);
+}
+
+bool sizes_find(const struct mirror *mirror, const struct ocv_reference *reference,
+                const char *digest, struct bounds *out)
+{
+    struct key key;
+    size_key(reference, digest, &key);
+    struct size *known = memory_find(mirror->sizes, &key);
+    *out = known ? known->bounds : (struct bounds){0};
+    item_put(known);
+    return known;
+}
+
+static void keep(const struct mirror *mirror, const struct ocv_reference *reference,
+                 const char *digest, struct bounds bounds)
+{
+    struct key key;
+    struct size *size = calloc(1, sizeof(*size));
+    if (!size)
+        return;
+    item_init(&size->item, free_size);
+    size->bounds = bounds;
+    size_key(reference, digest, &key);
+    memory_keep(mirror->sizes, &key, size, sizeof(*size));
+    item_put(size);
+}
+
+void sizes_learn_own(const struct mirror *mirror, const struct ocv_reference *reference,
+                     const char *digest, size_t len)
+{
+    struct bounds known;
+    if (!sizes_find(mirror, reference, digest, &known) || !known.checked)
+        keep(mirror, reference, digest, (struct bounds){(int64_t)len, (int64_t)len, true});
+}
+
+/* Two manifests that disagree: one of them is wrong, and each may be the one. */
+static void learn(const struct mirror *mirror, const struct ocv_reference *reference,
+                  const struct ocv_descriptor *blob)
+{
+    struct bounds known;
+    if (!sizes_find(mirror, reference, blob->digest, &known))
+        known.least = known.most = blob->size;
+    else if (known.checked || (blob->size >= known.least && blob->size <= known.most))
+        return;
+    known.least = blob->size < known.least ? blob->size : known.least;
+    known.most = blob->size > known.most ? blob->size : known.most;
+    keep(mirror, reference, blob->digest, known);
+}
+
+void sizes_learn(const struct mirror *mirror, const struct ocv_reference *reference,
+                 const char *media_type, const struct ocv_buffer *body)
+{
+    ocv_auto(ocv_manifest) manifest = NULL;
+    if (!media_type_is_manifest(media_type))
+        return;
+    room_read_begin(body->len);
+    if (ocv_manifest_parse(body->data, body->len, media_type, &manifest, NULL) == OCV_OK) {
+        learn(mirror, reference, ocv_manifest_config(manifest));
+        for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++)
+            learn(mirror, reference, ocv_manifest_layer(manifest, i));
+    }
+    ocv_manifest_free(manifest);
+    manifest = NULL;
+    room_read_end(body->len);
+}

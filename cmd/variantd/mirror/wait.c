@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Suspended requests. Each is woken exactly once: by what it waits for, by the clock, or by the
+ * stop. Whoever wakes one does so under the lock under which it went to sleep, so that no wake can
+ * come too early. */
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define TICK_MAX_MS 1000
+#define QUICK_US 1000000 /* what waited no longer is asked for anyway */
+
+void request_sleep(struct request *r, int64_t deadline_ms)
+{
+    struct mirror *m = r->mirror;
+    r->waiting = true;
+    r->deadline_ms = deadline_ms;
+    r->next = m->suspended;
+    r->link = &m->suspended;
+    if (r->next)
+        r->next->link = &r->next;
+    if (deadline_ms < m->tick_ms)
+        pthread_cond_signal(&m->tick);
+    m->suspended = r;
+    httpd_suspend(r->connection, &r->suspended);
+}
+
+/* libmicrohttpd does not look at a connection that is suspended. A client that has sent its request
+ * and closed its side alone is rare, and is served as long as nothing is late. */
+bool request_wanted(const struct request *r)
+{
+    char byte;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return r->waiting && (clock_us() - r->started_us < QUICK_US || !info ||
+                          recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0);
+}
+
+void request_wake(struct request *r)
+{
+    if (!r->waiting)
+        return;
+    r->waiting = false;
+    *r->link = r->next;
+    if (r->next)
+        r->next->link = r->link;
+    httpd_resume(&r->suspended);
+}
+
+/* Wake those whose time is up; when to look again. */
+static int64_t wake_late(struct mirror *m, int64_t now)
+{
+    int64_t next = now + TICK_MAX_MS;
+    for (struct request *r = m->suspended, *following; r; r = following) {
+        following = r->next;
+        if (r->deadline_ms > now && !m->stopping) {
+            next = r->deadline_ms < next ? r->deadline_ms : next;
+            continue;
+        }
+        r->late = true;
+        flight_leave(r);
+        request_wake(r);
+    }
+    return next;
+}
+
+static void *clock_main(void *data)
+{
+    struct mirror *m = data;
+    pthread_setname_np(pthread_self(), "deadlines");
+    pthread_mutex_lock(&m->lock);
+    while (!m->stopping) {
+        if (!m->suspended && !m->passes) {
+            m->tick_ms = INT64_MAX;
+            pthread_cond_wait(&m->tick, &m->lock);
+            continue;
+        }
+        int64_t next = m->tick_ms = wake_late(m, clock_ms());
+        pass_make_way(m);
+        struct timespec until = {.tv_sec = next / 1000, .tv_nsec = next % 1000 * 1000000};
+        if ((m->suspended || m->passes) && !m->stopping)
+            pthread_cond_timedwait(&m->tick, &m->lock, &until);
+    }
+    wake_late(m, clock_ms());
+    pthread_mutex_unlock(&m->lock);
+    return NULL;
+}
+
+int waiting_start(struct mirror *m, struct ocv_error *err)
+{
+    pthread_condattr_t monotonic;
+    pthread_attr_t small;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&m->tick, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 128u * 1024);
+    m->clock_runs = !pthread_create(&m->clock, &small, clock_main, m);
+    pthread_attr_destroy(&small);
+    return m->clock_runs ? OCV_OK : ocv_error_set(err, OCV_ERR_NOMEM, "no thread for the clock");
+}
+
+void waiting_stop(struct mirror *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->stopping = true;
+    wake_late(m, clock_ms());
+    pass_stop_all(m);
+    pthread_cond_signal(&m->tick);
+    pthread_mutex_unlock(&m->lock);
+    if (m->clock_runs)
+        pthread_join(m->clock, NULL);
+    m->clock_runs = false;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/node/node_diff.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VALUES_SHOWN 12u
+
+static json_t *load(const struct ocv_buffer *text)
+{
+    return json_loadb(text->data ? text->data : "", text->len, 0, NULL);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+/* The member of an array of objects whose `key` says `text`. */
+static json_t *find(const json_t *array, const char *key, const char *text)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(array, i, item)
+    {
+        if (strcmp(text_of(item, key), text) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+static bool holds(const json_t *values, const json_t *value)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(values, i, item)
+    {
+        if (json_equal(item, value))
+            return true;
+    }
+    return false;
+}
+
+static void say(struct ocv_buffer *out, const char *format, ...) OCV_PRINTF(2, 3);
+static void say(struct ocv_buffer *out, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (ocv_buffer_append(out, text, strlen(text), NULL) < 0)
+        return; /* full: the rest is not told */
+}
+
+/* " +a +b" for what `after` has and `before` has not. */
+static void say_values(struct ocv_buffer *out, const json_t *before, const json_t *after, char sign)
+{
+    size_t i, shown = 0, more = 0;
+    json_t *value;
+    json_array_foreach(after, i, value)
+    {
+        if (holds(before, value))
+            continue;
+        if (shown < VALUES_SHOWN)
+            say(out, " %c%s", sign, json_string_value(value));
+        else
+            more++;
+        shown++;
+    }
+    if (more)
+        say(out, " %c%zu more", sign, more);
+}
+
+static void compare_feature(const char *who, const char *name, const json_t *before,
+                            const json_t *after, struct ocv_buffer *out)
+{
+    if (json_equal(before, after))
+        return;
+    say(out, "%s: %s", who, name);
+    size_t head = out->len;
+    say_values(out, after, before, '-');
+    say_values(out, before, after, '+');
+    if (out->len == head)
+        say(out, " in another order");
+    say(out, "\n");
+}
+
+static void compare_features(const char *who, const json_t *before, const json_t *after,
+                             struct ocv_buffer *out)
+{
+    size_t i;
+    json_t *feature;
+    json_array_foreach(before, i, feature)
+    {
+        const char *name = text_of(feature, "name");
+        compare_feature(who, name, json_object_get(feature, "values"),
+                        json_object_get(find(after, "name", name), "values"), out);
+    }
+    json_array_foreach(after, i, feature)
+    {
+        const char *name = text_of(feature, "name");
+        if (!find(before, "name", name))
+            compare_feature(who, name, NULL, json_object_get(feature, "values"), out);
+    }
+}
+
+static void compare_devices(const char *ns, const json_t *before, const json_t *after,
+                            struct ocv_buffer *out)
+{
+    size_t i;
+    json_t *device;
+    char who[256];
+    json_array_foreach(before, i, device)
+    {
+        const char *id = text_of(device, "id");
+        const json_t *now = find(after, "id", id);
+        if (!now) {
+            say(out, "%s: device %.64s gone\n", ns, id);
+            continue;
+        }
+        snprintf(who, sizeof(who), "%.64s: device %.64s", ns, id);
+        compare_features(who, json_object_get(device, "features"), json_object_get(now, "features"),
+                         out);
+    }
+    json_array_foreach(after, i, device)
+    {
+        if (!find(before, "id", text_of(device, "id")))
+            say(out, "%s: new device %.64s %.100s\n", ns, text_of(device, "id"),
+                text_of(device, "name"));
+    }
+}
+
+static void compare_namespace(const char *ns, const json_t *before, const json_t *after,
+                              struct ocv_buffer *out)
+{
+    static const char *const texts[] = {"status", "driver", "error"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        const char *was = text_of(before, texts[i]), *is = text_of(after, texts[i]);
+        if (strcmp(was, is) != 0)
+            say(out, "%s: %s %.150s -> %.150s\n", ns, texts[i], *was ? was : "none",
+                *is ? is : "none");
+    }
+    compare_features(ns, json_object_get(before, "features"), json_object_get(after, "features"),
+                     out);
+    compare_devices(ns, json_object_get(before, "devices"), json_object_get(after, "devices"), out);
+}
+
+bool node_diff(const struct ocv_buffer *before, const struct ocv_buffer *after,
+               struct ocv_buffer *out)
+{
+    json_t *a = load(before), *b = load(after), *item;
+    size_t i;
+    json_object_del(a, "generated"); /* the only member that every probe changes */
+    json_object_del(b, "generated");
+    bool changed = !json_equal(a, b);
+    const json_t *old = json_object_get(a, "namespaces"), *new = json_object_get(b, "namespaces");
+    json_array_foreach(old, i, item)
+    {
+        const char *ns = text_of(item, "namespace");
+        compare_namespace(ns, item, find(new, "namespace", ns), out);
+    }
+    json_array_foreach(new, i, item)
+    {
+        const char *ns = text_of(item, "namespace");
+        if (!find(old, "namespace", ns))
+            compare_namespace(ns, NULL, item, out);
+    }
+    if (changed && !out->len)
+        say(out, "details of devices\n");
+    json_decref(a);
+    json_decref(b);
+    return changed;
+}
+
+void node_diff_failures(const struct ocv_buffer *profile, struct metrics *metrics)
+{
+    json_t *root = load(profile), *item;
+    size_t i;
+    json_array_foreach(json_object_get(root, "namespaces"), i, item)
+    {
+        if (strcmp(text_of(item, "status"), "failed") == 0)
+            metrics_provider_failed(metrics, text_of(item, "namespace"));
+    }
+    json_decref(root);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/node/local_images.h"
+
+#include "cmd/variantd/clock.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* An image, by the hash of its name: names are long. */
+struct image {
+    char key[OCV_DIGEST_MAX], digest[OCV_DIGEST_MAX];
+    int64_t told_ms;
+    enum here what;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct image images[HERE_MAX];
+static size_t n_images;
+
+/* A tag stands for one image here; what has none is itself. */
+static bool make_key(const struct ocv_reference *name, const char *digest, char key[OCV_DIGEST_MAX])
+{
+    char text[1024];
+    int len = snprintf(text, sizeof(text), "%s%c%s", name->name, name->tag ? ':' : '@',
+                       name->tag ? name->tag : digest);
+    return len > 0 && len < (int)sizeof(text) && strlen(digest) < OCV_DIGEST_MAX &&
+           ocv_digest_bytes(text, (size_t)len, key, NULL) == OCV_OK;
+}
+
+/* With the lock held, as all below. */
+static void forget_old(int64_t now)
+{
+    for (size_t i = 0; i < n_images;)
+        if (now - images[i].told_ms > (int64_t)HERE_S * 1000)
+            images[i] = images[--n_images];
+        else
+            i++;
+}
+
+static struct image *find(const char *key)
+{
+    for (size_t i = 0; i < n_images; i++)
+        if (strcmp(images[i].key, key) == 0)
+            return &images[i];
+    return NULL;
+}
+
+static struct image *add(const char *key)
+{
+    struct image *image = images;
+    for (size_t i = 1; n_images == HERE_MAX && i < n_images; i++)
+        if (images[i].told_ms < image->told_ms)
+            image = &images[i];
+    if (n_images < HERE_MAX)
+        image = &images[n_images++];
+    *image = (struct image){.what = HERE_FITS};
+    memcpy(image->key, key, strlen(key) + 1);
+    return image;
+}
+
+bool here_tell(const struct ocv_reference *name, const char *digest, enum here what)
+{
+    char key[OCV_DIGEST_MAX];
+    if (!make_key(name, digest, key))
+        return false;
+    pthread_mutex_lock(&lock);
+    int64_t now = clock_ms();
+    forget_old(now);
+    struct image *image = find(key);
+    if (!image)
+        image = add(key);
+    bool same = strcmp(image->digest, digest) == 0;
+    bool news = what == HERE_LESSER && !(same && image->what == HERE_LESSER);
+    memcpy(image->digest, digest, strlen(digest) + 1);
+    image->what = what;
+    image->told_ms = now;
+    pthread_mutex_unlock(&lock);
+    return news;
+}
+
+bool here_is_ordinary(const struct ocv_reference *name, const char *digest)
+{
+    char key[OCV_DIGEST_MAX];
+    if (!make_key(name, digest, key))
+        return false;
+    pthread_mutex_lock(&lock);
+    forget_old(clock_ms());
+    const struct image *image = find(key);
+    bool ordinary = image && image->what == HERE_ORDINARY && strcmp(image->digest, digest) == 0;
+    pthread_mutex_unlock(&lock);
+    return ordinary;
+}
+
+size_t here_lesser(void)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&lock);
+    forget_old(clock_ms());
+    for (size_t i = 0; i < n_images; i++)
+        n += images[i].what == HERE_LESSER;
+    pthread_mutex_unlock(&lock);
+    return n;
+}

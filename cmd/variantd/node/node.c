@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One thread watches for reasons to probe again; readers only ever see whole snapshots. A probe
+ * that fails keeps the last one: a node does not lose its GPUs because a file could not be read. */
+#include "cmd/variantd/node/node.h"
+
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/log.h"
+#include "cmd/variantd/node/node_diff.h"
+#include "cmd/variantd/node/uevent.h"
+#include "ocivariant-probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SETTLE_MS 500 /* a driver's load is a burst of events: probe when it is over */
+#define REASON_BYTES 128
+
+struct held {
+    struct snapshot snapshot; /* first: node_put gets its address */
+    atomic_int references;
+};
+
+struct node {
+    const char *profile_file;
+    const char *datadir;
+    const struct ocv_config *config;
+    int64_t interval_ms;
+    bool once;
+    struct metrics *metrics;
+    atomic_uint_fast64_t generation;
+    pthread_mutex_t lock; /* current */
+    struct held *current;
+    int stop; /* eventfd: can be read when it is time to */
+    int uevents;
+    pthread_t thread;
+    bool started;
+};
+
+/* ---- snapshots ---------------------------------------------------------------------------------
+ */
+
+void node_put(const struct snapshot *snapshot)
+{
+    struct held *held = (struct held *)(uintptr_t)snapshot;
+    if (!held || atomic_fetch_sub(&held->references, 1) > 1)
+        return;
+    ocv_profile_free(held->snapshot.profile);
+    ocv_buffer_free(&held->snapshot.json);
+    free(held);
+}
+
+const struct snapshot *node_get(struct node *node)
+{
+    pthread_mutex_lock(&node->lock);
+    struct held *held = node->current;
+    atomic_fetch_add(&held->references, 1);
+    pthread_mutex_unlock(&node->lock);
+    return &held->snapshot;
+}
+
+uint64_t node_generation(const struct node *node)
+{
+    return atomic_load_explicit(&node->generation, memory_order_acquire);
+}
+
+static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = 0;
+    char chunk[16384];
+    int status = fd < 0 ? ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO,
+                                        "%s: %s", path, strerror(errno))
+                        : OCV_OK;
+    while (status == OCV_OK && (got = read(fd, chunk, sizeof(chunk))) > 0)
+        status = ocv_buffer_append(out, chunk, (size_t)got, err);
+    if (status == OCV_OK && got < 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* The profile as it is now, with the configuration's overrides in `profile` but not in `json`: who
+ * reads it has a configuration of their own. */
+static int look(const struct node *node, struct snapshot *out, struct ocv_error *err)
+{
+    ocv_auto(ocv_profile) plain = NULL;
+    ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
+    const struct ocv_probe_options options = {
+        .datadir = node->datadir, .deep = true, .no_environment = true};
+    int status = node->profile_file ? read_file(node->profile_file, &out->json, err)
+                                    : ocv_probe(&options, &out->json, err);
+    if (status == OCV_OK)
+        status =
+            ocv_profile_parse(out->json.data ? out->json.data : "", out->json.len, &plain, err);
+    if (status < 0 && node->profile_file)
+        ocv_error_prefix(err, "profile %s", node->profile_file);
+    if (status == OCV_OK)
+        status = ocv_config_override_profile(node->config, plain, &out->profile, err);
+    return status;
+}
+
+static int take(const struct node *node, struct held **out, struct ocv_error *err)
+{
+    struct held *held = calloc(1, sizeof(*held));
+    if (!held)
+        return ocv_error_nomem(err);
+    atomic_init(&held->references, 1);
+    int status = look(node, &held->snapshot, err);
+    held->snapshot.probed_at = clock_ms();
+    if (status < 0) {
+        node_put(&held->snapshot);
+        return status;
+    }
+    *out = held;
+    return OCV_OK;
+}
+
+/* ---- probing again -----------------------------------------------------------------------------
+ */
+
+static void report(const char *why, struct ocv_buffer *changes)
+{
+    char *line = changes->data, *end;
+    for (; line && *line; line = end ? end + 1 : NULL) {
+        end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        log_line(LOG_LEVEL_INFO, "profile changed (%s): %s", why, line);
+    }
+}
+
+void node_compare(struct node *old, struct node *fresh, const char *why, struct metrics *metrics)
+{
+    ocv_auto_buffer changes;
+    ocv_buffer_init(&changes, 64u * 1024);
+    const struct snapshot *a = node_get(old), *b = node_get(fresh);
+    if (node_diff(&a->json, &b->json, &changes)) {
+        metrics_profile_changed(metrics);
+        report(why, &changes);
+    }
+    node_put(a);
+    node_put(b);
+}
+
+/* Replace the current snapshot if the machine is another one now. */
+static void probe_again(struct node *node, const char *why)
+{
+    struct ocv_error err = {0};
+    struct held *fresh = NULL;
+    int64_t started = clock_ms();
+    if (take(node, &fresh, &err) < 0) {
+        log_line(LOG_LEVEL_WARNING, "cannot probe this node (%s), the last profile stays: %s", why,
+                 err.message);
+        metrics_provider_failed(node->metrics, "probe");
+        return;
+    }
+    ocv_auto_buffer changes;
+    ocv_buffer_init(&changes, 64u * 1024);
+    const struct snapshot *old = node_get(node);
+    node_diff_failures(&fresh->snapshot.json, node->metrics);
+    bool changed = node_diff(&old->json, &fresh->snapshot.json, &changes);
+    node_put(old);
+    metrics_probe(node->metrics, clock_ms(), clock_ms() - started, changed);
+    report(why, &changes);
+    pthread_mutex_lock(&node->lock);
+    struct held *last = node->current;
+    fresh->snapshot.generation = last->snapshot.generation + (changed ? 1 : 0);
+    node->current = fresh;
+    atomic_store_explicit(&node->generation, fresh->snapshot.generation, memory_order_release);
+    pthread_mutex_unlock(&node->lock);
+    node_put(&last->snapshot);
+}
+
+/* Wait for a reason; false when it is time to stop. */
+static bool wait_for_reason(struct node *node, char why[REASON_BYTES])
+{
+    struct pollfd fds[] = {{.fd = node->stop, .events = POLLIN},
+                           {.fd = node->uevents, .events = POLLIN}};
+    int64_t due = node->interval_ms > 0 ? clock_ms() + node->interval_ms : 0;
+    for (;;) {
+        int64_t left = due ? due - clock_ms() : -1;
+        if (due && left <= 0) {
+            snprintf(why, REASON_BYTES, "interval");
+            return true;
+        }
+        if (poll(fds, 2, left < 0 ? -1 : (int)(left < 3600000 ? left : 3600000)) < 0)
+            continue;
+        if (fds[0].revents)
+            return false;
+        if (fds[1].revents && uevent_read(node->uevents, why, REASON_BYTES))
+            return true;
+    }
+}
+
+/* Let a burst of events pass. False when it is time to stop. */
+static bool settle(struct node *node)
+{
+    char ignored[REASON_BYTES];
+    int64_t until = clock_ms() + SETTLE_MS;
+    for (int64_t left = SETTLE_MS; left > 0; left = until - clock_ms()) {
+        struct pollfd fds[] = {{.fd = node->stop, .events = POLLIN},
+                               {.fd = node->uevents, .events = POLLIN}};
+        if (poll(fds, 2, (int)left) > 0 && fds[1].revents)
+            uevent_read(node->uevents, ignored, sizeof(ignored));
+        if (fds[0].revents)
+            return false;
+    }
+    return true;
+}
+
+static void *watch(void *data)
+{
+    struct node *node = data;
+    char why[REASON_BYTES] = "";
+    while (wait_for_reason(node, why)) {
+        if (strncmp(why, "uevent", 6) == 0 && !settle(node))
+            break;
+        probe_again(node, why);
+        why[0] = '\0';
+    }
+    return NULL;
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+static int start_watching(struct node *node, struct ocv_error *err)
+{
+    node->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (node->stop < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "eventfd: %s", strerror(errno));
+    if (!node->profile_file && !node->once) {
+        node->uevents = uevent_open();
+        if (node->uevents < 0)
+            log_line(LOG_LEVEL_WARNING,
+                     "no kernel events (%s): hardware changes are seen on SIGHUP and by "
+                     "probe_interval only",
+                     strerror(errno));
+    }
+    if (pthread_create(&node->thread, NULL, watch, node) != 0)
+        return ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+    node->started = true;
+    return OCV_OK;
+}
+
+int node_new(const struct settings *settings, struct metrics *metrics, struct node **out,
+             struct ocv_error *err)
+{
+    struct node *node = calloc(1, sizeof(*node));
+    if (!node)
+        return ocv_error_nomem(err);
+    node->profile_file = settings->profile_file;
+    node->datadir = settings->datadir;
+    node->config = settings->config;
+    node->once = settings->once;
+    node->interval_ms = settings->once ? 0 : settings->probe_interval_ms;
+    node->metrics = metrics;
+    node->stop = node->uevents = -1;
+    pthread_mutex_init(&node->lock, NULL);
+    int64_t started = clock_ms();
+    int status = take(node, &node->current, err);
+    if (status == OCV_OK) {
+        node->current->snapshot.generation = 1;
+        atomic_init(&node->generation, 1);
+        node_diff_failures(&node->current->snapshot.json, metrics);
+        metrics_probe(metrics, clock_ms(), clock_ms() - started, false);
+        status = start_watching(node, err);
+    }
+    if (status < 0) {
+        node_free(node);
+        return status;
+    }
+    *out = node;
+    return OCV_OK;
+}
+
+void node_free(struct node *node)
+{
+    if (!node)
+        return;
+    if (node->started) {
+        (void)eventfd_write(node->stop, 1);
+        pthread_join(node->thread, NULL);
+    }
+    if (node->stop >= 0)
+        close(node->stop);
+    if (node->uevents >= 0)
+        close(node->uevents);
+    if (node->current)
+        node_put(&node->current->snapshot);
+    pthread_mutex_destroy(&node->lock);
+    free(node);
+}

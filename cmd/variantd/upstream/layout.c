@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/upstream/layout_upstream.h"
+
+#include "cmd/variantd/budget.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TAGS_MAX 10000u /* of a repository, in one list */
+
+/* ---- names --------------------------------------------------------------------------------------
+ */
+
+struct search {
+    const struct ocv_reference *reference;
+    struct ocv_descriptor full, bare; /* by full name, which goes first; by tag alone */
+    bool found_full, found_bare;
+    char **tags; /* when listing */
+    size_t n_tags;
+    bool listing;
+};
+
+static int add_tag(struct search *s, const char *tag)
+{
+    char **longer = realloc(s->tags, (s->n_tags + 1) * sizeof(*longer));
+    if (longer)
+        s->tags = longer;
+    char *copy = longer && s->n_tags < TAGS_MAX ? strdup(tag) : NULL;
+    if (!copy)
+        return OCV_ERR_NOMEM;
+    s->tags[s->n_tags++] = copy;
+    return OCV_OK;
+}
+
+/* An entry's full name: its own annotation, or a tag that is one (as some tools write it). */
+static int parse_name(const char *tag, const char *image_name, struct ocv_reference **out)
+{
+    if (image_name)
+        return ocv_reference_parse(image_name, out, NULL);
+    return tag && strchr(tag, '/') ? ocv_reference_parse(tag, out, NULL) : OCV_ERR_NOT_FOUND;
+}
+
+static int visit(void *data, const char *tag, const char *image_name,
+                 const struct ocv_descriptor *descriptor)
+{
+    struct search *s = data;
+    ocv_auto(ocv_reference) name = NULL;
+    bool full = parse_name(tag, image_name, &name) == OCV_OK && name->tag;
+    /* the folder is bound to this registry: the host in the name says where it came from */
+    if (full && strcmp(name->repository, s->reference->repository) != 0)
+        return OCV_OK;
+    const char *found = full ? name->tag : image_name ? NULL : tag;
+    if (!found || !ocv_tag_valid(found))
+        return OCV_OK;
+    if (s->listing)
+        return add_tag(s, found);
+    if (strcmp(found, s->reference->tag) != 0)
+        return OCV_OK;
+    if (full && !s->found_full)
+        s->full = *descriptor;
+    else if (!full && !s->found_bare)
+        s->bare = *descriptor;
+    *(full ? &s->found_full : &s->found_bare) = true;
+    return OCV_OK;
+}
+
+static int not_found(const struct ocv_reference *reference, const char *object,
+                     struct ocv_error *err)
+{
+    int status =
+        ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no %s in the layout", reference->name, object);
+    if (err)
+        err->http_status = 404;
+    return status;
+}
+
+static int resolve(const struct ocv_layout *layout, const struct ocv_reference *reference,
+                   struct ocv_descriptor *out, struct ocv_error *err)
+{
+    struct search search = {.reference = reference};
+    int status = ocv_layout_list(layout, visit, &search, err);
+    if (status < 0)
+        return status;
+    if (!search.found_full && !search.found_bare)
+        return not_found(reference, reference->tag, err);
+    *out = search.found_full ? search.full : search.bare;
+    return OCV_OK;
+}
+
+/* ---- documents ----------------------------------------------------------------------------------
+ */
+
+/* The type in a name's entry is somebody's word; the document's own is better. */
+static int type_of(const struct ocv_buffer *body, const char *hint, char *out, size_t size,
+                   struct ocv_error *err)
+{
+    enum ocv_document_kind kind;
+    int status = ocv_document_kind(body->data, body->len, NULL, &kind, err);
+    if (status < 0) /* no tree is made of what is too much */
+        return status;
+    json_t *root = json_loadb(body->data, body->len, JSON_REJECT_DUPLICATES, NULL);
+    const char *said = json_string_value(json_object_get(root, "mediaType"));
+    char own[256] = "";
+    bool fits = !said || strlen(said) < sizeof(own);
+    if (said && fits)
+        memcpy(own, said, strlen(said) + 1);
+    json_decref(root);
+    if (!root || !fits)
+        return ocv_error_set(err, OCV_ERR_DATA, "not a manifest");
+    const char *type = *own                         ? own
+                       : hint && *hint              ? hint
+                       : kind == OCV_DOCUMENT_INDEX ? OCV_MEDIA_TYPE_INDEX
+                                                    : OCV_MEDIA_TYPE_MANIFEST;
+    if (strlen(type) >= size)
+        return ocv_error_set(err, OCV_ERR_DATA, "media type of %zu characters", strlen(type));
+    memcpy(out, type, strlen(type) + 1);
+    return OCV_OK;
+}
+
+static int read_blob(const struct ocv_layout *layout, const struct ocv_descriptor *descriptor,
+                     struct document *document, struct ocv_error *err)
+{
+    int fd;
+    int64_t size;
+    int status = ocv_layout_open_blob(layout, descriptor->digest, &fd, &size, err);
+    if (status < 0)
+        return status;
+    close(fd);
+    room_read_begin((size_t)size);
+    status = ocv_layout_read_blob(layout, descriptor->digest, &document->body, err);
+    if (status == OCV_OK)
+        status = type_of(&document->body, descriptor->media_type, document->descriptor.media_type,
+                         sizeof(document->descriptor.media_type), err);
+    room_read_end((size_t)size);
+    return status;
+}
+
+static int read_document(const struct ocv_layout *layout, const struct ocv_reference *reference,
+                         const struct ocv_descriptor *descriptor, struct document *document,
+                         struct ocv_error *err)
+{
+    struct ocv_error local = {0};
+    int status = read_blob(layout, descriptor, document, &local);
+    if (status == OCV_ERR_NOT_FOUND)
+        return not_found(reference, descriptor->digest, err);
+    if (status == OCV_OK) {
+        memcpy(document->descriptor.digest, descriptor->digest, sizeof(descriptor->digest));
+        document->descriptor.size = (int64_t)document->body.len;
+    } else if (err) {
+        *err = local;
+    }
+    return status;
+}
+
+int layout_get(const struct upstream *upstream, const struct ocv_reference *reference,
+               const char *digest, struct document *document, struct ocv_error *err)
+{
+    ocv_auto(ocv_layout) layout = NULL;
+    struct ocv_descriptor descriptor = {.size = -1};
+    int status = ocv_layout_open(upstream->layout, OCV_LAYOUT_READ, &layout, err);
+    if (status < 0)
+        return status;
+    if (!digest)
+        digest = reference->digest;
+    if (digest && !ocv_digest_known(digest))
+        return not_found(reference, digest, err);
+    if (digest)
+        memcpy(descriptor.digest, digest, strlen(digest) + 1);
+    else
+        status = resolve(layout, reference, &descriptor, err);
+    return status < 0 ? status : read_document(layout, reference, &descriptor, document, err);
+}
+
+int layout_head(const struct upstream *upstream, const struct ocv_reference *reference,
+                struct head *out, struct ocv_error *err)
+{
+    struct document document = {0};
+    ocv_buffer_init(&document.body, OCV_MANIFEST_MAX);
+    int status = layout_get(upstream, reference, NULL, &document, err);
+    ocv_buffer_free(&document.body);
+    if (status == OCV_OK)
+        *out = (struct head){.descriptor = document.descriptor};
+    return status;
+}
+
+int layout_blob(const struct upstream *upstream, const char *digest, int *fd, int64_t *size,
+                struct ocv_error *err)
+{
+    ocv_auto(ocv_layout) layout = NULL;
+    int status = ocv_layout_open(upstream->layout, OCV_LAYOUT_READ, &layout, err);
+    return status < 0 ? status : ocv_layout_open_blob(layout, digest, fd, size, err);
+}
+
+/* ---- tags/list ----------------------------------------------------------------------------------
+ */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int format(const struct search *s, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status =
+        ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"tags\":[", s->reference->repository);
+    for (size_t i = 0; i < s->n_tags && status == OCV_OK; i++)
+        if (i == 0 || strcmp(s->tags[i], s->tags[i - 1]) != 0) /* tags need no escapes */
+            status = ocv_buffer_printf(out, err, "%s\"%s\"", i ? "," : "", s->tags[i]);
+    return status < 0 ? status : ocv_buffer_append(out, "]}\n", 3, err);
+}
+
+int layout_tags(const struct upstream *upstream, const struct ocv_reference *reference,
+                struct ocv_buffer *json, struct ocv_error *err)
+{
+    ocv_auto(ocv_layout) layout = NULL;
+    struct search search = {.reference = reference, .listing = true};
+    int status = ocv_layout_open(upstream->layout, OCV_LAYOUT_READ, &layout, err);
+    if (status == OCV_OK)
+        status = ocv_layout_list(layout, visit, &search, err);
+    if (status == OCV_OK && !search.n_tags)
+        status = not_found(reference, "tags", err);
+    if (status == OCV_OK) {
+        qsort(search.tags, search.n_tags, sizeof(*search.tags), by_text);
+        status = format(&search, json, err);
+    }
+    for (size_t i = 0; i < search.n_tags; i++)
+        free(search.tags[i]);
+    free(search.tags);
+    return status;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/upstream/upstream.h"
+
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/clock.h"
+#include "cmd/variantd/log.h"
+#include "cmd/variantd/upstream/layout_upstream.h"
+
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_MAX 16u              /* idle clients of a kind that keep their connections */
+#define KEPT_MS 30000             /* how long, while others are used */
+#define USES_MAX 1024u            /* a client remembers hosts and tokens: it is not kept for ever */
+#define LIFE_MS 600000            /* changed certificates and credentials are read by then */
+#define DOCUMENT_CONNECT_MS 2500u /* a tag's answer is due after 3 s */
+#define DOCUMENT_STALL_MS 10000u
+#define DOCUMENT_RETRIES 1u
+#define ROOM_PATIENCE_MS 3000
+#define BLOB_CONNECT_MS 10000u
+#define BLOB_STALL_MS 30000u
+#define BLOB_RETRIES 5u
+
+#define KIND_BLOB 1u
+#define KIND_DAEMON 2u
+
+struct client {
+    struct client *next;
+    struct clients *clients;
+    struct ocv_registry *registry;
+    unsigned kind, uses;
+    int64_t born, idle_since;
+    size_t upstream, room; /* whom it asks, and what was taken for the document that comes */
+    int64_t until_ms;
+};
+
+struct clients {
+    const struct settings *settings;
+    char agent[64];
+    volatile int interrupted;
+    struct ocv_trust *trust;
+    pthread_mutex_t lock;
+    struct client *idle[4]; /* by kind: identity and patience */
+};
+
+int clients_new(const struct settings *settings, struct clients **out, struct ocv_error *err)
+{
+    struct clients *clients = calloc(1, sizeof(*clients));
+    if (!clients)
+        return ocv_error_nomem(err);
+    clients->settings = settings;
+    snprintf(clients->agent, sizeof(clients->agent), "variantd/%s", ocv_version());
+    pthread_mutex_init(&clients->lock, NULL);
+    int status = ocv_trust_new(&clients->trust, err);
+    if (status < 0) {
+        clients_free(clients);
+        return status;
+    }
+    *out = clients;
+    return OCV_OK;
+}
+
+static void drop(struct client *client)
+{
+    while (client) {
+        struct client *next = client->next;
+        ocv_registry_free(client->registry);
+        free(client);
+        client = next;
+    }
+}
+
+void clients_free(struct clients *clients)
+{
+    if (!clients)
+        return;
+    for (size_t i = 0; i < sizeof(clients->idle) / sizeof(*clients->idle); i++)
+        drop(clients->idle[i]);
+    ocv_trust_free(clients->trust);
+    pthread_mutex_destroy(&clients->lock);
+    free(clients);
+}
+
+void clients_trim(struct clients *clients)
+{
+    struct client *old[sizeof(clients->idle) / sizeof(*clients->idle)];
+    pthread_mutex_lock(&clients->lock);
+    memcpy(old, clients->idle, sizeof(old));
+    memset(clients->idle, 0, sizeof(clients->idle));
+    pthread_mutex_unlock(&clients->lock);
+    for (size_t i = 0; i < sizeof(old) / sizeof(*old); i++)
+        drop(old[i]);
+}
+
+void clients_interrupt(struct clients *clients)
+{
+    __atomic_store_n(&clients->interrupted, 1, __ATOMIC_RELAXED);
+}
+
+/* Client certificates beside the system's own: NAME.cert in certs.d/HOST. */
+static bool has_certificates(const char *host)
+{
+    static const char *const roots[] = {"/etc/docker/certs.d", "/etc/containers/certs.d"};
+    bool found = false;
+    for (size_t i = 0; !found && i < sizeof(roots) / sizeof(*roots); i++) {
+        char pattern[512];
+        glob_t files = {0};
+        /* brackets of an IPv6 address are a pattern's; "?" stands for each */
+        int n = snprintf(pattern, sizeof(pattern), "%s/%s/*.cert", roots[i], host);
+        for (char *p = pattern; *p; p++)
+            if (*p == '[' || *p == ']')
+                *p = '?';
+        found = n > 0 && n < (int)sizeof(pattern) && glob(pattern, GLOB_NOSORT, NULL, &files) == 0;
+        globfree(&files);
+    }
+    return found;
+}
+
+bool clients_private(const struct clients *clients, const struct upstream *upstream)
+{
+    const struct settings *s = clients->settings;
+    return !upstream->layout &&
+           (s->authfile || ocv_config_find_registry(s->config, upstream->name).cert ||
+            has_certificates(upstream->name));
+}
+
+static void log_debug(void *data, const char *line)
+{
+    (void)data;
+    log_line(LOG_LEVEL_DEBUG, "%s", line);
+}
+
+size_t client_room(struct client *client, size_t kept)
+{
+    size_t had = client->room, left = kept < had ? kept : had;
+    if (had)
+        room_arrived(client->upstream, had, left);
+    client->room = 0;
+    return left;
+}
+
+/* A large document is coming: what silent clients, caches and others hold may have to go first. */
+static int make_room(void *data, size_t bytes, struct ocv_error *err)
+{
+    struct client *client = data;
+    (void)client_room(client, 0); /* it was asked for before, and broke off */
+    int64_t patience = clock_ms() + ROOM_PATIENCE_MS;
+    if (!room_wait(client->upstream, bytes,
+                   patience < client->until_ms ? patience : client->until_ms,
+                   &client->clients->interrupted))
+        return ocv_error_set(err, OCV_ERR_NOMEM, "no room for %zu bytes at this moment", bytes);
+    client->room = bytes;
+    return OCV_OK;
+}
+
+static int make(struct clients *clients, unsigned kind, struct client **out, struct ocv_error *err)
+{
+    const struct settings *s = clients->settings;
+    bool blob = kind & KIND_BLOB;
+    struct ocv_registry_options options = {
+        .config = s->config,
+        .user_agent = clients->agent,
+        .auth_file = s->authfile ? s->authfile : "/dev/null", /* never somebody's home */
+        .anonymous = !(kind & KIND_DAEMON),
+        .retries = blob ? BLOB_RETRIES : DOCUMENT_RETRIES,
+        .connect_timeout_ms = blob ? BLOB_CONNECT_MS : DOCUMENT_CONNECT_MS,
+        .stall_timeout_ms = blob ? BLOB_STALL_MS : DOCUMENT_STALL_MS,
+        .trust = clients->trust,
+        .interrupted = &clients->interrupted,
+        .log = log_debug,
+        .room = make_room,
+    };
+    struct client *client = calloc(1, sizeof(*client));
+    if (!client)
+        return ocv_error_nomem(err);
+    options.room_data = client;
+    int status = ocv_registry_new(&options, &client->registry, err);
+    if (status < 0) {
+        free(client);
+        return status;
+    }
+    client->clients = clients;
+    client->kind = kind;
+    client->born = clock_ms();
+    *out = client;
+    return OCV_OK;
+}
+
+/* Those at the end of the list have been idle longest. With the lock held; returns what to drop. */
+static struct client *cut_idle(struct clients *clients, unsigned kind, int64_t now)
+{
+    unsigned n = 0;
+    for (struct client **at = &clients->idle[kind]; *at; at = &(*at)->next, n++) {
+        if (n < KEPT_MAX && now - (*at)->idle_since < KEPT_MS)
+            continue;
+        struct client *old = *at;
+        *at = NULL;
+        return old;
+    }
+    return NULL;
+}
+
+int client_take(struct clients *clients, const struct upstream *upstream, enum identity identity,
+                enum patience patience, int64_t limit_ms, struct client **out,
+                struct ocv_error *err)
+{
+    unsigned kind = (identity == IDENTITY_DAEMON ? KIND_DAEMON : 0u) |
+                    (patience == PATIENCE_BLOB ? KIND_BLOB : 0u);
+    pthread_mutex_lock(&clients->lock);
+    struct client *old = cut_idle(clients, kind, clock_ms());
+    struct client *client = clients->idle[kind];
+    if (client)
+        clients->idle[kind] = client->next;
+    pthread_mutex_unlock(&clients->lock);
+    drop(old);
+    if (!client) {
+        int status = make(clients, kind, &client, err);
+        if (status < 0)
+            return status;
+    }
+    client->next = NULL;
+    client->uses++;
+    client->upstream = (size_t)(upstream - clients->settings->upstreams);
+    limit_ms = limit_ms > 1 ? limit_ms : 1;
+    client->until_ms = clock_ms() + limit_ms;
+    ocv_registry_deadline(client->registry, (unsigned)limit_ms);
+    *out = client;
+    return OCV_OK;
+}
+
+void client_give(struct client *client, int status)
+{
+    if (!client)
+        return;
+    struct clients *clients = client->clients;
+    (void)client_room(client, 0);
+    ocv_registry_deadline(client->registry, 0);
+    int64_t now = clock_ms();
+    struct client *old;
+    pthread_mutex_lock(&clients->lock);
+    client->idle_since = now;
+    bool clean = status != OCV_ERR_DATA && status != OCV_ERR_MISMATCH;
+    if (clean && client->uses < USES_MAX && now - client->born < LIFE_MS) {
+        client->next = clients->idle[client->kind];
+        clients->idle[client->kind] = client;
+        client = NULL;
+    }
+    old = cut_idle(clients, 0, now);
+    for (unsigned kind = 1; !old && kind < 4; kind++)
+        old = cut_idle(clients, kind, now);
+    pthread_mutex_unlock(&clients->lock);
+    drop(client);
+    drop(old);
+}
+
+bool client_is_daemon(const struct client *client)
+{
+    return client && (client->kind & KIND_DAEMON);
+}
+
+struct ocv_registry *client_registry(struct client *client)
+{
+    return client->registry;
+}
+
+/* ---- questions ----------------------------------------------------------------------------------
+ */
+
+bool media_type_is_manifest(const char *media_type)
+{
+    return !strcmp(media_type, OCV_MEDIA_TYPE_MANIFEST) ||
+           !strcmp(media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
+}
+
+static int on_head(void *data, const struct ocv_stream_head *from)
+{
+    struct head *head = data;
+    *head = (struct head){.unchanged = from->status == 304};
+    head->descriptor.size = from->size;
+    memcpy(head->descriptor.media_type, from->media_type, sizeof(from->media_type));
+    if (ocv_digest_known(from->digest))
+        memcpy(head->descriptor.digest, from->digest, sizeof(from->digest));
+    memcpy(head->etag, from->etag, sizeof(head->etag));
+    return 0;
+}
+
+int upstream_head(const struct source *from, const struct ocv_reference *reference,
+                  const char *etag, struct head *out, struct ocv_error *err)
+{
+    if (from->upstream->layout)
+        return layout_head(from->upstream, reference, out, err);
+    struct ocv_stream question = {
+        .kind = OCV_STREAM_MANIFEST,
+        .reference = reference,
+        .object = reference->digest ? reference->digest : reference->tag,
+        .head_only = true,
+        .if_none_match = etag && *etag ? etag : NULL,
+        .head = on_head,
+        .data = out,
+    };
+    struct ocv_error local = {0};
+    int status = ocv_registry_stream(from->client->registry, &question, &local);
+    if (status < 0 && (local.http_status == 405 || local.http_status == 501))
+        status = local.status = OCV_ERR_UNSUPPORTED;
+    if (status < 0 && err)
+        *err = local;
+    return status;
+}
+
+static void free_document(struct item *item)
+{
+    struct document *document = (struct document *)item;
+    room_give(document->room);
+    ocv_buffer_free(&document->body);
+    free(document);
+}
+
+/* What a layout gives has come already. */
+static int take_room(const struct source *from, struct document *document, struct ocv_error *err)
+{
+    size_t len = document->body.len;
+    if (from->client)
+        document->room = client_room(from->client, len);
+    if (document->room || len <= OCV_ROOM_FREE)
+        return OCV_OK;
+    if (!room_take(len))
+        return ocv_error_set(err, OCV_ERR_NOMEM, "no room for %zu bytes at this moment", len);
+    document->room = len;
+    return OCV_OK;
+}
+
+int upstream_get(const struct source *from, const struct ocv_reference *reference,
+                 const char *digest, struct document **out, struct ocv_error *err)
+{
+    struct document *document = calloc(1, sizeof(*document));
+    if (!document)
+        return ocv_error_nomem(err);
+    item_init(&document->item, free_document);
+    ocv_buffer_init(&document->body, OCV_MANIFEST_MAX);
+    int status = from->upstream->layout
+                     ? layout_get(from->upstream, reference, digest, document, err)
+                     : ocv_registry_get(from->client->registry, reference, digest, &document->body,
+                                        &document->descriptor, err);
+    if (status == OCV_OK)
+        status = take_room(from, document, err);
+    if (status < 0)
+        item_put(document);
+    else
+        *out = document;
+    return status;
+}

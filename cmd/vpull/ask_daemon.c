@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/vpull/ask_daemon.h"
+
+#include "lib/base/paths.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_MAX (4u * 1024 * 1024) /* a larger decision is made here */
+#define TIMEOUT_MS 1000u              /* a daemon that hangs must not hang vpull */
+#define TARGET_MAX 2048u
+
+/* Registry, repository, tag and digest have no character that a query does not take as it is, but
+ * "+" in names of algorithms. */
+static bool write_target(const struct ocv_reference *ref, char target[TARGET_MAX])
+{
+    int n =
+        snprintf(target, TARGET_MAX, "/v1/resolve?ref=%s%s%s%s%s", ref->name, ref->tag ? ":" : "",
+                 ref->tag ? ref->tag : "", ref->digest ? "@" : "", ref->digest ? ref->digest : "");
+    return n > 0 && n < (int)TARGET_MAX && !strchr(target, '+');
+}
+
+static bool ask(const struct cli *cli, const char *target, struct ocv_buffer *answer)
+{
+    const char *path = ocv_config_get(cli->config, "socket");
+    struct ocv_error err = {0};
+    long http = 0;
+    int status = ocv_local_get(path && *path ? path : OCV_PATH_SOCKET, target, TIMEOUT_MS, &http,
+                               answer, &err);
+    if (status == OCV_OK && http != 200)
+        cli_say(cli, "variantd does not choose (HTTP %ld): choosing here", http);
+    else if (status < 0 && status != OCV_ERR_NOT_FOUND)
+        cli_say(cli, "variantd does not answer: choosing here: %s", err.message);
+    return status == OCV_OK && http == 200;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static void show_warnings(const struct cli *cli, const char *text, const json_t *decision)
+{
+    size_t i;
+    const json_t *warning;
+    json_array_foreach(json_object_get(decision, "warnings"), i, warning)
+    {
+        char line[1024];
+        if (json_is_string(warning))
+            cli_warn(cli, "%s: %s", text, cli_text(json_string_value(warning), line, sizeof(line)));
+    }
+}
+
+char *daemon_choose(const struct cli *cli, const char *text, bool quiet)
+{
+    ocv_auto(ocv_reference) ref = NULL;
+    ocv_auto_buffer answer;
+    char target[TARGET_MAX], *reference = NULL;
+    ocv_buffer_init(&answer, ANSWER_MAX);
+    if (!cli_is_plain(cli) || ocv_reference_parse(text, &ref, NULL) < 0 ||
+        !write_target(ref, target) || !ask(cli, target, &answer))
+        return NULL;
+    json_t *decision = json_loadb(answer.data ? answer.data : "", answer.len, 0, NULL);
+    const char *digest = text_of(json_object_get(decision, "selected"), "digest");
+    if (!strcmp(text_of(decision, "schema"), "dev.ocivariant.decision/v1") &&
+        !strcmp(text_of(decision, "source"), "index") && ocv_digest_known(digest)) {
+        cli_say(cli, "%s: chosen by variantd", text);
+        if (asprintf(&reference, "%s@%s", ref->name, digest) < 0)
+            reference = NULL;
+        if (!quiet)
+            show_warnings(cli, text, decision);
+    }
+    json_decref(decision);
+    return reference;
+}

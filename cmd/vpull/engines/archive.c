@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --to docker-archive:FILE, and the temporary layout that sinks use which take a whole archive. */
+#include "cmd/vpull/engines/archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WAIT_MS 100
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void staging_remove(struct staging *staging, int status)
+{
+    bool keep = (status == OCV_ERR_NETWORK || status == OCV_ERR_INTERRUPTED) && !staging->unique;
+    ocv_layout_free(staging->layout);
+    if (staging->dir[0] && !keep)
+        nftw(staging->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (staging->lock >= 0)
+        close(staging->lock);
+    *staging = (struct staging){.lock = -1};
+}
+
+static int open_folder(const char *dir)
+{
+    struct stat st;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The name is no secret: what is there must be a folder of this user alone, never a link. Whoever
+ * took the name before us, by mistake or not, keeps it, and this pull gets one that nobody knows:
+ * then there is nothing to resume. */
+static int open_private(struct staging *out, struct ocv_error *err)
+{
+    size_t n = strlen(out->dir);
+    if (mkdir(out->dir, 0700) != 0 && errno != EEXIST)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
+    int fd = open_folder(out->dir);
+    if (fd >= 0 || out->unique)
+        return fd >= 0 ? fd : ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
+    snprintf(out->dir + n, sizeof(out->dir) - n, ".XXXXXX");
+    out->unique = true;
+    if (!mkdtemp(out->dir) || (fd = open_folder(out->dir)) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
+    return fd;
+}
+
+/* Take the folder for this process. Whoever had it before may have removed it meanwhile. */
+static int lock_folder(struct pull *pull, struct staging *out, struct ocv_error *err)
+{
+    bool said = false;
+    for (;;) {
+        struct stat held, named;
+        int fd = open_private(out, err);
+        if (fd < 0)
+            return fd;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            if (fstat(fd, &held) == 0 && stat(out->dir, &named) == 0 &&
+                held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
+                out->lock = fd;
+                return OCV_OK;
+            }
+        } else if (errno != EWOULDBLOCK) {
+            ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
+            close(fd);
+            return OCV_ERR_IO;
+        } else if (!said) {
+            progress_message(pull->progress, "waiting for another vpull of the same image");
+            said = true;
+        }
+        close(fd);
+        if (pull->cli->interrupted && *pull->cli->interrupted)
+            return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+        poll(NULL, 0, WAIT_MS);
+    }
+}
+
+int staging_fetch(struct pull *pull, const char *near, struct staging *out, struct ocv_error *err)
+{
+    *out = (struct staging){.lock = -1};
+    const char *slash = near ? strrchr(near, '/') : NULL, *temporary = getenv("TMPDIR");
+    const char *hex = strchr(pull->child.descriptor.digest, ':');
+    if (near)
+        snprintf(out->dir, sizeof(out->dir), "%.*s.vpull-%.32s",
+                 slash ? (int)(slash - near + 1) : 0, near, hex + 1);
+    else
+        snprintf(out->dir, sizeof(out->dir), "%s/vpull-%u-%.32s",
+                 temporary && *temporary ? temporary : "/var/tmp", (unsigned)geteuid(), hex + 1);
+    int status = lock_folder(pull, out, err);
+    if (status < 0)
+        out->dir[0] = '\0';
+    if (status == OCV_OK)
+        status =
+            ocv_layout_open(out->dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_PASSING, &out->layout, err);
+    if (status == OCV_OK)
+        status = pull_to_layout(pull, out->layout, err);
+    return status;
+}
+
+int staging_write(const struct pull *pull, const struct staging *staging, int fd,
+                  struct ocv_error *err)
+{
+    const char *names[] = {pull->name};
+    return ocv_archive_write(staging->layout, pull->child.descriptor.digest, names,
+                             pull->name ? 1 : 0, fd, err);
+}
+
+/* The archive appears by rename, whole or not at all. */
+static int write_file(const struct pull *pull, const struct staging *staging, const char *path,
+                      struct ocv_error *err)
+{
+    char temporary[4096];
+    snprintf(temporary, sizeof(temporary), "%s/archive", staging->dir);
+    int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", temporary, strerror(errno));
+    int status = staging_write(pull, staging, fd, err);
+    if (status == OCV_OK && fsync(fd) != 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    close(fd);
+    if (status == OCV_OK && rename(temporary, path) != 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    return status;
+}
+
+/* What is there and no file (a pipe, a device) is written through, never replaced. */
+static int open_special(const char *path, int *fd, struct ocv_error *err)
+{
+    struct stat st;
+    *fd = -1;
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return OCV_OK;
+    *fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    return *fd >= 0 ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+}
+
+static int pull_archive(struct pull *pull, const char *argument, char *where, size_t size,
+                        struct ocv_error *err)
+{
+    struct staging staging;
+    char real[PATH_MAX];
+    const char *path = realpath(argument, real) ? real : argument; /* a link stays a link */
+    int special, status = open_special(argument, &special, err);
+    if (status < 0)
+        return status;
+    status = staging_fetch(pull, special >= 0 ? NULL : path, &staging, err);
+    if (status == OCV_OK)
+        status = special >= 0 ? staging_write(pull, &staging, special, err)
+                              : write_file(pull, &staging, path, err);
+    staging_remove(&staging, status);
+    if (special >= 0)
+        close(special);
+    if (status == OCV_OK)
+        snprintf(where, size, "into docker-archive:%s", argument);
+    return status;
+}
+
+const struct sink sink_archive = {"docker-archive", true, NULL, pull_archive};

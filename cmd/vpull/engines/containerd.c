@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --to containerd (ctr) and --to nerdctl: vpull fetches, the client imports the archive. ctr could
+ * pull by itself, but it knows neither the user's credentials nor the certificates unless they
+ * stand in its arguments for everyone to read. The archive keeps the manifest's digest. */
+#include "cmd/vpull/engines/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *containerd_socket(void)
+{
+    const char *address = getenv("CONTAINERD_ADDRESS");
+    return address && *address ? address : "/run/containerd/containerd.sock";
+}
+
+static const char *containerd_namespace(const struct pull_options *options)
+{
+    const char *ns = options->ns ? options->ns : getenv("CONTAINERD_NAMESPACE");
+    return ns && *ns ? ns : "default";
+}
+
+static bool reachable(const char *client)
+{
+    return sink_has_program(client) && access(containerd_socket(), R_OK | W_OK) == 0;
+}
+
+static bool ctr_available(struct cli *cli, const struct pull_options *options)
+{
+    (void)cli;
+    (void)options;
+    return reachable("ctr");
+}
+
+static bool nerdctl_available(struct cli *cli, const struct pull_options *options)
+{
+    (void)cli;
+    (void)options;
+    return reachable("nerdctl");
+}
+
+static void show(void *data, const char *text)
+{
+    struct pull *pull = data;
+    if (pull->cli->verbose)
+        progress_message(pull->progress, "%s", text);
+}
+
+/* An image without a name cannot be found again in containerd: the digest reference serves. */
+static int ensure_name(struct pull *pull, struct ocv_error *err)
+{
+    if (pull->name)
+        return OCV_OK;
+    if (!pull->image.reference)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: give the result a name with --tag",
+                             pull->image.text);
+    pull->name = pull_digest_reference(pull);
+    return pull->name ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int import(struct pull *pull, const char *const *argv, struct ocv_error *err)
+{
+    if (!sink_has_program(argv[0]))
+        return ocv_error_set(err, OCV_ERR_ENGINE, "%s is not installed", argv[0]);
+    /* said before gigabytes are fetched for nobody */
+    if (access(containerd_socket(), R_OK | W_OK) != 0) {
+        ocv_error_set(err, OCV_ERR_ENGINE, "containerd does not answer: %s: %s",
+                      containerd_socket(), strerror(errno));
+        ocv_error_hint(err, "is containerd running? CONTAINERD_ADDRESS names its socket");
+        return OCV_ERR_ENGINE;
+    }
+    int status = ensure_name(pull, err);
+    return status < 0 ? status : engine_feed(pull, argv, show, err);
+}
+
+struct check {
+    const char *digest;
+    bool complete;
+};
+
+/* REF TYPE DIGEST STATUS SIZE UNPACKED; the status is "complete (3/3)" when every blob is there */
+static void check_line(void *data, const char *text)
+{
+    struct check *check = data;
+    size_t n = strlen(text);
+    while (n > 0 && text[n - 1] == ' ')
+        n--;
+    bool unpacked = n > 5 && !strncmp(text + n - 5, " true", 5);
+    if (strstr(text, check->digest) && strstr(text, " complete (") && unpacked)
+        check->complete = true;
+}
+
+/* Is the chosen image there under its name, whole and unpacked? Then nothing need be fetched. */
+static bool already_there(struct pull *pull, const char *ns)
+{
+    struct check check = {.digest = pull->entry->digest};
+    char *filter = NULL;
+    if (asprintf(&filter, "name==\"%s\"", pull->name) < 0)
+        return false;
+    const char *argv[] = {"ctr",         "--address", containerd_socket(),
+                          "--namespace", ns,          "images",
+                          "check",       filter,      NULL};
+    int status = sink_run(argv, -1, check_line, &check, pull->cli->interrupted, NULL);
+    free(filter);
+    return status == OCV_OK && check.complete;
+}
+
+static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t size,
+                    struct ocv_error *err)
+{
+    (void)argument;
+    const char *ns = containerd_namespace(pull->options);
+    const char *import_argv[] = {
+        "ctr", "--address", containerd_socket(), "--namespace", ns, "images", "import", "-", NULL};
+    int status = ensure_name(pull, err);
+    pull->cached = status == OCV_OK && reachable("ctr") && already_there(pull, ns);
+    if (status == OCV_OK && !pull->cached)
+        status = import(pull, import_argv, err);
+    /* so that the CRI plugin (kubelet) sees the image */
+    const char *label_argv[] = {"ctr",         "--address", containerd_socket(),
+                                "--namespace", ns,          "images",
+                                "label",       pull->name,  "io.cri-containerd.image=managed",
+                                NULL};
+    if (status == OCV_OK)
+        status = sink_run(label_argv, -1, NULL, NULL, pull->cli->interrupted, err);
+    snprintf(where, size, "into containerd, namespace %s", ns);
+    return status;
+}
+
+static int pull_nerdctl(struct pull *pull, const char *argument, char *where, size_t size,
+                        struct ocv_error *err)
+{
+    (void)argument;
+    const char *ns = containerd_namespace(pull->options);
+    /* it leaves out what is not of its own machine's platform unless that was asked for */
+    const char *platform = pull->cli->platform_text;
+    const char *argv[] = {"nerdctl",
+                          "--address",
+                          containerd_socket(),
+                          "--namespace",
+                          ns,
+                          "load",
+                          platform ? "--platform" : NULL,
+                          platform,
+                          NULL};
+    snprintf(where, size, "into containerd with nerdctl, namespace %s", ns);
+    return import(pull, argv, err);
+}
+
+const struct sink sink_containerd = {"containerd", false, ctr_available, pull_ctr};
+const struct sink sink_nerdctl = {"nerdctl", false, nerdctl_available, pull_nerdctl};

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --to docker: the engine pulls by digest itself (Engine API images/create), then the result is
+ * tagged. Images that the engine cannot reach (oci:DIR) are loaded as an archive. */
+#include "cmd/vpull/engines/docker_host.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define API "/v1.24" /* the oldest with everything used here; every engine since 1.12 speaks it */
+#define API_NEW "/v1.44" /* the oldest that engines from 29 on accept */
+#define PING_MS 3000u
+
+static int ping(struct cli *cli, const struct endpoint *endpoint, struct ocv_error *err)
+{
+    struct engine_call call = {.method = "GET", .path = "/_ping", .timeout_ms = PING_MS};
+    int status = cli_registry(cli, err);
+    return status < 0 ? status : engine_call(cli, endpoint, &call, err);
+}
+
+/* Paths begin with a version from here on. It is asked for first: what is half sent cannot be sent
+ * again to another path. */
+static void choose_version(struct cli *cli, struct endpoint *endpoint)
+{
+    struct ocv_error err = {0};
+    size_t n = strlen(endpoint->base);
+    snprintf(endpoint->base + n, sizeof(endpoint->base) - n, "%s", API);
+    if (ping(cli, endpoint, &err) < 0 && err.http_status == 400 && strstr(err.message, "too old"))
+        snprintf(endpoint->base + n, sizeof(endpoint->base) - n, "%s", API_NEW);
+}
+
+static bool available(struct cli *cli, const struct pull_options *options)
+{
+    struct endpoint endpoint;
+    struct ocv_error err = {0};
+    return docker_endpoint(&options->docker, &endpoint, &err) == OCV_OK &&
+           (!endpoint.socket[0] || access(endpoint.socket, R_OK | W_OK) == 0) &&
+           ping(cli, &endpoint, &err) == OCV_OK;
+}
+
+/* ---- the engine's stream ---- */
+
+struct stream {
+    struct pull *pull;
+    char failure[600];
+    bool fetched;
+};
+
+static enum layer_state state_of(const char *status)
+{
+    static const struct {
+        const char *text;
+        enum layer_state state;
+    } states[] = {{"Downloading", LAYER_DOWNLOADING},      {"Extracting", LAYER_EXTRACTING},
+                  {"Pull complete", LAYER_DONE},           {"Already exists", LAYER_CACHED},
+                  {"Download complete", LAYER_EXTRACTING}, {"Loading layer", LAYER_LOADING}};
+    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+        if (!strcmp(status, states[i].text))
+            return states[i].state;
+    return LAYER_WAITING;
+}
+
+static bool layer_id(const char *id)
+{
+    return strlen(id) == 12 && strspn(id, "0123456789abcdef") == 12;
+}
+
+static int stream_line(void *data, const char *text)
+{
+    struct stream *s = data;
+    json_t *line = json_loads(text, 0, NULL);
+    const char *status = json_string_value(json_object_get(line, "status"));
+    const char *id = json_string_value(json_object_get(line, "id"));
+    const char *error = json_string_value(json_object_get(line, "error"));
+    if (error)
+        snprintf(s->failure, sizeof(s->failure), "%s", error);
+    if (status && id && layer_id(id)) {
+        const json_t *detail = json_object_get(line, "progressDetail");
+        const json_t *total = json_object_get(detail, "total");
+        enum layer_state state = state_of(status);
+        s->fetched = s->fetched || state == LAYER_DOWNLOADING || state == LAYER_DONE;
+        progress_set(s->pull->progress, progress_add(s->pull->progress, id, -1), state,
+                     json_integer_value(json_object_get(detail, "current")),
+                     json_is_integer(total) ? json_integer_value(total) : -1);
+    }
+    json_decref(line);
+    return 0;
+}
+
+/* X-Registry-Auth for the image's registry. Holds a secret: wiped by the caller. */
+static int auth_header(struct pull *pull, struct ocv_buffer *header, struct ocv_error *err)
+{
+    ocv_auto_buffer json;
+    ocv_buffer_init(&json, 64u * 1024);
+    int status =
+        pull->cli->api->credentials(pull->cli->registry, pull->image.reference->host, &json, err);
+    if (status < 0 || json.len == 0)
+        return status;
+    char *encoded = engine_base64(json.data, json.len, true);
+    explicit_bzero(json.data, json.len);
+    status = encoded ? ocv_buffer_printf(header, err, "X-Registry-Auth: %s", encoded)
+                     : ocv_error_nomem(err);
+    if (encoded)
+        explicit_bzero(encoded, strlen(encoded));
+    free(encoded);
+    return status;
+}
+
+/* A pull may fail after the answer began with 200; the texts are the engine's. */
+static int stream_failed(const char *failure, struct ocv_error *err)
+{
+    bool denied = strstr(failure, "unauthorized") || strstr(failure, "access denied") ||
+                  strstr(failure, "no basic auth credentials");
+    return ocv_error_set(err, denied ? OCV_ERR_DENIED : OCV_ERR_ENGINE, "docker: %s", failure);
+}
+
+static int stream_call(struct pull *pull, const struct endpoint *endpoint,
+                       const struct engine_call *plain, const char *path, struct ocv_error *err)
+{
+    struct stream stream = {.pull = pull};
+    struct engine_call call = *plain;
+    call.line = stream_line;
+    call.data = &stream;
+    /* docker names layers by the same digits, but says their sizes late */
+    for (size_t i = 0; i < ocv_manifest_layer_count(pull->child.manifest) && !call.upload; i++) {
+        const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
+        progress_add(pull->progress, layer->digest, layer->size);
+    }
+    call.path = path;
+    int status = engine_call(pull->cli, endpoint, &call, err);
+    if (status == OCV_OK && stream.failure[0])
+        status = stream_failed(stream.failure, err);
+    if (status < 0 && strstr(err->message, "HTTP response to HTTPS client"))
+        ocv_error_hint(err, "dockerd's own insecure-registries decides about plain HTTP");
+    pull->cached = status == OCV_OK && !stream.fetched;
+    if (status == OCV_OK)
+        progress_settle(pull->progress, pull->cached ? LAYER_CACHED : LAYER_DONE);
+    return status;
+}
+
+static int create(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
+{
+    ocv_auto_buffer path;
+    ocv_auto_buffer header;
+    ocv_buffer_init(&path, 64u * 1024);
+    ocv_buffer_init(&header, 128u * 1024);
+    int status = ocv_buffer_printf(&path, err, "/images/create?fromImage=");
+    if (status == OCV_OK)
+        status = engine_escape(pull->image.reference->name, &path, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&path, err, "&tag=%s", pull->entry->digest);
+    if (status == OCV_OK)
+        status = auth_header(pull, &header, err);
+    struct engine_call call = {.method = "POST", .header = header.data};
+    if (status == OCV_OK)
+        status = stream_call(pull, endpoint, &call, path.data, err);
+    if (header.data)
+        explicit_bzero(header.data, header.len);
+    return status;
+}
+
+static int load(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
+{
+    int fd, status = engine_archive(pull, &fd, err);
+    if (status < 0)
+        return status;
+    struct engine_call call = {.method = "POST",
+                               .header = "Content-Type: application/x-tar",
+                               .upload = true,
+                               .upload_fd = fd};
+    status = stream_call(pull, endpoint, &call, "/images/load?quiet=1", err);
+    pull->cached = false;
+    close(fd);
+    return status;
+}
+
+static int tag(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
+{
+    const char *colon = strrchr(pull->name, ':');
+    ocv_auto_buffer path;
+    ocv_buffer_init(&path, 64u * 1024);
+    int status = ocv_buffer_printf(
+        &path, err, "/images/%s@%s/tag?repo=", pull->image.reference->name, pull->entry->digest);
+    char *repository = strndup(pull->name, (size_t)(colon - pull->name));
+    if (status == OCV_OK)
+        status = repository ? engine_escape(repository, &path, err) : ocv_error_nomem(err);
+    free(repository);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&path, err, "&tag=%s", colon + 1);
+    struct engine_call call = {.method = "POST", .path = path.data};
+    return status < 0 ? status : engine_call(pull->cli, endpoint, &call, err);
+}
+
+static int pull_docker(struct pull *pull, const char *argument, char *where, size_t size,
+                       struct ocv_error *err)
+{
+    struct endpoint endpoint;
+    (void)argument;
+    int status = docker_endpoint(&pull->options->docker, &endpoint, err);
+    if (status == OCV_OK && ping(pull->cli, &endpoint, err) < 0) {
+        ocv_error_prefix(err, "docker does not answer");
+        ocv_error_hint(err, "is dockerd running, and may this user use its socket?");
+        status = err->status == OCV_ERR_INTERRUPTED ? OCV_ERR_INTERRUPTED : OCV_ERR_ENGINE;
+        err->status = (enum ocv_status)status;
+    }
+    if (status == OCV_OK)
+        choose_version(pull->cli, &endpoint);
+    if (status == OCV_OK)
+        status = pull->image.reference ? create(pull, &endpoint, err) : load(pull, &endpoint, err);
+    if (status == OCV_OK && pull->image.reference && pull->name)
+        status = tag(pull, &endpoint, err);
+    snprintf(where, size, "into docker");
+    return status;
+}
+
+const struct sink sink_docker = {"docker", false, available, pull_docker};

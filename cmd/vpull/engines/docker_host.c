@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which Docker Engine is meant, by the rules of docker's own client: --context, --host,
+ * DOCKER_HOST, DOCKER_CONTEXT, the configuration's current context, the default socket. Contexts
+ * are read from docker's files, so that no docker client need be installed. */
+#include "cmd/vpull/engines/docker_host.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_HOST "unix://"             /* the default socket */
+#define DOCKER_FILE_MAX (4u * 1024 * 1024) /* bytes of config.json or a context's meta.json */
+
+static void config_dir(const struct plugin_globals *globals, char *out, size_t size)
+{
+    const char *dir = globals->config ? globals->config : getenv("DOCKER_CONFIG");
+    const char *home = getenv("HOME");
+    if (dir && *dir)
+        snprintf(out, size, "%s", dir);
+    else
+        snprintf(out, size, "%s/.docker", home ? home : "");
+}
+
+/* A JSON file of docker's; NULL when it is missing or not JSON. */
+static json_t *load_json(const char *path)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, DOCKER_FILE_MAX);
+    if (cli_read_file(path, &text, NULL) < 0 || !text.data)
+        return NULL;
+    return json_loadb(text.data, text.len, 0, NULL);
+}
+
+/* The context that is in force, or empty for none. */
+static void context_name(const struct plugin_globals *globals, const char *dir, char *out,
+                         size_t size)
+{
+    const char *host = getenv("DOCKER_HOST"), *variable = getenv("DOCKER_CONTEXT");
+    out[0] = '\0';
+    if (globals->context) {
+        snprintf(out, size, "%s", globals->context);
+    } else if (!globals->host && !(host && *host)) {
+        if (variable && *variable) {
+            snprintf(out, size, "%s", variable);
+        } else {
+            char path[DOCKER_PATH_MAX];
+            snprintf(path, sizeof(path), "%s/config.json", dir);
+            json_t *config = load_json(path);
+            const char *current = json_string_value(json_object_get(config, "currentContext"));
+            snprintf(out, size, "%s", current ? current : "");
+            json_decref(config);
+        }
+    }
+    if (!strcmp(out, "default"))
+        out[0] = '\0';
+}
+
+static void use_tls(struct endpoint *e, const char *dir)
+{
+    static const char *const names[] = {"ca.pem", "cert.pem", "key.pem"};
+    const char **files[] = {&e->ca, &e->cert, &e->key};
+    for (size_t i = 0; i < 3; i++) {
+        int n = snprintf(e->tls_dir[i], sizeof(e->tls_dir[i]), "%s/%s", dir, names[i]);
+        bool fits = n > 0 && (size_t)n < sizeof(e->tls_dir[i]);
+        *files[i] = fits && access(e->tls_dir[i], R_OK) == 0 ? e->tls_dir[i] : NULL;
+    }
+}
+
+static int from_context(const char *dir, const char *name, struct endpoint *out,
+                        struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX], path[DOCKER_PATH_MAX], tls[DOCKER_PATH_MAX];
+    int status = ocv_digest_bytes(name, strlen(name), digest, err);
+    if (status < 0)
+        return status;
+    const char *id = strchr(digest, ':') + 1;
+    snprintf(path, sizeof(path), "%s/contexts/meta/%s/meta.json", dir, id);
+    json_t *meta = load_json(path);
+    const char *host = json_string_value(
+        json_object_get(json_object_get(json_object_get(meta, "Endpoints"), "docker"), "Host"));
+    if (!host || !*host) {
+        ocv_error_set(err, OCV_ERR_CONFIG, "docker context '%.100s': not found", name);
+        ocv_error_hint(err, "docker context ls");
+        json_decref(meta);
+        return OCV_ERR_CONFIG;
+    }
+    snprintf(tls, sizeof(tls), "%s/contexts/tls/%s/docker", dir, id);
+    bool has_tls = access(tls, X_OK) == 0;
+    status = endpoint_parse(host, has_tls, out, err);
+    if (status == OCV_OK && has_tls)
+        use_tls(out, tls);
+    json_decref(meta);
+    return status < 0 ? ocv_error_prefix(err, "docker context '%.100s'", name) : OCV_OK;
+}
+
+static int from_host(const struct plugin_globals *globals, const char *dir, struct endpoint *out,
+                     struct ocv_error *err)
+{
+    const char *host = globals->host ? globals->host : getenv("DOCKER_HOST");
+    const char *verify = getenv("DOCKER_TLS_VERIFY"), *wanted = getenv("DOCKER_TLS");
+    const char *certificates = getenv("DOCKER_CERT_PATH");
+    bool tls = globals->tls || globals->tls_verify || globals->tls_ca || globals->tls_cert ||
+               globals->tls_key || (verify && *verify) || (wanted && *wanted);
+    int status = endpoint_parse(host && *host ? host : DEFAULT_HOST, tls, out, err);
+    if (status < 0 || !tls || out->socket[0])
+        return status;
+    use_tls(out, certificates && *certificates ? certificates : dir);
+    out->ca = globals->tls_ca ? globals->tls_ca : out->ca;
+    out->cert = globals->tls_cert ? globals->tls_cert : out->cert;
+    out->key = globals->tls_key ? globals->tls_key : out->key;
+    return OCV_OK;
+}
+
+int docker_endpoint(const struct plugin_globals *globals, struct endpoint *out,
+                    struct ocv_error *err)
+{
+    char dir[DOCKER_PATH_MAX / 2], name[256];
+    if (globals->context && globals->host)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--host and --context exclude each other");
+    config_dir(globals, dir, sizeof(dir));
+    context_name(globals, dir, name, sizeof(name));
+    return name[0] ? from_context(dir, name, out, err) : from_host(globals, dir, out, err);
+}

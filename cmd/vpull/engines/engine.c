@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/vpull/engines/engine.h"
+
+#include "cmd/vpull/engines/archive.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_SOCKET "/var/run/docker.sock"
+
+/* docker's own defaults: localhost, and 2375, with TLS 2376. */
+static void tcp_base(const char *address, bool tls, struct endpoint *out)
+{
+    size_t host = strcspn(address, "/");
+    const char *v6 = memchr(address, ']', host), *colon = v6 ? v6 : address;
+    bool port = memchr(colon, ':', host - (size_t)(colon - address)) != NULL;
+    snprintf(out->base, sizeof(out->base), "%s://%s%.*s%s%.300s", tls ? "https" : "http",
+             host == 0 || address[0] == ':' ? "localhost" : "", (int)(host < 100 ? host : 100),
+             address,
+             port  ? ""
+             : tls ? ":2376"
+                   : ":2375",
+             address + host);
+}
+
+int endpoint_parse(const char *text, bool tls, struct endpoint *out, struct ocv_error *err)
+{
+    *out = (struct endpoint){0};
+    if (!strncmp(text, "unix://", 7) || text[0] == '/') {
+        const char *path = text[0] == '/' ? text : text + 7;
+        snprintf(out->socket, sizeof(out->socket), "%s", *path ? path : DEFAULT_SOCKET);
+        snprintf(out->base, sizeof(out->base), "http://localhost");
+        return OCV_OK;
+    }
+    if (!strncmp(text, "http://", 7) || !strncmp(text, "https://", 8)) {
+        snprintf(out->base, sizeof(out->base), "%.400s", text);
+        return OCV_OK;
+    }
+    if (!strncmp(text, "tcp://", 6)) {
+        tcp_base(text + 6, tls, out);
+        return OCV_OK;
+    }
+    return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                         "engine address '%.100s': only unix:// and tcp://", text);
+}
+
+/* ---- one call ---- */
+
+struct receiver {
+    const struct engine_call *call;
+    char *text; /* the line so far */
+    size_t len, cap;
+    struct ocv_buffer head; /* first bytes, for error messages */
+    bool failed;
+};
+
+#define LINE_BYTES_MAX (256u * 1024)
+#define HEAD_BYTES_MAX (64u * 1024)
+
+static int take_line(struct receiver *r)
+{
+    r->text[r->len] = '\0';
+    size_t n = r->len;
+    r->len = 0;
+    return n && r->call->line ? r->call->line(r->call->data, r->text) : 0;
+}
+
+static int receive(void *data, const char *bytes, size_t len)
+{
+    struct receiver *r = data;
+    size_t room = HEAD_BYTES_MAX - r->head.len;
+    if (ocv_buffer_append(&r->head, bytes, len < room ? len : room, NULL) < 0)
+        r->failed = true;
+    if (!r->call->line && r->call->answer &&
+        ocv_buffer_append(r->call->answer, bytes, len, NULL) < 0)
+        r->failed = true;
+    for (size_t i = 0; i < len && r->call->line && !r->failed; i++) {
+        if (bytes[i] == '\n' || bytes[i] == '\r')
+            r->failed = take_line(r) != 0;
+        else if (r->len < LINE_BYTES_MAX - 1)
+            r->text[r->len++] = bytes[i];
+    }
+    return r->failed ? 1 : 0;
+}
+
+/* {"message": "..."} of both engines; libpod says "cause" too. */
+static void engine_error(const struct receiver *r, long code, struct ocv_error *err)
+{
+    json_t *body = r->head.data ? json_loadb(r->head.data, r->head.len, 0, NULL) : NULL;
+    const char *message = json_string_value(json_object_get(body, "message"));
+    ocv_error_set(err, OCV_ERR_ENGINE, "the engine answered %ld: %.600s", code,
+                  message ? message : "no message");
+    if (err)
+        err->http_status = (int)code;
+    json_decref(body);
+}
+
+int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct engine_call *call,
+                struct ocv_error *err)
+{
+    ocv_auto_buffer url;
+    ocv_buffer_init(&url, 64u * 1024);
+    struct receiver r = {.call = call, .text = malloc(LINE_BYTES_MAX)};
+    ocv_buffer_init(&r.head, HEAD_BYTES_MAX);
+    long code = 0;
+    int status = r.text ? ocv_buffer_printf(&url, err, "%s%s", endpoint->base, call->path)
+                        : ocv_error_nomem(err);
+    struct ocv_http_request request = {
+        .socket = endpoint->socket[0] ? endpoint->socket : NULL,
+        .method = call->method,
+        .url = url.data,
+        .headers = &call->header,
+        .n_headers = call->header ? 1 : 0,
+        .ca_file = endpoint->ca,
+        .cert_file = endpoint->cert,
+        .key_file = endpoint->key,
+        .upload = call->upload,
+        .upload_fd = call->upload ? call->upload_fd : -1,
+        .timeout_ms = call->timeout_ms,
+        .interrupted = cli->interrupted,
+        .body = receive,
+        .data = &r,
+    };
+    if (status == OCV_OK)
+        status = cli->api->http(&request, &code, err);
+    if (r.len && status == OCV_OK)
+        r.failed = take_line(&r) != 0;
+    if (status == OCV_OK && code >= 400) {
+        engine_error(&r, code, err);
+        status = OCV_ERR_ENGINE;
+    }
+    free(r.text);
+    ocv_buffer_free(&r.head);
+    return status;
+}
+
+/* ---- encodings ---- */
+
+char *engine_base64(const void *data, size_t len, bool url)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    const unsigned char *in = data;
+    char *out = malloc((len + 2) / 3 * 4 + 1), *at = out;
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < len; i += 3) {
+        unsigned word = (unsigned)in[i] << 16;
+        word |= i + 1 < len ? (unsigned)in[i + 1] << 8 : 0;
+        word |= i + 2 < len ? in[i + 2] : 0;
+        for (int k = 0; k < 4; k++) {
+            unsigned six = word >> (18 - 6 * k) & 63;
+            char c = six < 62 ? digits[six] : six == 62 ? (url ? '-' : '+') : (url ? '_' : '/');
+            *at++ = i + (size_t)k > len ? '=' : c;
+        }
+    }
+    *at = '\0';
+    return out;
+}
+
+int engine_escape(const char *text, struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (; *text && status == OCV_OK; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (isalnum(c) || strchr("-._~", c))
+            status = ocv_buffer_append(out, text, 1, err);
+        else
+            status = ocv_buffer_printf(out, err, "%%%02X", c);
+    }
+    return status;
+}
+
+int engine_archive(struct pull *pull, int *fd, struct ocv_error *err)
+{
+    struct staging staging;
+    char path[4200];
+    int status = staging_fetch(pull, NULL, &staging, err);
+    *fd = -1;
+    if (status == OCV_OK) {
+        snprintf(path, sizeof(path), "%s/archive", staging.dir);
+        *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        status = *fd < 0 ? ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno))
+                         : staging_write(pull, &staging, *fd, err);
+    }
+    staging_remove(&staging, status);
+    if (status == OCV_OK && lseek(*fd, 0, SEEK_SET) != 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "temporary archive: %s", strerror(errno));
+    if (status < 0 && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return status;
+}
+
+/* ---- an archive on its way into a client ---- */
+
+struct feeder {
+    const struct pull *pull;
+    const struct staging *staging;
+    int fd;
+    int status;
+    struct ocv_error err;
+};
+
+static void *feed_archive(void *data)
+{
+    struct feeder *feeder = data;
+    feeder->status = staging_write(feeder->pull, feeder->staging, feeder->fd, &feeder->err);
+    close(feeder->fd);
+    return NULL;
+}
+
+static int run_fed(struct pull *pull, const struct staging *staging, const char *const *argv,
+                   void (*line)(void *data, const char *text), struct ocv_error *err)
+{
+    int ends[2];
+    pthread_t thread;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
+    struct feeder feeder = {.pull = pull, .staging = staging, .fd = ends[1]};
+    if (pthread_create(&thread, NULL, feed_archive, &feeder) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return ocv_error_set(err, OCV_ERR_NOMEM, "cannot start a thread");
+    }
+    int status = sink_run(argv, ends[0], line, pull, pull->cli->interrupted, err);
+    close(ends[0]); /* a client that gave up leaves the feeder with a broken pipe */
+    pthread_join(thread, NULL);
+    if (status == OCV_OK && feeder.status < 0 && err)
+        *err = feeder.err;
+    return status < 0 ? status : feeder.status;
+}
+
+int engine_feed(struct pull *pull, const char *const *argv,
+                void (*line)(void *data, const char *text), struct ocv_error *err)
+{
+    struct staging staging;
+    int status = staging_fetch(pull, NULL, &staging, err);
+    if (status == OCV_OK)
+        status = run_fed(pull, &staging, argv, line, err);
+    staging_remove(&staging, status);
+    return status;
+}

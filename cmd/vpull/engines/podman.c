@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --to podman: its command line, which knows the user's storage, rootless or not, and a remote
+ * service by CONTAINER_HOST. Pulls by digest, then tags. It is given a terminal, because only there
+ * it tells how far each layer is: its API counts once a second, and before podman 4.4 takes no word
+ * about TLS. */
+#include "cmd/vpull/engines/engine.h"
+#include "cmd/vpull/engines/podman_line.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool available(struct cli *cli, const struct pull_options *options)
+{
+    (void)cli;
+    (void)options;
+    return sink_has_program("podman");
+}
+
+/* Credentials in a file of their own, since argv is for everyone to read. */
+static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
+{
+    ocv_auto_buffer json;
+    ocv_buffer_init(&json, 64u * 1024);
+    const char *host = pull->image.reference->host;
+    path[0] = '\0';
+    int status = pull->cli->api->credentials(pull->cli->registry, host, &json, err);
+    if (status < 0 || json.len == 0)
+        return status;
+    json_t *found = json_loadb(json.data, json.len, 0, NULL);
+    explicit_bzero(json.data, json.len);
+    const char *user = json_string_value(json_object_get(found, "username"));
+    const char *password = json_string_value(json_object_get(found, "password"));
+    const char *token = json_string_value(json_object_get(found, "identitytoken"));
+    char *pair = NULL, *encoded = NULL;
+    if (user && asprintf(&pair, "%s:%s", user, password ? password : "") >= 0)
+        encoded = engine_base64(pair, strlen(pair), false);
+    json_t *entry = json_pack("{s:s?}", "auth", encoded);
+    if (token && *token)
+        json_object_set_new(entry, "identitytoken", json_string(token));
+    json_t *root = json_pack("{s:{s:o}}", "auths", host, entry);
+    snprintf(path, 64, "/tmp/vpull-auth.XXXXXX");
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0 || json_dumpfd(root, fd, 0) != 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    else
+        path[0] = '\0';
+    json_decref(root);
+    json_decref(found);
+    if (pair)
+        explicit_bzero(pair, strlen(pair));
+    free(pair);
+    free(encoded);
+    return status;
+}
+
+/* podman wants to be told where vpull goes by the same rule: loopback and --insecure. */
+static bool insecure(const struct pull *pull)
+{
+    const char *host = pull->image.reference->host;
+    if (ocv_host_is_loopback(host))
+        return true;
+    for (size_t i = 0; i < pull->cli->n_insecure; i++)
+        if (!strcmp(pull->cli->insecure[i], host))
+            return true;
+    return ocv_config_find_registry(pull->cli->config, host).insecure;
+}
+
+static void show(void *data, const char *text)
+{
+    struct pull *pull = data;
+    if (pull->cli->verbose)
+        progress_message(pull->progress, "%s", text);
+}
+
+/* A bar moves, or something is said. Only layers of this image have a row. */
+static void show_progress(void *data, const char *text)
+{
+    struct pull *pull = data;
+    struct podman_line line;
+    size_t row;
+    if (!podman_line_parse(text, &line))
+        show(data, text);
+    else if ((row = progress_find(pull->progress, line.id)) != SIZE_MAX)
+        progress_set(pull->progress, row, line.state, line.done < 0 ? 0 : line.done, -1);
+}
+
+static int run(struct pull *pull, const char *const *argv, struct ocv_error *err)
+{
+    return sink_run(argv, -1, show, pull, pull->cli->interrupted, err);
+}
+
+static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error *err)
+{
+    for (size_t i = 0; i < ocv_manifest_layer_count(pull->child.manifest); i++) {
+        const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
+        progress_add(pull->progress, layer->digest, layer->size);
+    }
+    int status = sink_run_terminal(argv, show_progress, pull, pull->cli->interrupted, err);
+    if (status == OCV_OK) /* a remote service tells nothing of its layers */
+        progress_settle(pull->progress, LAYER_DONE);
+    return status;
+}
+
+static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_error *err)
+{
+    char auth[64];
+    const char *argv[8] = {"podman", "pull"};
+    size_t n = 2;
+    int status = write_auth(pull, auth, err);
+    if (auth[0]) {
+        argv[n++] = "--authfile";
+        argv[n++] = auth;
+    }
+    if (insecure(pull))
+        argv[n++] = "--tls-verify=false";
+    argv[n] = reference;
+    progress_message(pull->progress, "podman pull %s", reference);
+    if (status == OCV_OK)
+        status = run_pull(pull, argv, err);
+    if (auth[0])
+        unlink(auth);
+    return status;
+}
+
+static int load(struct pull *pull, struct ocv_error *err)
+{
+    const char *argv[] = {"podman", "load", NULL};
+    return engine_feed(pull, argv, show, err);
+}
+
+static int pull_podman(struct pull *pull, const char *argument, char *where, size_t size,
+                       struct ocv_error *err)
+{
+    (void)argument;
+    snprintf(where, size, "into podman");
+    if (!sink_has_program("podman"))
+        return ocv_error_set(err, OCV_ERR_ENGINE, "podman is not installed");
+    if (!pull->image.reference)
+        return load(pull, err);
+    char *reference = pull_digest_reference(pull);
+    if (!reference)
+        return ocv_error_nomem(err);
+    const char *present[] = {"podman", "image", "exists", reference, NULL};
+    pull->cached = run(pull, present, NULL) == OCV_OK;
+    int status = pull->cached ? OCV_OK : pull_by_digest(pull, reference, err);
+    const char *tag[] = {"podman", "tag", reference, pull->name, NULL};
+    if (status == OCV_OK && pull->name)
+        status = run(pull, tag, err);
+    free(reference);
+    return status;
+}
+
+const struct sink sink_podman = {"podman", false, available, pull_podman};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/** @file podman_line.h  What podman's progress bars say, as numbers. Pure. */
+#ifndef VPULL_PODMAN_LINE_H
+#define VPULL_PODMAN_LINE_H
+
+#include "cmd/common/format.h"
+
+struct podman_line {
+    char id[13]; /**< first 12 digits of the layer's digest */
+    enum layer_state state;
+    int64_t done; /**< bytes; negative: not told */
+};
+/** Read "Copying blob ID ..." of podman 3 to 5, bars included. False: about something else. */
+bool podman_line_parse(const char *text, struct podman_line *out);
+
+#endif

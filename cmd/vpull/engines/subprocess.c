@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Running an engine's client: its output line by line, its last error line as the failure, and an
+ * end in time when the user wants one. Some clients tell how far they are only to a terminal: those
+ * get one of their own as standard error. */
+#include "cmd/common/spawn.h"
+#include "cmd/vpull/engines/destination.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 4096u
+#define STOP_MS 10000 /* time a client gets to clean up after Ctrl-C */
+#define STOP_STEP_MS 20
+#define TERMINAL_ROWS 500 /* a bar for each layer, however many there are */
+#define TERMINAL_COLUMNS 200
+#define ESCAPE '\033'
+
+typedef void (*take_line)(void *data, const char *text);
+
+/* One stream of the client. */
+struct stream {
+    int fd;
+    take_line line; /* may be NULL */
+    void *data;
+    char *last; /* keeps the last line; may be NULL */
+    char text[LINE_MAX_BYTES];
+    size_t len;
+    enum { PLAIN, ESCAPED, SEQUENCE } state; /* within a terminal's control sequence */
+};
+
+/* True for a byte of text; "ESC [ parameters letter" and "ESC byte" are not. */
+static bool is_text(struct stream *s, char c)
+{
+    bool text = s->state == PLAIN && c != ESCAPE;
+    if (c == ESCAPE)
+        s->state = ESCAPED;
+    else if (s->state == ESCAPED)
+        s->state = c == '[' ? SEQUENCE : PLAIN;
+    else if (s->state == SEQUENCE && c >= '@' && c <= '~')
+        s->state = PLAIN;
+    return text;
+}
+
+static void end_line(struct stream *s)
+{
+    s->text[s->len] = '\0';
+    if (s->len && s->last)
+        snprintf(s->last, LINE_MAX_BYTES, "%s", s->text);
+    if (s->len && s->line)
+        s->line(s->data, s->text);
+    s->len = 0;
+}
+
+/* Take bytes, hand out whole lines; \r ends one too, as progress bars use it. */
+static void feed(struct stream *s, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] == '\n' || bytes[i] == '\r')
+            end_line(s);
+        else if (is_text(s, bytes[i]) && s->len < sizeof(s->text) - 1)
+            s->text[s->len++] = bytes[i];
+    }
+}
+
+static int start(const char *const *argv, int stdin_fd, int out, int errors, pid_t *pid,
+                 struct ocv_error *err)
+{
+    int failed = program_start(argv, stdin_fd, out, errors, pid);
+    if (failed)
+        return ocv_error_set(err, OCV_ERR_ENGINE, "cannot run %s: %s", argv[0], strerror(failed));
+    return OCV_OK;
+}
+
+/* Read both streams until they end. Returns false when interrupted. */
+static bool drain(struct stream streams[2], const volatile int *interrupted)
+{
+    struct pollfd fds[2] = {{.fd = streams[0].fd, .events = POLLIN},
+                            {.fd = streams[1].fd, .events = POLLIN}};
+    char bytes[4096];
+    while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+        if (interrupted && *interrupted)
+            return false;
+        if (poll(fds, 2, 100) <= 0)
+            continue;
+        for (size_t i = 0; i < 2; i++) {
+            if (fds[i].fd < 0 || !fds[i].revents)
+                continue;
+            ssize_t n = read(fds[i].fd, bytes, sizeof(bytes));
+            if (n > 0)
+                feed(&streams[i], bytes, (size_t)n);
+            else if (n == 0 || errno != EINTR) /* EIO: the terminal's other side was closed */
+                fds[i].fd = -1;
+        }
+    }
+    end_line(&streams[0]);
+    end_line(&streams[1]);
+    return true;
+}
+
+/* Ask it to end; a client that does not is killed, since the user is waiting. */
+static void stop(pid_t pid)
+{
+    int code = 0;
+    kill(pid, SIGTERM);
+    for (int i = 0; i < STOP_MS / STOP_STEP_MS; i++) {
+        if (waitpid(pid, &code, WNOHANG) == pid)
+            return;
+        poll(NULL, 0, STOP_STEP_MS);
+    }
+    kill(pid, SIGKILL);
+    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static int wait_for(const char *name, pid_t pid, const char *last, struct ocv_error *err)
+{
+    int code = 0;
+    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(code) && WEXITSTATUS(code) == 0)
+        return OCV_OK;
+    size_t n = strlen(name); /* some clients name themselves */
+    bool named = !strncmp(last, name, n) && last[n] == ':';
+    return ocv_error_set(err, OCV_ERR_ENGINE, "%s%s%s", named ? "" : name, named ? "" : ": ",
+                         last[0] ? last : "failed");
+}
+
+/* A terminal that nobody looks at: ends[0] is read, ends[1] written. */
+static bool open_terminal(int ends[2])
+{
+    char name[64];
+    struct winsize size = {.ws_row = TERMINAL_ROWS, .ws_col = TERMINAL_COLUMNS};
+    ends[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (ends[0] < 0)
+        return false;
+    if (grantpt(ends[0]) == 0 && unlockpt(ends[0]) == 0 &&
+        ptsname_r(ends[0], name, sizeof(name)) == 0) {
+        ends[1] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+        if (ends[1] >= 0 && ioctl(ends[1], TIOCSWINSZ, &size) == 0)
+            return true;
+        if (ends[1] >= 0)
+            close(ends[1]);
+    }
+    close(ends[0]);
+    return false;
+}
+
+static int run(const char *const *argv, int stdin_fd, const int out[2], const int errors[2],
+               struct stream streams[2], const volatile int *interrupted, struct ocv_error *err)
+{
+    pid_t pid;
+    char last[LINE_MAX_BYTES] = "";
+    int status = start(argv, stdin_fd, out[1], errors[1], &pid, err);
+    close(out[1]);
+    close(errors[1]);
+    streams[0].fd = out[0];
+    streams[1].fd = errors[0];
+    streams[1].last = last;
+    bool finished = status < 0 || drain(streams, interrupted);
+    streams[1].last = NULL;
+    close(out[0]);
+    close(errors[0]);
+    if (status < 0)
+        return status;
+    if (finished)
+        return wait_for(argv[0], pid, last, err);
+    stop(pid);
+    return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+}
+
+static int run_with(const char *const *argv, int stdin_fd, bool terminal, struct stream streams[2],
+                    const volatile int *interrupted, struct ocv_error *err)
+{
+    int out[2], errors[2];
+    if (pipe2(out, O_CLOEXEC) != 0)
+        return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
+    /* without pseudo terminals, as in some containers, the client tells less */
+    if ((terminal && open_terminal(errors)) || pipe2(errors, O_CLOEXEC) == 0)
+        return run(argv, stdin_fd, out, errors, streams, interrupted, err);
+    close(out[0]);
+    close(out[1]);
+    return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
+}
+
+int sink_run(const char *const *argv, int stdin_fd, take_line line, void *data,
+             const volatile int *interrupted, struct ocv_error *err)
+{
+    struct stream streams[2] = {{.line = line, .data = data}};
+    return run_with(argv, stdin_fd, false, streams, interrupted, err);
+}
+
+int sink_run_terminal(const char *const *argv, take_line line, void *data,
+                      const volatile int *interrupted, struct ocv_error *err)
+{
+    struct stream streams[2] = {{0}, {.line = line, .data = data}};
+    return run_with(argv, -1, true, streams, interrupted, err);
+}

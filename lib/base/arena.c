@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Blocks of at least BLOCK bytes in a list; nothing is returned before the whole arena is freed. */
+#include "lib/base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK (16u * 1024)
+
+struct ocv_arena_block {
+    struct ocv_arena_block *next;
+    size_t used, cap;
+    alignas(max_align_t) unsigned char data[];
+};
+
+void *ocv_arena_alloc(struct ocv_arena *arena, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 2)
+        return NULL;
+    bytes = (bytes + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    struct ocv_arena_block *block = arena->head;
+    if (!block || block->cap - block->used < bytes) {
+        size_t cap = bytes > BLOCK ? bytes : BLOCK;
+        block = calloc(1, sizeof(*block) + cap);
+        if (!block)
+            return NULL;
+        block->cap = cap;
+        block->next = arena->head;
+        arena->head = block;
+    }
+    void *p = block->data + block->used;
+    block->used += bytes;
+    return p;
+}
+
+char *ocv_arena_copy(struct ocv_arena *arena, const char *s, size_t len)
+{
+    char *copy = ocv_arena_alloc(arena, len + 1, 1);
+    if (copy && len)
+        memcpy(copy, s, len);
+    return copy;
+}
+
+char *ocv_arena_printf(struct ocv_arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = n < 0 ? NULL : ocv_arena_alloc(arena, (size_t)n + 1, 1);
+    if (!text)
+        return NULL;
+    va_start(args, format);
+    vsnprintf(text, (size_t)n + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+void ocv_arena_free(struct ocv_arena *arena)
+{
+    while (arena->head) {
+        struct ocv_arena_block *next = arena->head->next;
+        free(arena->head);
+        arena->head = next;
+    }
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Files relative to a folder descriptor: bounded reads, and writes that appear by rename after
+ * fsync of the file, followed by fsync of the folder. */
+#include "lib/base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define TEMPORARY "tmp-"
+#define TEMPORARY_MAX 32
+#define TEMPORARY_AGE (60 * 60) /* seconds; no write of a small file takes so long */
+
+int ocv_store_fail(struct ocv_error *err, const char *dir, const char *name, const char *what)
+{
+    char text[128];
+    const char *why = strerror_r(errno, text, sizeof(text));
+    return ocv_error_set(err, OCV_ERR_IO, "%s%s%s: cannot %s: %s", dir, name ? "/" : "",
+                         name ? name : "", what, why);
+}
+
+static int write_all(int fd, const void *data, size_t len)
+{
+    const char *at = data;
+    while (len) {
+        ssize_t n = write(fd, at, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        at += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+int ocv_store_open_file(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
+                        struct ocv_error *err)
+{
+    ocv_auto_fd int file = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0 && errno == ENOENT)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s/%s: not found", dir, name);
+    struct stat st;
+    if (file < 0 || fstat(file, &st) < 0)
+        return ocv_store_fail(err, dir, name, "open");
+    if (!S_ISREG(st.st_mode))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s/%s: not a regular file", dir, name);
+    *size = st.st_size;
+    *fd = file;
+    file = -1;
+    return OCV_OK;
+}
+
+int ocv_store_read_file(int dirfd, const char *dir, const char *name, struct ocv_buffer *out,
+                        struct ocv_error *err)
+{
+    ocv_auto_fd int fd = -1;
+    int64_t size;
+    int status = ocv_store_open_file(dirfd, dir, name, &fd, &size, err);
+    while (status == OCV_OK) {
+        char chunk[16384];
+        ssize_t n = read(fd, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return ocv_store_fail(err, dir, name, "read");
+        if (n == 0)
+            return OCV_OK;
+        status = ocv_buffer_append(out, chunk, (size_t)n, err);
+        if (status < 0)
+            ocv_error_prefix(err, "%s/%s", dir, name);
+    }
+    return status;
+}
+
+static int make_folder(const char *path, const char *whole, mode_t mode, struct ocv_error *err)
+{
+    bool made = mkdir(path, 0755) == 0;
+    if (made ? !mode : errno == EEXIST)
+        return OCV_OK;
+    /* by a descriptor: whose the folder above is may have put a link in its place */
+    ocv_auto_fd int fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    return fd >= 0 && fchmod(fd, mode) == 0 ? OCV_OK
+                                            : ocv_store_fail(err, whole, NULL, "make folder");
+}
+
+int ocv_store_make_path(const char *path, mode_t mode, struct ocv_error *err)
+{
+    size_t len = strlen(path);
+    if (len == 0)
+        return ocv_error_set(err, OCV_ERR_INVALID, "empty folder name");
+    struct stat st;
+    if (stat(path, &st) == 0)
+        return OCV_OK; /* a file there is found out by the caller's open */
+    __attribute__((cleanup(ocv_buffer_free))) struct ocv_buffer copy = {.max = SIZE_MAX / 2};
+    int status = ocv_buffer_append(&copy, path, len, err);
+    for (size_t i = 1; status == OCV_OK && i < len; i++) {
+        if (copy.data[i] != '/')
+            continue;
+        copy.data[i] = '\0';
+        if (stat(copy.data, &st) < 0) /* so that a read-only folder above is no obstacle */
+            status = make_folder(copy.data, path, mode, err);
+        copy.data[i] = '/';
+    }
+    return status < 0 ? status : make_folder(path, path, mode, err);
+}
+
+int ocv_store_open_dir(int dirfd, const char *dir, const char *name, bool make, int *fd,
+                       struct ocv_error *err)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int opened = openat(dirfd, name, flags);
+    if (opened < 0 && errno == ENOENT && make) {
+        if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
+            return ocv_store_fail(err, dir, name, "make folder");
+        if (fsync(dirfd) < 0)
+            return ocv_store_fail(err, dir, NULL, "sync");
+        opened = openat(dirfd, name, flags);
+    }
+    if (opened < 0)
+        return ocv_store_fail(err, dir, name, "open folder");
+    *fd = opened;
+    return OCV_OK;
+}
+
+/* Open a new file under a name that no other process has. */
+static int open_temporary(int tmpfd, char name[TEMPORARY_MAX], mode_t mode)
+{
+    for (int attempt = 0; attempt < 16; attempt++) {
+        uint64_t random;
+        if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+            return -1;
+        snprintf(name, TEMPORARY_MAX, TEMPORARY "%016llx", (unsigned long long)random);
+        int fd = openat(tmpfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+int ocv_store_replace_file(int tmpfd, int dirfd, const char *dir, const char *name,
+                           const void *data, size_t len, mode_t mode, struct ocv_error *err)
+{
+    char temporary[TEMPORARY_MAX];
+    /* what is not for everybody is not while it is written */
+    ocv_auto_fd int fd = open_temporary(tmpfd, temporary, mode ? 0600 : 0644);
+    if (fd < 0)
+        return ocv_store_fail(err, dir, name, "write");
+    if (write_all(fd, data, len) < 0 || (mode && fchmod(fd, mode) < 0) || fsync(fd) < 0 ||
+        renameat(tmpfd, temporary, dirfd, name) < 0) {
+        int status = ocv_store_fail(err, dir, name, "write");
+        unlinkat(tmpfd, temporary, 0);
+        return status;
+    }
+    if (fsync(dirfd) < 0)
+        return ocv_store_fail(err, dir, NULL, "sync");
+    return OCV_OK;
+}
+
+void ocv_store_sweep(int tmpfd)
+{
+    int copy = openat(tmpfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    if (!dir) {
+        ocv_store_close(&copy);
+        return;
+    }
+    time_t now = time(NULL);
+    const struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        struct stat st;
+        if (strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) != 0 ||
+            fstatat(tmpfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        if (S_ISREG(st.st_mode) && now - st.st_mtime > TEMPORARY_AGE)
+            unlinkat(tmpfd, entry->d_name, 0);
+    }
+    closedir(dir);
+}

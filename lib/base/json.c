@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Strict JSON. jansson refuses invalid UTF-8, NUL in strings and more than 2,048 levels by itself.
+ */
+#include "lib/base/json.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Of what is not plain. jansson 2.14 reports a failed allocation as a syntax error, or loses the
+ * character that it was about to store and goes on. Feeding it byte by byte lets each failure be
+ * seen in errno before jansson clears that. */
+struct feed {
+    const char *next, *end;
+    bool nomem;
+};
+
+static size_t feed_byte(void *buffer, size_t len, void *data)
+{
+    struct feed *feed = data;
+    feed->nomem = feed->nomem || errno == ENOMEM;
+    if (len == 0 || feed->next == feed->end)
+        return 0;
+    *(char *)buffer = *feed->next++;
+    return 1;
+}
+
+static int load_any(const char *what, const char *text, size_t len, json_t **out,
+                    struct ocv_error *err)
+{
+    struct feed feed = {text, text + len, false};
+    json_error_t e;
+    errno = 0;
+    json_t *json = json_load_callback(feed_byte, &feed, JSON_REJECT_DUPLICATES, &e);
+    if (feed.nomem || errno == ENOMEM) {
+        json_decref(json);
+        return ocv_error_nomem(err);
+    }
+    if (!json)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not valid JSON: line %d: %s", what, e.line,
+                             e.text);
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
+    }
+    *out = json;
+    return OCV_OK;
+}
+
+int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
+                  struct ocv_error *err)
+{
+    if (len > max)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is larger than %zu bytes", what, max);
+    const char *text = bytes ? bytes : "";
+    bool nomem = false;
+    json_t *json = ocv_json_plain(text, bytes ? len : 0, &nomem);
+    if (nomem)
+        return ocv_error_nomem(err);
+    if (!json)
+        return load_any(what, text, bytes ? len : 0, out, err);
+    *out = json;
+    return OCV_OK;
+}
+
+/* Behind the string that begins at `at`. */
+static const char *skip_string(const char *at, const char *end)
+{
+    while ((at = memchr(at + 1, '"', (size_t)(end - at) - 1)) != NULL) {
+        const char *slash = at;
+        while (slash[-1] == '\\')
+            slash--;
+        if ((at - slash) % 2 == 0)
+            return at + 1;
+    }
+    return end;
+}
+
+/* At least as many as there are, before any memory is taken for them. */
+static size_t count_values(const char *text, size_t len)
+{
+    size_t n = 1;
+    for (const char *at = text, *end = text + len; at < end;) {
+        char c = *at;
+        at = c == '"' ? skip_string(at, end) : at + 1;
+        n += c == ',' || c == '[' ? 1 : c == '{' ? 3 : 0;
+    }
+    return n;
+}
+
+int ocv_json_load_document(const char *what, const void *bytes, size_t len, json_t **out,
+                           struct ocv_error *err)
+{
+    const char *text = bytes ? bytes : "";
+    if (bytes && len <= OCV_MANIFEST_MAX && count_values(text, len) > OCV_JSON_VALUES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s has more than %u values", what,
+                             OCV_JSON_VALUES_MAX);
+    return ocv_json_load(what, bytes, len, OCV_MANIFEST_MAX, out, err);
+}
+
+struct dump {
+    struct ocv_buffer *out;
+    struct ocv_error *err;
+    int status;
+};
+
+static int dump_bytes(const char *bytes, size_t len, void *data)
+{
+    struct dump *d = data;
+    if (d->status == OCV_OK) /* jansson may go on after a failure and forget it */
+        d->status = ocv_buffer_append(d->out, bytes, len, d->err);
+    return d->status < 0 ? -1 : 0;
+}
+
+int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct dump d = {out, err, OCV_OK};
+    int failed = json_dump_callback(json, dump_bytes, &d, flags);
+    if (d.status < 0)
+        return d.status;
+    return failed ? ocv_error_nomem(err) : OCV_OK;
+}
+
+int ocv_json_string(const json_t *object, const char *what, const char *key, const char **out,
+                    struct ocv_error *err)
+{
+    const json_t *value = json_object_get(object, key);
+    *out = NULL;
+    if (!value)
+        return OCV_OK;
+    if (!json_is_string(value))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: '%s' is not a string", what, key);
+    *out = json_string_value(value);
+    return OCV_OK;
+}
+
+int ocv_json_descriptor(const json_t *object, const char *what, const char **media_type,
+                        const char **digest, int64_t *size, struct ocv_error *err)
+{
+    if (!json_is_object(object))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not an object", what);
+    int status = ocv_json_string(object, what, "mediaType", media_type, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(object, what, "digest", digest, err);
+    if (status < 0)
+        return status;
+    if (!*media_type)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s has no mediaType", what);
+    if (!*digest || !ocv_digest_wellformed(*digest) || strlen(*digest) >= OCV_DIGEST_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: malformed digest '%.100s'", what,
+                             *digest ? *digest : "");
+    const json_t *number = json_object_get(object, "size");
+    if (!json_is_integer(number) || json_integer_value(number) < 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: size is missing or not a whole number >= 0",
+                             what);
+    *size = json_integer_value(number);
+    return OCV_OK;
+}

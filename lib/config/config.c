@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The configuration object: what one key means, whatever it was read from. Files are read by
+ * lib/config/yaml.c, environment variables and flags by lib/config/text.c; they put it in by
+ * lib/config/set.c. */
+#include "lib/config/config_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+int ocv_config_new(struct ocv_config **out, struct ocv_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
+static void clear_strings(struct ocv_strings *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        free(s->list[i]);
+        free(s->origins[i]);
+    }
+    free(s->list);
+    free(s->origins);
+    *s = (struct ocv_strings){0};
+}
+
+int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, const char *origin,
+                    struct ocv_error *err)
+{
+    if (s->count == OCV_CONFIG_ITEMS_MAX)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "more than %u members", OCV_CONFIG_ITEMS_MAX);
+    char **list = realloc(s->list, (s->count + 1) * sizeof(*list));
+    if (list)
+        s->list = list;
+    char **origins = list ? realloc(s->origins, (s->count + 1) * sizeof(*origins)) : NULL;
+    if (origins)
+        s->origins = origins;
+    char *copy = origins ? strndup(text, len) : NULL, *where = copy ? strdup(origin) : NULL;
+    if (!where) {
+        free(copy);
+        return ocv_error_nomem(err);
+    }
+    s->list[s->count] = copy;
+    s->origins[s->count++] = where;
+    return OCV_OK;
+}
+
+static void clear_devices(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_devices; i++) {
+        free(c->devices[i].name);
+        free(c->devices[i].origin);
+        clear_strings(&c->devices[i].values);
+    }
+    free(c->devices);
+    c->devices = NULL;
+    c->n_devices = 0;
+}
+
+static void clear_policies(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_policies; i++) {
+        free(c->policies[i].ns);
+        free(c->policies[i].origin);
+    }
+    free(c->policies);
+    c->policies = NULL;
+    c->n_policies = 0;
+}
+
+static void clear_overrides(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_overrides; i++) {
+        free(c->overrides[i].ns);
+        free(c->overrides[i].feature);
+        free(c->overrides[i].origin);
+        clear_strings(&c->overrides[i].values);
+    }
+    free(c->overrides);
+    c->overrides = NULL;
+    c->n_overrides = 0;
+}
+
+static void clear_registries(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_registries; i++) {
+        struct ocv_registry_setting *r = &c->registries[i];
+        char *const strings[] = {r->host, r->url, r->ca, r->cert, r->key, r->mirror_of};
+        for (size_t k = 0; k < sizeof(strings) / sizeof(*strings); k++)
+            free(strings[k]);
+    }
+    free(c->registries);
+    c->registries = NULL;
+    c->n_registries = 0;
+}
+
+static void clear_repositories(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_repositories; i++) {
+        struct ocv_repository_setting *r = &c->repositories[i];
+        free(r->glob);
+        free(r->origin);
+        free(r->pattern);
+        ocv_config_free(r->config);
+    }
+    free(c->repositories);
+    c->repositories = NULL;
+    c->n_repositories = 0;
+}
+
+void ocv_config_clear(struct ocv_config *c, const char *key)
+{
+    struct ocv_strings *strings = ocv_config_list_of(c, key);
+    if (strings)
+        clear_strings(strings);
+    else if (!strcmp(key, "device_policy"))
+        clear_policies(c);
+    else if (!strcmp(key, "devices"))
+        clear_devices(c);
+    else if (!strcmp(key, "override"))
+        clear_overrides(c);
+    else if (!strcmp(key, "registries"))
+        clear_registries(c);
+    else if (!strcmp(key, "repositories"))
+        clear_repositories(c);
+}
+
+void ocv_config_free(struct ocv_config *config)
+{
+    if (!config)
+        return;
+    for (const char *const *key = ocv_config_keys(); *key; key++)
+        ocv_config_clear(config, *key);
+    for (size_t i = 0; i < config->n_scalars; i++) {
+        free(config->scalars[i].value);
+        free(config->scalars[i].origin);
+    }
+    free(config->scalars);
+    free(config);
+}
+
+/* ---- reading ---- */
+
+const struct ocv_config *ocv_config_for_reference(const struct ocv_config *config,
+                                                  const struct ocv_reference *reference)
+{
+    const struct ocv_repository_setting *best = NULL;
+    for (size_t i = 0; config && reference && i < config->n_repositories; i++) {
+        const struct ocv_repository_setting *r = &config->repositories[i];
+        if (ocv_glob_match(r->pattern, reference->name) &&
+            (!best || ocv_glob_more_specific(r->pattern, best->pattern)))
+            best = r;
+    }
+    return best ? best->config : config;
+}
+
+const struct ocv_config *ocv_config_layer(const struct ocv_config *config, const char *key)
+{
+    if (!config->base)
+        return config;
+    uint64_t bit = ocv_config_key_bit(key);
+    return (config->given & ~config->base->by_text & bit) ? config : config->base;
+}
+
+static const struct ocv_scalar *find_scalar(const struct ocv_config *config, const char *key)
+{
+    config = ocv_config_layer(config, key);
+    for (size_t i = 0; i < config->n_scalars; i++)
+        if (!strcmp(config->scalars[i].key, key))
+            return &config->scalars[i];
+    return NULL;
+}
+
+const char *ocv_config_get(const struct ocv_config *config, const char *key)
+{
+    const struct ocv_scalar *scalar = find_scalar(config, key);
+    return scalar ? scalar->value : NULL;
+}
+
+const char *ocv_config_origin(const struct ocv_config *config, const char *key)
+{
+    const struct ocv_scalar *scalar = find_scalar(config, key);
+    return scalar ? scalar->origin : NULL;
+}
+
+const struct ocv_strings *ocv_config_strings(const struct ocv_config *config, const char *key)
+{
+    static const struct ocv_strings none = {0};
+    /* what is asked for is read only */
+    struct ocv_config *speaker = config ? (struct ocv_config *)ocv_config_layer(config, key) : NULL;
+    const struct ocv_strings *strings = speaker ? ocv_config_list_of(speaker, key) : NULL;
+    return strings ? strings : &none;
+}
+
+const char *ocv_config_repository(const struct ocv_config *config, const char **origin)
+{
+    const struct ocv_config *base = config ? config->base : NULL;
+    for (size_t i = 0; base && i < base->n_repositories; i++)
+        if (base->repositories[i].config == config) {
+            *origin = base->repositories[i].origin;
+            return base->repositories[i].glob;
+        }
+    return NULL;
+}
+
+bool ocv_config_any_repository(const struct ocv_config *config, const char *key, const char *text)
+{
+    for (size_t i = 0; i < config->n_repositories; i++) {
+        const char *own = ocv_config_get(config->repositories[i].config, key);
+        if (own && !strcmp(own, text))
+            return true;
+    }
+    return false;
+}
+
+size_t ocv_config_list(const struct ocv_config *config, const char *key,
+                       const char *const **members)
+{
+    const struct ocv_strings *strings = ocv_config_strings(config, key);
+    if (members)
+        *members = (const char *const *)strings->list;
+    return strings->count;
+}
+
+size_t ocv_config_registry_count(const struct ocv_config *config)
+{
+    return ocv_config_layer(config, "registries")->n_registries;
+}
+
+struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i)
+{
+    const struct ocv_registry_setting *r = &ocv_config_layer(config, "registries")->registries[i];
+    return (struct ocv_registry_config){r->host, r->url,       r->ca,      r->cert,
+                                        r->key,  r->mirror_of, r->insecure};
+}
+
+struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
+                                                    const char *host)
+{
+    config = ocv_config_layer(config, "registries");
+    for (size_t i = 0; i < config->n_registries; i++)
+        if (!strcasecmp(ocv_host_canonical(config->registries[i].host), ocv_host_canonical(host)))
+            return ocv_config_registry(config, i);
+    return (struct ocv_registry_config){0};
+}
+
+/* Is `item` ("ns", "ns :: feature", ...) the part of the property up to where it ends? */
+static bool item_is(const char *item, const char *ns, const char *feature, const char *value)
+{
+    const char *const parts[] = {ns, feature, value};
+    for (size_t i = 0; i < 3 && parts[i]; i++) {
+        size_t n = strlen(parts[i]);
+        if (strncmp(item, parts[i], n) != 0)
+            return false;
+        item += n;
+        if (!*item)
+            return i == 2 || !parts[i + 1];
+        if (strncmp(item, " :: ", 4) != 0)
+            return false;
+        item += 4;
+    }
+    return false;
+}
+
+const char *ocv_config_disabled_at(const struct ocv_config *config, const char *ns,
+                                   const char *feature, const char *value)
+{
+    const struct ocv_strings *disable = ocv_config_strings(config, "disable");
+    for (size_t i = 0; i < disable->count; i++)
+        if (item_is(disable->list[i], ns, feature, value))
+            return disable->origins[i];
+    return NULL;
+}
+
+bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
+                         const char *value)
+{
+    return ocv_config_disabled_at(config, ns, feature, value) != NULL;
+}
+
+enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *ns)
+{
+    config = ocv_config_layer(config, "device_policy");
+    for (size_t i = 0; i < config->n_policies; i++)
+        if (!strcmp(config->policies[i].ns, ns))
+            return config->policies[i].policy;
+    return OCV_POLICY_ALL;
+}
+
+const char *ocv_config_devices_at(const struct ocv_config *config, const char *ns)
+{
+    const struct ocv_config *devices = ocv_config_layer(config, "devices");
+    const struct ocv_config *policies = ocv_config_layer(config, "device_policy");
+    for (size_t i = 0; i < devices->n_devices; i++)
+        if (!strcmp(devices->devices[i].name, ns))
+            return devices->devices[i].origin;
+    for (size_t i = 0; i < policies->n_policies; i++)
+        if (!strcmp(policies->policies[i].ns, ns))
+            return policies->policies[i].origin;
+    return NULL;
+}
+
+const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, const char *ns)
+{
+    config = ocv_config_layer(config, "devices");
+    for (size_t i = 0; i < config->n_devices; i++)
+        if (!strcmp(config->devices[i].name, ns))
+            return &config->devices[i].values;
+    return NULL;
+}
+
+size_t ocv_config_allow_count(const struct ocv_config *config)
+{
+    return ocv_config_list(config, "allow", NULL);
+}
+
+const char *ocv_config_allow(const struct ocv_config *config, size_t i)
+{
+    const struct ocv_strings *globs = ocv_config_strings(config, "allow");
+    return i < globs->count && globs->list ? globs->list[i] : NULL;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The parts of a configuration that the resolver reads. */
+#ifndef OCV_CONFIG_H
+#define OCV_CONFIG_H
+
+#include "ocivariant/config.h"
+
+/** A growing list of owned strings. */
+struct ocv_strings {
+    char **list;
+    char **origins; /* where each was set: "FILE:LINE", "OCV_X", "--flag" */
+    size_t count;
+};
+
+/** NS -> list of strings: `devices`. */
+struct ocv_named_strings {
+    char *name, *origin;
+    struct ocv_strings values;
+};
+
+struct ocv_override {
+    char *ns, *feature, *origin;
+    struct ocv_strings values;
+};
+
+struct ocv_policy_setting {
+    char *ns, *origin;
+    enum ocv_policy policy;
+};
+
+struct ocv_registry_setting {
+    char *host, *url, *ca, *cert, *key, *mirror_of;
+    bool insecure;
+};
+
+struct ocv_scalar {
+    const char *key; /* one of the known keys, static */
+    char *value, *origin;
+};
+
+/** What the images of some repositories have for themselves. */
+struct ocv_repository_setting {
+    char *glob, *origin; /* as written */
+    char *pattern;       /* canonical */
+    struct ocv_config *config;
+};
+
+#define OCV_CONFIG_ITEMS_MAX 4096u /* members of any list or map of a configuration */
+
+struct ocv_config {
+    struct ocv_strings namespace_priority;
+    struct ocv_strings disable; /* canonical: "ns", "ns :: feature", "ns :: feature :: value" */
+    struct ocv_strings require; /* likewise */
+    struct ocv_strings known_namespaces;
+    struct ocv_strings os_features;
+    struct ocv_strings host_names;
+    struct ocv_policy_setting *policies;
+    size_t n_policies;
+    struct ocv_named_strings *devices;
+    size_t n_devices;
+    struct ocv_override *overrides;
+    size_t n_overrides;
+    struct ocv_registry_setting *registries;
+    size_t n_registries;
+    struct ocv_strings allow;
+    struct ocv_scalar *scalars;
+    size_t n_scalars;
+    struct ocv_repository_setting *repositories;
+    size_t n_repositories;
+    const struct ocv_config *base; /* of a repository's: what holds where it says nothing */
+    uint64_t given;                /* of a repository's: its keys (ocv_config_key_bit) */
+    uint64_t by_text;              /* keys that variables and flags set: over a repository's */
+};
+
+/** A list key's strings, the repository's or those below. `config` may be NULL: none. */
+const struct ocv_strings *ocv_config_strings(const struct ocv_config *config, const char *key);
+/** Who speaks for the key: a repository that names it, unless a variable or flag does. */
+const struct ocv_config *ocv_config_layer(const struct ocv_config *config, const char *key);
+bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
+                         const char *value);
+/** Where a namespace, feature (may be NULL) or value (likewise) was disabled, or NULL. */
+const char *ocv_config_disabled_at(const struct ocv_config *config, const char *ns,
+                                   const char *feature, const char *value);
+enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *ns);
+/** Where the devices of a namespace are narrowed, or else its policy is set; NULL. */
+const char *ocv_config_devices_at(const struct ocv_config *config, const char *ns);
+/** The `devices` list of a namespace, or NULL when it is not narrowed. */
+const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, const char *ns);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* `override` and `os_features`: what the administrator says a host supports, instead of what was
+ * probed. */
+#include "lib/config/config_internal.h"
+#include "lib/core/profile_internal.h"
+
+#include <string.h>
+
+static json_t *member_named(json_t *list, const char *key, const char *name)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        const char *text = json_string_value(json_object_get(item, key));
+        if (text && !strcmp(text, name))
+            return item;
+    }
+    return NULL;
+}
+
+/* The namespace's or feature's object, made at the end of the list when it is missing. */
+static json_t *ensure(json_t *owner, const char *list_key, const char *key, const char *name)
+{
+    json_t *list = json_object_get(owner, list_key);
+    if (!list && json_object_set_new(owner, list_key, json_array()) == 0)
+        list = json_object_get(owner, list_key);
+    json_t *item = member_named(list, key, name);
+    if (item)
+        return item;
+    item = json_pack("{s:s}", key, name);
+    return json_array_append_new(list, item) == 0 ? item : NULL;
+}
+
+static void drop_from_devices(json_t *ns, const char *feature)
+{
+    size_t i, k;
+    json_t *device, *item;
+    json_array_foreach(json_object_get(ns, "devices"), i, device)
+    {
+        json_t *features = json_object_get(device, "features");
+        json_array_foreach(features, k, item)
+        {
+            const char *name = json_string_value(json_object_get(item, "name"));
+            if (name && !strcmp(name, feature)) {
+                json_array_remove(features, k);
+                break;
+            }
+        }
+    }
+}
+
+/* Devices of which none counts say why the probe listed nothing; what the administrator says stands
+ * instead, and they would take it back. */
+static void drop_uncounted(json_t *ns)
+{
+    size_t i;
+    json_t *device;
+    json_array_foreach(json_object_get(ns, "devices"), i, device)
+    {
+        if (!json_is_true(json_object_get(device, "secondary")))
+            return;
+    }
+    json_object_del(ns, "devices");
+}
+
+static bool apply(json_t *root, const struct ocv_override *o)
+{
+    json_t *ns = ensure(root, "namespaces", "namespace", o->ns);
+    json_t *feature = ns ? ensure(ns, "features", "name", o->feature) : NULL;
+    ocv_auto_json *values = json_array();
+    for (size_t i = 0; i < o->values.count; i++)
+        if (json_array_append_new(values, json_string(o->values.list[i])) != 0)
+            return false;
+    if (!feature || json_object_set(feature, "values", values) != 0)
+        return false;
+    drop_from_devices(ns, o->feature);
+    drop_uncounted(ns);
+    return true;
+}
+
+/* Of formats, such as nydus.remoteimage.v1, that no probe knows to be set up. */
+static bool apply_os_features(json_t *root, const struct ocv_strings *features)
+{
+    json_t *platform = json_object_get(root, "platform");
+    ocv_auto_json *list = json_array();
+    if (features->count == 0)
+        return true;
+    for (size_t i = 0; i < features->count; i++)
+        if (json_array_append_new(list, json_string(features->list[i])) != 0)
+            return false;
+    if (!platform && json_object_set_new(root, "platform", platform = json_object()) != 0)
+        return false;
+    return json_object_set(platform, "os.features", list) == 0;
+}
+
+int ocv_config_override_profile(const struct ocv_config *config, const struct ocv_profile *profile,
+                                struct ocv_profile **out, struct ocv_error *err)
+{
+    ocv_auto_json *root = json_deep_copy(profile->root);
+    bool ok = root != NULL;
+    if (config->base)
+        config = config->base; /* a host's, not a repository's */
+    for (size_t i = 0; ok && i < config->n_overrides; i++)
+        ok = apply(root, &config->overrides[i]);
+    ok = ok && apply_os_features(root, &config->os_features);
+    if (!ok)
+        return ocv_error_nomem(err);
+    return ocv_profile_from_json(root, out, err);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Members of the configuration, checked one by one, whatever they were read from. */
+#include "lib/config/config_set.h"
+
+#include "lib/core/property_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int bad_namespace(struct ocv_error *err, const char *text)
+{
+    return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a namespace (a-z 0-9 _)", text);
+}
+
+static bool name_ok(const char *s)
+{
+    return ocv_property_name_valid(s, strlen(s));
+}
+
+/* "ns", "ns :: feature" or "ns :: feature :: value" in canonical spacing. */
+static int add_selector(struct ocv_strings *list, const char *text, const char *origin,
+                        struct ocv_error *err)
+{
+    struct ocv_span parts[3];
+    size_t n = ocv_span_parts((struct ocv_span){text, strlen(text)}, parts, 3);
+    bool ok = n >= 1 && n <= 3;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = i < 2 ? ocv_property_name_valid(parts[i].data, parts[i].len)
+                   : ocv_property_value_valid(parts[i].data, parts[i].len);
+    if (!ok)
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "'%.100s' is not NS, NS::FEATURE or NS::FEATURE::VALUE", text);
+    ocv_auto_buffer canonical;
+    ocv_buffer_init(&canonical, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(&canonical, err, "%s%.*s", i ? " :: " : "", (int)parts[i].len,
+                                   parts[i].data);
+    if (status < 0)
+        return status;
+    return ocv_strings_add(list, canonical.data, canonical.len, origin, err);
+}
+
+static bool os_feature_ok(const char *s)
+{
+    return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+                     strlen(s);
+}
+
+int ocv_config_add(struct ocv_config *c, const char *key, const char *text, const char *origin,
+                   struct ocv_error *err)
+{
+    struct ocv_strings *list = ocv_config_list_of(c, key);
+    if (!strcmp(key, "disable") || !strcmp(key, "require"))
+        return add_selector(list, text, origin, err);
+    bool ns = !strcmp(key, "namespace_priority") || !strcmp(key, "known_namespaces");
+    if (ns && !name_ok(text))
+        return bad_namespace(err, text);
+    if (!strcmp(key, "os_features") && !os_feature_ok(text))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (A-Z a-z 0-9 . _ -)",
+                             text);
+    if (!strcmp(key, "host_names") && !ocv_host_valid(text))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not the name of a host", text);
+    return ocv_strings_add(list, text, strlen(text), origin, err);
+}
+
+/* Put a copy of `text` in place of `*field`. */
+static int replace(char **field, const char *text, struct ocv_error *err)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        return ocv_error_nomem(err);
+    free(*field);
+    *field = copy;
+    return OCV_OK;
+}
+
+int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text,
+                          const char *origin, struct ocv_error *err)
+{
+    static const char *const names[] = {"all", "any", "first"};
+    size_t policy = 0, i = 0;
+    while (policy < 3 && strcmp(text, names[policy]) != 0)
+        policy++;
+    if (!name_ok(ns))
+        return bad_namespace(err, ns);
+    if (policy == 3)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "device policy '%.60s' is not all, any or first",
+                             text);
+    while (i < c->n_policies && strcmp(c->policies[i].ns, ns) != 0)
+        i++;
+    if (i == c->n_policies) {
+        struct ocv_policy_setting *list = realloc(c->policies, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->policies = list;
+        list[i] = (struct ocv_policy_setting){.ns = strdup(ns)};
+        if (!list[i].ns)
+            return ocv_error_nomem(err);
+        c->n_policies++;
+    }
+    c->policies[i].policy = (enum ocv_policy)policy;
+    return replace(&c->policies[i].origin, origin, err);
+}
+
+int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text,
+                          const char *origin, struct ocv_error *err)
+{
+    if (!name_ok(ns))
+        return bad_namespace(err, ns);
+    if (text && !*text)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "an empty device for %s", ns);
+    size_t i = 0;
+    while (i < c->n_devices && strcmp(c->devices[i].name, ns) != 0)
+        i++;
+    if (i == c->n_devices) {
+        struct ocv_named_strings *list = realloc(c->devices, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->devices = list;
+        list[i] = (struct ocv_named_strings){.name = strdup(ns)};
+        if (!list[i].name)
+            return ocv_error_nomem(err);
+        c->n_devices++;
+    }
+    if (text)
+        return ocv_strings_add(&c->devices[i].values, text, strlen(text), origin, err);
+    return replace(&c->devices[i].origin, origin, err);
+}
+
+int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *feature,
+                            const char *value, const char *origin, struct ocv_error *err)
+{
+    if (!name_ok(ns))
+        return bad_namespace(err, ns);
+    if (!name_ok(feature))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (a-z 0-9 _)", feature);
+    if (value && !ocv_property_value_valid(value, strlen(value)))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a value (a-z 0-9 _ .)", value);
+    size_t i = 0;
+    while (i < c->n_overrides &&
+           (strcmp(c->overrides[i].ns, ns) != 0 || strcmp(c->overrides[i].feature, feature) != 0))
+        i++;
+    if (i == c->n_overrides) {
+        struct ocv_override *list = realloc(c->overrides, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->overrides = list;
+        list[i] = (struct ocv_override){.ns = strdup(ns), .feature = strdup(feature)};
+        if (!list[i].ns || !list[i].feature) {
+            free(list[i].ns);
+            free(list[i].feature);
+            return ocv_error_nomem(err);
+        }
+        c->n_overrides++;
+    }
+    if (value)
+        return ocv_strings_add(&c->overrides[i].values, value, strlen(value), origin, err);
+    return replace(&c->overrides[i].origin, origin, err);
+}
+
+int ocv_config_add_repository(struct ocv_config *c, const char *glob, const char *origin,
+                              struct ocv_config **out, struct ocv_error *err)
+{
+    struct ocv_repository_setting *list =
+        realloc(c->repositories, (c->n_repositories + 1) * sizeof(*list));
+    if (!list)
+        return ocv_error_nomem(err);
+    c->repositories = list;
+    struct ocv_repository_setting *r = &list[c->n_repositories++];
+    *r = (struct ocv_repository_setting){.glob = strdup(glob), .origin = strdup(origin)};
+    int status = ocv_glob_canonical(glob, &r->pattern, err);
+    if (status == OCV_OK)
+        status = r->glob && r->origin ? ocv_config_new(&r->config, err) : ocv_error_nomem(err);
+    if (status < 0)
+        return status;
+    r->config->base = c;
+    *out = r->config;
+    return OCV_OK;
+}
+
+int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *text,
+                          const char *origin, struct ocv_error *err)
+{
+    int status = ocv_config_check_scalar(key, text, err);
+    if (status < 0)
+        return status;
+    const char *known = ocv_config_key(key) ? ocv_config_key(key) : ocv_config_repository_key(key);
+    size_t i = 0;
+    while (i < c->n_scalars && c->scalars[i].key != known)
+        i++;
+    if (i == c->n_scalars) {
+        struct ocv_scalar *list = realloc(c->scalars, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->scalars = list;
+        list[i] = (struct ocv_scalar){.key = known, .value = strdup(text)};
+        if (!list[i].value)
+            return ocv_error_nomem(err);
+        c->n_scalars++;
+    }
+    status = replace(&c->scalars[i].value, text, err);
+    return status < 0 ? status : replace(&c->scalars[i].origin, origin, err);
+}
+
+int ocv_config_set_registry(struct ocv_config *c, const char *host, const char *url,
+                            struct ocv_error *err)
+{
+    bool plain = !strncmp(url, "http://", 7);
+    size_t i = 0, scheme = plain ? 7 : 8;
+    if ((!plain && strncmp(url, "https://", 8) != 0) || !url[scheme] || strpbrk(url, "\"\\\r\n\t "))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%.100s: '%.200s' is not a URL", host, url);
+    while (i < c->n_registries && strcmp(c->registries[i].host, host) != 0)
+        i++;
+    if (i == c->n_registries) {
+        struct ocv_registry_setting *list = realloc(c->registries, (i + 1) * sizeof(*list));
+        if (!list)
+            return ocv_error_nomem(err);
+        c->registries = list;
+        list[i] = (struct ocv_registry_setting){.host = strdup(host)};
+        if (!list[i].host)
+            return ocv_error_nomem(err);
+        c->n_registries++;
+    }
+    char *copy = strdup(url);
+    if (!copy)
+        return ocv_error_nomem(err);
+    free(c->registries[i].url);
+    c->registries[i].url = copy;
+    c->registries[i].insecure = plain;
+    return OCV_OK;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a decision says: accessors, and a sentence and a hint for everything that was not chosen. */
+#include "lib/core/resolve_internal.h"
+
+#include "gen/hints.h"
+#include "lib/base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ocv_decision_free(struct ocv_decision *decision)
+{
+    if (!decision)
+        return;
+    struct ocv_arena arena = decision->arena;
+    ocv_arena_free(&arena);
+    free(decision);
+}
+
+const struct ocv_entry *ocv_decision_selected(const struct ocv_decision *decision)
+{
+    return decision->n_candidates ? decision->candidates[0].entry : NULL;
+}
+
+size_t ocv_decision_order_count(const struct ocv_decision *decision)
+{
+    return decision->n_candidates;
+}
+
+const struct ocv_entry *ocv_decision_order(const struct ocv_decision *decision, size_t i)
+{
+    return i < decision->n_candidates ? decision->candidates[i].entry : NULL;
+}
+
+const struct ocv_entry *ocv_decision_default(const struct ocv_decision *decision)
+{
+    return decision->fallback;
+}
+
+bool ocv_host_supports(const struct ocv_host *host, uint32_t id)
+{
+    const struct ocv_slot *slot = &host->slots[host->slot_of[id]];
+    for (size_t l = 0; slot->ranks && l < slot->n_lists; l++)
+        if (slot->ranks[l * slot->count + (id - slot->first)] != OCV_UNSUPPORTED)
+            return true;
+    return false;
+}
+
+size_t ocv_decision_matched(const struct ocv_decision *decision, const struct ocv_entry *entry,
+                            uint32_t *ids, size_t max)
+{
+    size_t n = 0;
+    bool candidate = false;
+    for (size_t i = 0; i < decision->n_candidates && !candidate; i++)
+        candidate = decision->candidates[i].entry == entry;
+    for (size_t i = 0; candidate && i < entry->n_properties; i++) {
+        if (!ocv_host_supports(&decision->host, entry->properties[i]))
+            continue;
+        if (n < max)
+            ids[n] = entry->properties[i];
+        n++;
+    }
+    return n < max ? n : max;
+}
+
+size_t ocv_decision_rejected_count(const struct ocv_decision *decision)
+{
+    return decision->n_rejected;
+}
+
+struct ocv_rejection ocv_decision_rejected(const struct ocv_decision *decision, size_t i)
+{
+    return decision->rejected[i];
+}
+
+const struct ocv_slot *ocv_rejection_slot(const struct ocv_decision *d,
+                                          const struct ocv_rejection *r)
+{
+    for (size_t i = 0; r->ns && i < r->entry->n_properties; i++) {
+        const struct ocv_slot *slot = &d->host.slots[d->host.slot_of[r->entry->properties[i]]];
+        if (!strcmp(slot->ns->name, r->ns) && !strcmp(slot->feature, r->feature))
+            return slot;
+    }
+    return NULL;
+}
+
+const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
+                                             const struct ocv_slot *slot)
+{
+    if (!slot || slot->n_lists == 0)
+        return NULL;
+    for (size_t l = 0; r->device && slot->list_device && l < slot->n_lists; l++)
+        if (!strcmp(slot->list_device[l]->id, r->device))
+            return slot->lists[l];
+    return slot->lists[0];
+}
+
+#define VALUES_SHOWN 4u /* of a long list, in a sentence */
+
+static int say_wanted(const struct ocv_decision *d, const struct ocv_rejection *r,
+                      struct ocv_buffer *out, struct ocv_error *err)
+{
+    const struct ocv_slot *slot = ocv_rejection_slot(d, r);
+    size_t shown = 0;
+    int status = ocv_buffer_printf(out, err, "needs %s :: %s :: ", r->ns, r->feature);
+    for (size_t i = 0; slot && i < r->entry->n_properties && status == OCV_OK; i++) {
+        uint32_t id = r->entry->properties[i];
+        if (&d->host.slots[d->host.slot_of[id]] != slot)
+            continue;
+        if (shown < VALUES_SHOWN)
+            status = ocv_buffer_printf(out, err, "%s%s", shown ? " or " : "",
+                                       ocv_index_property(d->index, id).value);
+        shown++;
+    }
+    if (status == OCV_OK && shown > VALUES_SHOWN)
+        status = ocv_buffer_printf(out, err, " or %zu more", (size_t)(shown - VALUES_SHOWN));
+    return status;
+}
+
+static int say_have(const struct ocv_rejection *r, const struct ocv_slot *slot,
+                    struct ocv_buffer *out, struct ocv_error *err)
+{
+    const struct ocv_feature *have = ocv_rejection_have(r, slot);
+    size_t n = have ? have->n_values : 0;
+    int status = r->device ? ocv_buffer_printf(out, err, "; device %.100s has ", r->device)
+                           : ocv_buffer_printf(out, err, "; this host has ");
+    if (status == OCV_OK && n == 0)
+        status = ocv_buffer_printf(out, err, "no %s", r->feature);
+    for (size_t i = 0; i < n && i < VALUES_SHOWN && status == OCV_OK; i++)
+        status = ocv_buffer_printf(out, err, "%s%.100s", i ? ", " : "", have->values[i]);
+    if (status == OCV_OK && n > VALUES_SHOWN)
+        status = ocv_buffer_printf(out, err, " and %zu lower", n - VALUES_SHOWN);
+    return status;
+}
+
+static int say_property(const struct ocv_decision *d, const struct ocv_rejection *r,
+                        struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = say_wanted(d, r, out, err);
+    if (status < 0)
+        return status;
+    switch (r->code) {
+    case OCV_REJECT_NAMESPACE_UNDECLARED:
+        return ocv_buffer_printf(out, err, "; the index does not list the namespace %s", r->ns);
+    case OCV_REJECT_NAMESPACE_UNSUPPORTED:
+        return ocv_buffer_printf(out, err, "; this host has no %s", r->ns);
+    case OCV_REJECT_NO_DEVICE:
+        return ocv_buffer_printf(out, err, "; no %s device is left to count", r->ns);
+    case OCV_REJECT_DISABLED:
+        return ocv_buffer_printf(out, err, "; switched off by configuration");
+    default:
+        return say_have(r, ocv_rejection_slot(d, r), out, err);
+    }
+}
+
+static int say_os_features(const struct ocv_decision *d, const struct ocv_rejection *r,
+                           struct ocv_buffer *out, struct ocv_error *err)
+{
+    const struct ocv_platform *p = &r->entry->platform;
+    char name[128];
+    int status =
+        ocv_buffer_printf(out, err, "for %s with", ocv_platform_format(p, name, sizeof(name)));
+    for (size_t i = 0, shown = 0; i < p->n_os_features && status == OCV_OK; i++) {
+        struct ocv_platform one = {.os_features = &p->os_features[i], .n_os_features = 1};
+        one.os = d->platform.os;
+        one.architecture = d->platform.architecture;
+        if (ocv_platform_match(&d->platform, &one, NULL) < 0 && shown++ < VALUES_SHOWN)
+            status =
+                ocv_buffer_printf(out, err, "%s %.100s", shown > 1 ? "," : "", p->os_features[i]);
+    }
+    return status == OCV_OK ? ocv_buffer_printf(out, err, ", which this host lacks (os_features)")
+                            : status;
+}
+
+static int say_platform(const struct ocv_decision *d, const struct ocv_rejection *r,
+                        struct ocv_buffer *out, struct ocv_error *err)
+{
+    char entry[128], host[128];
+    ocv_platform_format(&r->entry->platform, entry, sizeof(entry));
+    ocv_platform_format(&d->platform, host, sizeof(host));
+    if (r->code == OCV_REJECT_OS_FEATURES)
+        return say_os_features(d, r, out, err);
+    return ocv_buffer_printf(out, err, "for %s; this is %s", entry, host);
+}
+
+static int say(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+               struct ocv_error *err)
+{
+    const struct ocv_rejection *r = &decision->rejected[i];
+    if (r->ns)
+        return say_property(decision, r, out, err);
+    if (r->entry->detail)
+        return ocv_buffer_printf(out, err, "malformed: %s", r->entry->detail);
+    switch (r->code) {
+    case OCV_REJECT_PLATFORM:
+    case OCV_REJECT_PLATFORM_VARIANT:
+    case OCV_REJECT_OS_FEATURES:
+        return say_platform(decision, r, out, err);
+    case OCV_REJECT_UNKNOWN_PLATFORM:
+        return ocv_buffer_printf(out, err, "platform unknown/unknown: not an image to run");
+    case OCV_REJECT_ATTESTATION:
+        return ocv_buffer_printf(out, err, "an attestation, not an image");
+    case OCV_REJECT_ARTIFACT:
+        return ocv_buffer_printf(out, err, "an artifact, not an image");
+    case OCV_REJECT_MEDIA_TYPE:
+        return ocv_buffer_printf(out, err, "media type %.100s is not an image manifest",
+                                 r->entry->media_type);
+    case OCV_REJECT_NESTED:
+        return ocv_buffer_printf(out, err, "a nested index");
+    case OCV_REJECT_DIGEST_ALGORITHM:
+        return ocv_buffer_printf(out, err, "its digest algorithm is not known here");
+    case OCV_REJECT_NOT_REQUESTED:
+        return ocv_buffer_printf(out, err, "fits, but another label was asked for");
+    case OCV_REJECT_REQUIREMENT:
+        return ocv_buffer_printf(out, err, "fits, but does not use %s, which is required",
+                                 r->required);
+    case OCV_REJECT_FOREIGN_ARCHITECTURE:
+        return ocv_buffer_printf(
+            out, err,
+            "the profile is for another architecture, so nothing is known about variants");
+    default:
+        return ocv_buffer_printf(out, err, "%s", ocv_reject_name(r->code));
+    }
+}
+
+/* Sentences quote index and profile. */
+static int cleaned(struct ocv_buffer *out, size_t start, int status)
+{
+    if (status == OCV_OK && out->data)
+        ocv_text_clean(out->data + start);
+    return status;
+}
+
+int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+                        struct ocv_error *err)
+{
+    size_t start = out->len;
+    const char *origin = decision->rejected[i].origin;
+    int status = say(decision, i, out, err);
+    if (status == OCV_OK && origin)
+        status = ocv_buffer_printf(out, err, " (%.400s)", origin);
+    return cleaned(out, start, status);
+}
+
+static int compare_hint(const void *text, const void *hint)
+{
+    return strcmp(text, ((const struct hint_entry *)hint)->property);
+}
+
+static const struct hint_entry *hint_entry(struct ocv_property p, const char *value)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, value);
+    return bsearch(text, ocv_hints, sizeof(ocv_hints) / sizeof(*ocv_hints), sizeof(*ocv_hints),
+                   compare_hint);
+}
+
+const char *ocv_hint_needs(struct ocv_property p)
+{
+    const struct hint_entry *one = hint_entry(p, p.value), *all = one ? one : hint_entry(p, "*");
+    return all ? all->needs : NULL;
+}
+
+/* What the profile recorded for a namespace, or NULL. */
+static const json_t *recorded_object(const struct ocv_profile *profile, const char *ns)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(profile->root, "namespaces"), i, item)
+    {
+        const char *name = json_string_value(json_object_get(item, "namespace"));
+        if (name && !strcmp(name, ns))
+            return item;
+    }
+    return NULL;
+}
+
+static const char *recorded(const struct ocv_profile *profile, const char *ns, const char *key)
+{
+    return json_string_value(json_object_get(recorded_object(profile, ns), key));
+}
+
+static size_t device_count(const struct ocv_profile *profile, const char *ns)
+{
+    return json_array_size(json_object_get(recorded_object(profile, ns), "devices"));
+}
+
+/* "driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer". `all` speaks of
+ * the feature and may be NULL, `best` is what the host has and may be NULL. */
+static int hint_need(const char *driver, const struct hint_entry *all, const char *needs,
+                     const char *value, const char *best, struct ocv_buffer *out,
+                     struct ocv_error *err)
+{
+    const char *what = all && all->what ? all->what : "";
+    if (all && all->by && !strcmp(all->by, "driver") && driver && best)
+        return ocv_buffer_printf(out, err,
+                                 "driver %.40s supports %s up to %.100s; this needs %s: %s", driver,
+                                 what, best, value, needs);
+    return ocv_buffer_printf(out, err, "this needs %s%s%s: %s", what, *what ? " " : "", value,
+                             needs);
+}
+
+/* From schema/hints.yaml. The entry's values are alternatives: the first one with a known need will
+ * do. Where nothing is known of them, what the probe reported as missing is told. */
+static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *r,
+                      struct ocv_buffer *out, struct ocv_error *err)
+{
+    const struct ocv_slot *slot = ocv_rejection_slot(d, r);
+    const struct ocv_feature *have = ocv_rejection_have(r, slot);
+    const char *best = have && have->n_values ? have->values[0] : NULL;
+    const char *error = recorded(d->profile, r->ns, "error");
+    for (size_t i = 0; slot && (best || !error) && i < r->entry->n_properties; i++) {
+        uint32_t id = r->entry->properties[i];
+        if (&d->host.slots[d->host.slot_of[id]] != slot)
+            continue;
+        struct ocv_property p = ocv_index_property(d->index, id);
+        const struct hint_entry *all = hint_entry(p, "*"), *one = hint_entry(p, p.value);
+        if (!best && all && all->by && !device_count(d->profile, r->ns))
+            return OCV_OK; /* no driver helps a host that has no such device */
+        if (one || all)
+            return hint_need(recorded(d->profile, r->ns, "driver"), all,
+                             one ? one->needs : all->needs, p.value, best, out, err);
+    }
+    return error ? ocv_buffer_printf(out, err, "%.200s", error) : OCV_OK;
+}
+
+/* No device is left to count. Where none of them can serve anything, the first, which is the most
+ * capable, says why. */
+static int hint_devices(const struct ocv_decision *d, const char *ns, struct ocv_buffer *out,
+                        struct ocv_error *err)
+{
+    size_t i;
+    json_t *device, *devices = json_object_get(recorded_object(d->profile, ns), "devices");
+    const char *first = NULL, *id = NULL;
+    bool all = true;
+    json_array_foreach(devices, i, device)
+    {
+        const char *why =
+            json_string_value(json_object_get(json_object_get(device, "attributes"), "reason"));
+        all = all && why;
+        if (!first) {
+            first = why;
+            id = json_string_value(json_object_get(device, "id"));
+        }
+    }
+    return all && first
+               ? ocv_buffer_printf(out, err, "device %.100s: %.300s", id ? id : "0", first)
+               : ocv_buffer_printf(out, err,
+                                   "see --devices, 'devices' and what the probe marks secondary");
+}
+
+static int hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+                struct ocv_error *err)
+{
+    const struct ocv_rejection *r = &decision->rejected[i];
+    switch (r->code) {
+    case OCV_REJECT_DISABLED:
+        return ocv_buffer_printf(out, err, "take it out of 'disable' in the configuration");
+    case OCV_REJECT_NO_DEVICE:
+        return hint_devices(decision, r->ns, out, err);
+    case OCV_REJECT_NAMESPACE_UNDECLARED:
+        return ocv_buffer_printf(out, err, "the publisher must add it to %s",
+                                 OCV_ANNOTATION_NAMESPACES);
+    case OCV_REJECT_FOREIGN_ARCHITECTURE:
+        return ocv_buffer_printf(out, err, "give a profile of that machine with --profile");
+    case OCV_REJECT_DEVICE:
+        if (device_count(decision->profile, r->ns) < 2) /* nothing to narrow */
+            return hint_value(decision, r, out, err);
+        return ocv_buffer_printf(out, err,
+                                 "narrow the devices (--devices %s=...) or use "
+                                 "--device-policy %s=any",
+                                 r->ns, r->ns);
+    case OCV_REJECT_NAMESPACE_UNSUPPORTED:
+    case OCV_REJECT_FEATURE_UNSUPPORTED:
+    case OCV_REJECT_VALUE_UNSUPPORTED:
+        return hint_value(decision, r, out, err);
+    default:
+        return OCV_OK;
+    }
+}
+
+int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    size_t start = out->len;
+    return cleaned(out, start, hint(decision, i, out, err));
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A decision as JSON (dev.ocivariant.decision/v1, schema/decision.schema.json). */
+#include "lib/base/json_write.h"
+#include "lib/core/resolve_internal.h"
+#include "ocivariant/layout.h"
+
+#include <stdio.h>
+
+#define TEXT_MAX \
+    (32u * 1024) /* an entry's properties have 4,000 bytes, quoted at most three times */
+
+/* "ns :: feature :: value" */
+static void write_property(struct ocv_json_writer *w, struct ocv_property p)
+{
+    char text[OCV_ENTRY_PROPERTIES_BYTES_MAX + 16];
+    snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+    ocv_json_write_string(w, NULL, text);
+}
+
+static void write_optional(struct ocv_json_writer *w, const char *key, const char *text)
+{
+    if (text)
+        ocv_json_write_string(w, key, text);
+}
+
+static void write_platform(struct ocv_json_writer *w, const struct ocv_entry *entry)
+{
+    const struct ocv_platform *p = &entry->platform;
+    if (!entry->has_platform) {
+        ocv_json_write_string(w, "platform", NULL);
+        return;
+    }
+    ocv_json_write_open(w, "platform", '{');
+    write_optional(w, "os", p->os);
+    write_optional(w, "architecture", p->architecture);
+    write_optional(w, "variant", p->variant);
+    ocv_json_write_close(w, '}');
+}
+
+static const char *kind_name(enum ocv_entry_kind kind)
+{
+    static const char *const names[] = {"variant", "null", "non-variant"};
+    return names[kind];
+}
+
+/* By a rule: the tag, for people to find the image again. */
+static const char *entry_tag(const struct ocv_index *index, const struct ocv_entry *entry)
+{
+    const json_t *one = json_array_get(json_object_get(index->root, "manifests"), entry->position);
+    return json_string_value(
+        json_object_get(json_object_get(one, "annotations"), OCV_ANNOTATION_REF_NAME));
+}
+
+static void write_selected(struct ocv_json_writer *w, const struct ocv_decision *d,
+                           struct ocv_buffer *text)
+{
+    const struct ocv_entry *entry = ocv_decision_selected(d);
+    if (!entry) {
+        ocv_json_write_string(w, "selected", NULL);
+        return;
+    }
+    ocv_json_write_open(w, "selected", '{');
+    ocv_json_write_string(w, "label", entry->label);
+    ocv_json_write_string(w, "kind", kind_name(entry->kind));
+    ocv_json_write_string(w, "digest", entry->digest);
+    ocv_json_write_string(w, "mediaType", entry->media_type);
+    ocv_json_write_number(w, "size", entry->size);
+    write_platform(w, entry);
+    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
+    size_t n = ocv_decision_matched(d, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
+    ocv_json_write_open(w, "matched", '[');
+    for (size_t i = 0; i < n; i++)
+        write_property(w, ocv_index_property(d->index, ids[i]));
+    ocv_json_write_close(w, ']');
+    if (d->index->rule)
+        write_optional(w, "tag", entry_tag(d->index, entry));
+    text->len = 0;
+    if (w->status == OCV_OK)
+        w->status = ocv_decision_note(d, entry, text, w->err);
+    if (text->len)
+        ocv_json_write_string(w, "note", text->data);
+    ocv_json_write_close(w, '}');
+}
+
+static void write_wanted(struct ocv_json_writer *w, const struct ocv_decision *d,
+                         const struct ocv_rejection *r, const struct ocv_slot *slot)
+{
+    ocv_json_write_open(w, "wanted", '[');
+    for (size_t i = 0; slot && i < r->entry->n_properties; i++) {
+        uint32_t id = r->entry->properties[i];
+        if (&d->host.slots[d->host.slot_of[id]] == slot)
+            ocv_json_write_string(w, NULL, ocv_index_property(d->index, id).value);
+    }
+    ocv_json_write_close(w, ']');
+}
+
+static void write_have(struct ocv_json_writer *w, const struct ocv_rejection *r,
+                       const struct ocv_slot *slot)
+{
+    const struct ocv_feature *have = ocv_rejection_have(r, slot);
+    ocv_json_write_open(w, "have", '[');
+    for (size_t i = 0; have && i < have->n_values; i++)
+        ocv_json_write_string(w, NULL, have->values[i]);
+    ocv_json_write_close(w, ']');
+}
+
+typedef int (*sentence)(const struct ocv_decision *, size_t, struct ocv_buffer *,
+                        struct ocv_error *);
+
+static void write_sentence(struct ocv_json_writer *w, const char *key, const struct ocv_decision *d,
+                           size_t i, sentence say, struct ocv_buffer *text)
+{
+    text->len = 0;
+    if (w->status == OCV_OK)
+        w->status = say(d, i, text, w->err);
+    ocv_json_write_string(w, key, text->len ? text->data : NULL);
+}
+
+static void write_rejected(struct ocv_json_writer *w, const struct ocv_decision *d, size_t i,
+                           struct ocv_buffer *text)
+{
+    const struct ocv_rejection *r = &d->rejected[i];
+    const struct ocv_slot *slot = ocv_rejection_slot(d, r);
+    char property[OCV_ENTRY_PROPERTIES_BYTES_MAX + 16];
+    snprintf(property, sizeof(property), "%s :: %s", r->ns ? r->ns : "",
+             r->feature ? r->feature : "");
+    ocv_json_write_open(w, NULL, '{');
+    ocv_json_write_string(w, "label", r->entry->label);
+    ocv_json_write_string(w, "digest", r->entry->digest);
+    ocv_json_write_string(w, "code", ocv_reject_name(r->code));
+    ocv_json_write_string(w, "property", r->ns ? property : NULL);
+    ocv_json_write_string(w, "device", r->device);
+    write_wanted(w, d, r, slot);
+    write_have(w, r, slot);
+    write_sentence(w, "reason", d, i, ocv_decision_reason, text);
+    write_sentence(w, "hint", d, i, ocv_decision_hint, text);
+    write_optional(w, "required", r->required);
+    write_optional(w, "origin", r->origin);
+    ocv_json_write_close(w, '}');
+}
+
+static void write_warnings(struct ocv_json_writer *w, const struct ocv_decision *d)
+{
+    const char *const *warnings;
+    size_t n = ocv_index_warnings(d->index, &warnings);
+    ocv_json_write_open(w, "warnings", '[');
+    for (size_t i = 0; i < n; i++)
+        ocv_json_write_string(w, NULL, warnings[i]);
+    ocv_json_write_close(w, ']');
+}
+
+static const char *source_name(const struct ocv_index *index)
+{
+    return index->rule ? "rule" : index->has_variants ? "index" : "none";
+}
+
+static void write_rule(struct ocv_json_writer *w, const struct ocv_index *index)
+{
+    ocv_json_write_open(w, "rule", '{');
+    ocv_json_write_string(w, "family", index->rule);
+    ocv_json_write_string(w, "group", index->group);
+    ocv_json_write_close(w, '}');
+}
+
+int ocv_decision_format_json(const struct ocv_decision *decision, struct ocv_buffer *out,
+                             struct ocv_error *err)
+{
+    struct ocv_json_writer w = {.out = out, .err = err};
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, TEXT_MAX);
+    ocv_json_write_open(&w, NULL, '{');
+    ocv_json_write_string(&w, "schema", "dev.ocivariant.decision/v1");
+    ocv_json_write_string(&w, "index", decision->index->digest);
+    ocv_json_write_string(&w, "source", source_name(decision->index));
+    write_selected(&w, decision, &text);
+    ocv_json_write_open(&w, "order", '[');
+    for (size_t i = 0; i < decision->n_candidates; i++) {
+        const struct ocv_entry *entry = decision->candidates[i].entry;
+        ocv_json_write_string(&w, NULL, entry->label ? entry->label : entry->digest);
+    }
+    ocv_json_write_close(&w, ']');
+    ocv_json_write_open(&w, "rejected", '[');
+    for (size_t i = 0; i < decision->n_rejected; i++)
+        write_rejected(&w, decision, i, &text);
+    ocv_json_write_close(&w, ']');
+    write_warnings(&w, decision);
+    if (decision->index->rule)
+        write_rule(&w, decision->index);
+    ocv_json_write_close(&w, '}');
+    return w.status < 0 ? w.status : ocv_buffer_append(out, "\n", 1, err);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Digests (image-spec descriptor.md): grammar, and sha256/sha512 over bytes or a stream.
+ *
+ * The hash functions are called by themselves and not through EVP: the first EVP call of a process
+ * loads providers, names and openssl.cnf, which takes longer than a command's whole work. */
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include "lib/core/digest_internal.h"
+
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+union state {
+    SHA256_CTX sha256;
+    SHA512_CTX sha512;
+};
+
+/* As OpenSSL's functions: 1 for success. */
+static int init256(union state *s)
+{
+    return SHA256_Init(&s->sha256);
+}
+static int update256(union state *s, const void *data, size_t len)
+{
+    return SHA256_Update(&s->sha256, data, len);
+}
+static int final256(unsigned char *out, union state *s)
+{
+    return SHA256_Final(out, &s->sha256);
+}
+static int init512(union state *s)
+{
+    return SHA512_Init(&s->sha512);
+}
+static int update512(union state *s, const void *data, size_t len)
+{
+    return SHA512_Update(&s->sha512, data, len);
+}
+static int final512(unsigned char *out, union state *s)
+{
+    return SHA512_Final(out, &s->sha512);
+}
+
+struct algorithm {
+    const char *name;
+    size_t hex_length;
+    int (*init)(union state *s);
+    int (*update)(union state *s, const void *data, size_t len);
+    int (*final)(unsigned char *out, union state *s);
+};
+
+static const struct algorithm algorithms[] = {
+    {"sha256", 64, init256, update256, final256},
+    {"sha512", 128, init512, update512, final512},
+};
+
+struct ocv_hasher {
+    union state state;
+    const struct algorithm *algorithm;
+};
+
+static bool is_lower_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_lower_hex(char c)
+{
+    return (c >= 'a' && c <= 'f') || (c >= '0' && c <= '9');
+}
+
+/* algorithm ::= component (separator component)*; component ::= [a-z0-9]+; separator ::= [+._-] */
+static const char *skip_algorithm(const char *s)
+{
+    while (is_lower_alnum(*s)) {
+        while (is_lower_alnum(*s))
+            s++;
+        if (*s == ':')
+            return s + 1;
+        if (!*s || !strchr("+._-", *s))
+            return NULL;
+        s++;
+    }
+    return NULL;
+}
+
+bool ocv_digest_wellformed(const char *digest)
+{
+    const char *encoded = digest ? skip_algorithm(digest) : NULL;
+    if (!encoded || !*encoded)
+        return false;
+    for (const char *s = encoded; *s; s++)
+        if (!is_lower_alnum(*s) && !(*s >= 'A' && *s <= 'Z') && !strchr("=_-", *s))
+            return false;
+    const struct algorithm *last = algorithms + sizeof(algorithms) / sizeof(*algorithms);
+    for (const struct algorithm *a = algorithms; a < last; a++) {
+        size_t n = strlen(a->name);
+        if ((size_t)(encoded - digest) == n + 1 && memcmp(digest, a->name, n) == 0)
+            return ocv_digest_known(digest); /* a registered algorithm fixes the encoded part */
+    }
+    return true;
+}
+
+static const struct algorithm *find_algorithm(const char *digest)
+{
+    for (size_t i = 0; digest && i < sizeof(algorithms) / sizeof(*algorithms); i++) {
+        const struct algorithm *a = &algorithms[i];
+        size_t n = strlen(a->name);
+        if (strncmp(digest, a->name, n) != 0 || digest[n] != ':')
+            continue;
+        const char *hex = digest + n + 1;
+        if (strnlen(hex, a->hex_length + 1) != a->hex_length)
+            return NULL;
+        for (size_t k = 0; k < a->hex_length; k++)
+            if (!is_lower_hex(hex[k]))
+                return NULL;
+        return a;
+    }
+    return NULL;
+}
+
+bool ocv_digest_known(const char *digest)
+{
+    return find_algorithm(digest) != NULL;
+}
+
+int ocv_hasher_new(const char *digest, struct ocv_hasher **out, struct ocv_error *err)
+{
+    const struct algorithm *a = find_algorithm(digest);
+    if (!a)
+        return ocv_error_set(err, OCV_ERR_DATA, "unknown or malformed digest '%.100s'",
+                             digest ? digest : "");
+    struct ocv_hasher *hasher = calloc(1, sizeof(*hasher));
+    if (!hasher)
+        return ocv_error_nomem(err);
+    hasher->algorithm = a;
+    if (a->init(&hasher->state) != 1) {
+        ocv_hasher_free(hasher);
+        return ocv_error_nomem(err);
+    }
+    *out = hasher;
+    return OCV_OK;
+}
+
+int ocv_hasher_update(struct ocv_hasher *hasher, const void *data, size_t len,
+                      struct ocv_error *err)
+{
+    if (hasher->algorithm->update(&hasher->state, data, len) != 1)
+        return ocv_error_set(err, OCV_ERR_NOMEM, "cannot compute a digest");
+    return OCV_OK;
+}
+
+int ocv_hasher_final(struct ocv_hasher *hasher, char out[OCV_DIGEST_MAX], struct ocv_error *err)
+{
+    static const char hex[] = "0123456789abcdef";
+    unsigned char raw[SHA512_DIGEST_LENGTH];
+    size_t n = hasher->algorithm->hex_length / 2;
+    if (hasher->algorithm->final(raw, &hasher->state) != 1)
+        return ocv_error_set(err, OCV_ERR_NOMEM, "cannot compute a digest");
+    size_t at = (size_t)snprintf(out, OCV_DIGEST_MAX, "%s:", hasher->algorithm->name);
+    for (size_t i = 0; i < n; i++) {
+        out[at++] = hex[raw[i] >> 4];
+        out[at++] = hex[raw[i] & 15];
+    }
+    out[at] = '\0';
+    return OCV_OK;
+}
+
+void ocv_hasher_free(struct ocv_hasher *hasher)
+{
+    free(hasher);
+}
+
+static int digest_of(const char *algorithm_of, const void *data, size_t len,
+                     char out[OCV_DIGEST_MAX], struct ocv_error *err)
+{
+    ocv_auto(ocv_hasher) hasher = NULL;
+    int status = ocv_hasher_new(algorithm_of, &hasher, err);
+    if (status == OCV_OK)
+        status = ocv_hasher_update(hasher, data, len, err);
+    if (status == OCV_OK)
+        status = ocv_hasher_final(hasher, out, err);
+    return status;
+}
+
+int ocv_digest_bytes(const void *data, size_t len, char out[OCV_DIGEST_MAX], struct ocv_error *err)
+{
+    static const char sha256[] =
+        "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    return digest_of(sha256, data, len, out, err);
+}
+
+int ocv_digest_check(const char *digest, const void *data, size_t len, struct ocv_error *err)
+{
+    char actual[OCV_DIGEST_MAX];
+    int status = digest_of(digest, data, len, actual, err);
+    if (status < 0)
+        return status;
+    if (strcmp(actual, digest) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "content has digest %s, expected %s", actual,
+                             digest);
+    return OCV_OK;
+}
+
+int ocv_digest_split(const char *digest, char algorithm[8], const char **hex, struct ocv_error *err)
+{
+    if (!digest || !ocv_digest_known(digest))
+        return ocv_error_set(err, OCV_ERR_DATA, "not a digest that can be checked here: '%.150s'",
+                             digest ? digest : "");
+    size_t len = strcspn(digest, ":"); /* "sha256" or "sha512" */
+    memcpy(algorithm, digest, len);
+    algorithm[len] = '\0';
+    *hex = digest + len + 1;
+    return OCV_OK;
+}

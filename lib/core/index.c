@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Image indexes with variant annotations (image-spec image-index.md; schema/annotations.md).
+ * A malformed index is an error; a malformed entry keeps its code and never counts as a
+ * non-variant. */
+#include "lib/base/text.h"
+#include "lib/core/resolve_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WARNINGS_MAX 64u
+
+int ocv_index_warn(struct ocv_index *index, struct ocv_error *err, const char *format, ...)
+{
+    if (!index->warnings) {
+        index->warnings = ocv_arena_alloc(&index->arena, WARNINGS_MAX, sizeof(char *));
+        if (!index->warnings)
+            return ocv_error_nomem(err);
+    }
+    if (index->n_warnings == WARNINGS_MAX)
+        return OCV_OK;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    ocv_text_clean(text);
+    const char *copy = ocv_arena_copy(&index->arena, text, strlen(text));
+    if (!copy)
+        return ocv_error_nomem(err);
+    index->warnings[index->n_warnings++] = copy;
+    return OCV_OK;
+}
+
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+    const struct ocv_entry *x = *(struct ocv_entry *const *)a, *y = *(struct ocv_entry *const *)b;
+    int order = strcmp(x->label, y->label);
+    if (order == 0)
+        order = strcmp(or_empty(x->platform.os), or_empty(y->platform.os));
+    if (order == 0)
+        order = strcmp(or_empty(x->platform.architecture), or_empty(y->platform.architecture));
+    return order ? order : ocv_platform_compare(&x->platform, &y->platform);
+}
+
+/* The same label twice on a platform: none of them can be told from the other, so all are out. */
+static int reject_duplicate_labels(struct ocv_index *index, struct ocv_error *err)
+{
+    struct ocv_entry **labelled = malloc((index->n_entries + 1) * sizeof(*labelled));
+    if (!labelled)
+        return ocv_error_nomem(err);
+    size_t n = 0;
+    for (size_t i = 0; i < index->n_entries; i++)
+        if (index->entries[i].label && index->entries[i].code == OCV_REJECT_NONE)
+            labelled[n++] = &index->entries[i];
+    qsort(labelled, n, sizeof(*labelled), compare_labels);
+    int status = OCV_OK;
+    for (size_t i = 0, end; i < n && status == OCV_OK; i = end) {
+        for (end = i + 1; end < n && compare_labels(&labelled[i], &labelled[end]) == 0; end++)
+            ;
+        for (size_t k = i; end - i > 1 && k < end && status == OCV_OK; k++)
+            status =
+                ocv_index_reject_entry(index, labelled[k], OCV_REJECT_DUPLICATE_LABEL,
+                                       "the label stands more than once for this platform", err);
+    }
+    free(labelled);
+    return status;
+}
+
+static int reject_unknown_schema(struct ocv_index *index, const json_t *annotations,
+                                 struct ocv_error *err)
+{
+    const json_t *schema = json_object_get(annotations, OCV_ANNOTATION_SCHEMA);
+    const char *text = json_string_value(schema);
+    int status = OCV_OK;
+    if (!schema || (text && !strcmp(text, "1")))
+        return OCV_OK;
+    for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++) {
+        char detail[128];
+        snprintf(detail, sizeof(detail), "%s is '%.40s', known here: 1", OCV_ANNOTATION_SCHEMA,
+                 text ? text : "not a string");
+        if (index->entries[i].kind != OCV_ENTRY_NON_VARIANT)
+            status =
+                ocv_index_reject_entry(index, &index->entries[i], OCV_REJECT_SCHEMA, detail, err);
+    }
+    return status;
+}
+
+static int read_entries(struct ocv_index *index, const json_t *manifests, struct ocv_error *err)
+{
+    size_t n = json_array_size(manifests);
+    if (n > OCV_INDEX_ENTRIES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "index has %zu entries, at most %u are read", n,
+                             OCV_INDEX_ENTRIES_MAX);
+    index->entries = ocv_arena_alloc(&index->arena, n ? n : 1, sizeof(*index->entries));
+    struct ocv_properties **sets = calloc(n + 1, sizeof(*sets));
+    if (!index->entries || !sets) {
+        free(sets);
+        return ocv_error_nomem(err);
+    }
+    index->n_entries = n;
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_index_read_entry(index, i, json_array_get(manifests, i), &sets[i], err);
+    if (status == OCV_OK)
+        status = ocv_index_intern(index, sets, err);
+    for (size_t i = 0; i < n; i++)
+        ocv_properties_free(sets[i]);
+    free(sets);
+    return status;
+}
+
+static int read_root(struct ocv_index *index, const char *media_type, const void *bytes, size_t len,
+                     struct ocv_error *err)
+{
+    enum ocv_document_kind kind;
+    int status = ocv_document_kind_of(index->root, media_type, &kind, err);
+    if (status < 0)
+        return status;
+    if (kind != OCV_DOCUMENT_INDEX)
+        return ocv_error_set(err, OCV_ERR_DATA, "this is an image manifest, not an index");
+    const json_t *manifests = json_object_get(index->root, "manifests");
+    const json_t *annotations = json_object_get(index->root, "annotations");
+    if (!json_is_array(manifests))
+        return ocv_error_set(err, OCV_ERR_DATA, "index: 'manifests' is not a list");
+    if (annotations && !json_is_object(annotations) && !json_is_null(annotations))
+        return ocv_error_set(err, OCV_ERR_DATA, "index: annotations is not an object");
+    status = ocv_digest_bytes(bytes, len, index->digest, err);
+    if (status == OCV_OK)
+        status = read_entries(index, manifests, err);
+    if (status == OCV_OK)
+        status = reject_duplicate_labels(index, err);
+    if (status == OCV_OK)
+        status = reject_unknown_schema(index, annotations, err);
+    if (status == OCV_OK)
+        status = ocv_index_read_annotations(index, annotations, err);
+    return status;
+}
+
+int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struct ocv_index **out,
+                    struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = calloc(1, sizeof(*index));
+    if (!index)
+        return ocv_error_nomem(err);
+    int status = ocv_json_load_document("index", bytes, len, &index->root, err);
+    if (status == OCV_OK)
+        status = read_root(index, media_type, bytes, len, err);
+    if (status < 0)
+        return status;
+    *out = index;
+    index = NULL;
+    return OCV_OK;
+}
+
+int ocv_index_of_manifest(const struct ocv_descriptor *manifest, struct ocv_index **out,
+                          struct ocv_error *err)
+{
+    ocv_auto_json *root =
+        json_pack("{s:i, s:s, s:[{s:s, s:s, s:I}]}", "schemaVersion", 2, "mediaType",
+                  OCV_MEDIA_TYPE_INDEX, "manifests", "mediaType", manifest->media_type, "digest",
+                  manifest->digest, "size", (json_int_t)manifest->size);
+    ocv_auto_buffer bytes;
+    ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
+    if (!root)
+        return ocv_error_nomem(err);
+    int status = ocv_json_append(root, JSON_COMPACT, &bytes, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(bytes.data, bytes.len, NULL, out, err);
+    if (status == OCV_OK)
+        memcpy((*out)->digest, manifest->digest, sizeof((*out)->digest));
+    return status;
+}
+
+void ocv_index_free(struct ocv_index *index)
+{
+    if (!index)
+        return;
+    json_decref(index->root);
+    ocv_arena_free(&index->arena);
+    free(index);
+}
+
+size_t ocv_index_count(const struct ocv_index *index)
+{
+    return index->n_entries;
+}
+
+const struct ocv_entry *ocv_index_entry(const struct ocv_index *index, size_t i)
+{
+    return i < index->n_entries ? &index->entries[i] : NULL;
+}
+
+struct ocv_property ocv_index_property(const struct ocv_index *index, uint32_t id)
+{
+    return index->properties[id];
+}
+
+size_t ocv_index_property_count(const struct ocv_index *index)
+{
+    return index->n_properties;
+}
+
+const char *ocv_index_digest(const struct ocv_index *index)
+{
+    return index->digest;
+}
+
+bool ocv_index_has_variants(const struct ocv_index *index)
+{
+    return index->has_variants;
+}
+
+size_t ocv_index_namespaces(const struct ocv_index *index, const char *const **out, bool *declared)
+{
+    *out = index->namespaces;
+    if (declared)
+        *declared = index->declared;
+    return index->n_namespaces;
+}
+
+size_t ocv_index_warnings(const struct ocv_index *index, const char *const **out)
+{
+    *out = index->warnings;
+    return index->n_warnings;
+}
+
+const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index, const char *digest)
+{
+    for (size_t i = 0; i < index->n_entries; i++)
+        if (!strcmp(index->entries[i].digest, digest))
+            return &index->entries[i];
+    return NULL;
+}
+
+bool ocv_index_namespace_static(const struct ocv_index *index, const char *ns)
+{
+    for (size_t i = 0; i < index->n_statics; i++)
+        if (!strcmp(index->statics[i].name, ns))
+            return true;
+    return false;
+}
+
+int ocv_index_describe(const struct ocv_index *index, const struct ocv_entry *entry,
+                       struct ocv_buffer *properties, struct ocv_buffer *statics,
+                       struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < entry->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(index, entry->properties[i]);
+        status = ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
+                                   p.feature, p.value);
+        if (status == OCV_OK && ocv_index_namespace_static(index, p.ns))
+            status = ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns);
+    }
+    return status;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The index's distinct properties as small sorted ids, its namespace order and its static
+ * namespaces. With ids, selection compares numbers: each distinct property is looked up in the
+ * profile once, however many variants carry it. */
+#include "lib/core/index_internal.h"
+#include "lib/core/property_internal.h"
+#include "ocivariant/vocabulary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_SLOT UINT32_MAX
+#define NAMESPACES_MAX 1024u /* of an index: each is looked up in lists, one after the other */
+
+struct table {
+    struct ocv_property *list; /* in order of first sight */
+    size_t count;
+    uint32_t *slots;
+    size_t mask;
+};
+
+static uint64_t hash_string(uint64_t h, const char *s)
+{
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u; /* FNV-1a */
+    return (h ^ 0xff) * 0x100000001b3u;
+}
+
+static uint32_t find_or_add(struct table *t, struct ocv_property p)
+{
+    uint64_t h =
+        hash_string(hash_string(hash_string(0xcbf29ce484222325u, p.value), p.feature), p.ns);
+    h ^= h >> 29;
+    for (size_t i = (size_t)h & t->mask;; i = (i + 1) & t->mask) {
+        uint32_t id = t->slots[i];
+        if (id == NO_SLOT) {
+            t->slots[i] = (uint32_t)t->count;
+            t->list[t->count] = p;
+            return (uint32_t)t->count++;
+        }
+        if (ocv_property_compare(&t->list[id], &p) == 0)
+            return id;
+    }
+}
+
+static int compare_indirect(const void *a, const void *b, void *list)
+{
+    const struct ocv_property *p = list;
+    return ocv_property_compare(&p[*(const uint32_t *)a], &p[*(const uint32_t *)b]);
+}
+
+static const char *keep(struct ocv_index *index, const char *s)
+{
+    return ocv_arena_copy(&index->arena, s, strlen(s));
+}
+
+/* Sort the distinct properties, copy their strings and fill `rank`: first-sight id -> sorted id. */
+static int sort_table(struct ocv_index *index, const struct table *t, uint32_t *rank,
+                      struct ocv_error *err)
+{
+    uint32_t *order = malloc((t->count + 1) * sizeof(*order));
+    index->properties = ocv_arena_alloc(&index->arena, t->count + 1, sizeof(*index->properties));
+    if (!order || !index->properties) {
+        free(order);
+        return ocv_error_nomem(err);
+    }
+    for (size_t i = 0; i < t->count; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, t->count, sizeof(*order), compare_indirect, t->list);
+    int status = OCV_OK;
+    for (size_t i = 0; i < t->count && status == OCV_OK; i++) {
+        struct ocv_property p = t->list[order[i]], *before = &index->properties[i ? i - 1 : 0];
+        bool same_ns = i && !strcmp(before->ns, p.ns);
+        bool same_feature = same_ns && !strcmp(before->feature, p.feature);
+        p.ns = same_ns ? before->ns : keep(index, p.ns);
+        p.feature = same_feature ? before->feature : keep(index, p.feature);
+        p.value = keep(index, p.value);
+        if (!p.ns || !p.feature || !p.value)
+            status = ocv_error_nomem(err);
+        index->properties[i] = p;
+        rank[order[i]] = (uint32_t)i;
+    }
+    index->n_properties = t->count;
+    free(order);
+    return status;
+}
+
+static int number_entries(struct ocv_index *index, struct ocv_properties *const *sets,
+                          struct table *t, uint32_t *ids, struct ocv_error *err)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < index->n_entries; i++) {
+        size_t n = sets[i] ? ocv_properties_count(sets[i]) : 0;
+        index->entries[i].properties = ids + used;
+        index->entries[i].n_properties = n;
+        for (size_t k = 0; k < n; k++)
+            ids[used++] = find_or_add(t, ocv_properties_get(sets[i], k));
+    }
+    uint32_t *rank = malloc((t->count + 1) * sizeof(*rank));
+    if (!rank)
+        return ocv_error_nomem(err);
+    int status = sort_table(index, t, rank, err);
+    for (size_t i = 0; i < used && status == OCV_OK; i++)
+        ids[i] = rank[ids[i]];
+    free(rank);
+    return status;
+}
+
+static int check_namespaces(const struct ocv_index *index, struct ocv_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < index->n_properties; i++)
+        n += i == 0 || index->properties[i].ns != index->properties[i - 1].ns;
+    if (n > NAMESPACES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "index uses %zu namespaces, at most %u are read", n,
+                             NAMESPACES_MAX);
+    return OCV_OK;
+}
+
+int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets,
+                     struct ocv_error *err)
+{
+    size_t total = 0, size = 64;
+    for (size_t i = 0; i < index->n_entries; i++)
+        total += sets[i] ? ocv_properties_count(sets[i]) : 0;
+    while (size < total * 2)
+        size *= 2;
+    struct table t = {.mask = size - 1};
+    t.slots = malloc(size * sizeof(*t.slots));
+    t.list = malloc((total + 1) * sizeof(*t.list));
+    uint32_t *ids = ocv_arena_alloc(&index->arena, total + 1, sizeof(*ids));
+    int status;
+    if (!t.slots || !t.list || !ids) {
+        status = ocv_error_nomem(err);
+    } else {
+        memset(t.slots, 0xff, size * sizeof(*t.slots));
+        status = number_entries(index, sets, &t, ids, err);
+    }
+    if (status == OCV_OK)
+        status = check_namespaces(index, err);
+    free(t.slots);
+    free(t.list);
+    return status;
+}
+
+/* ---- namespace order ---- */
+
+static bool listed(const struct ocv_index *index, const char *ns, size_t len)
+{
+    for (size_t i = 0; i < index->n_namespaces; i++)
+        if (strlen(index->namespaces[i]) == len && !memcmp(index->namespaces[i], ns, len))
+            return true;
+    return false;
+}
+
+/* Absent list: all namespaces in use but the CPU ones in lexical order, then the CPU ones. Sorted
+ * ids give lexical order. */
+static int default_namespaces(struct ocv_index *index, struct ocv_error *err)
+{
+    index->namespaces = ocv_arena_alloc(&index->arena, index->n_properties + 1, sizeof(char *));
+    if (!index->namespaces)
+        return ocv_error_nomem(err);
+    for (int cpu = 0; cpu < 2; cpu++) {
+        const char *last = NULL;
+        for (size_t i = 0; i < index->n_properties; i++) {
+            const char *ns = index->properties[i].ns;
+            if (ns != last && ocv_namespace_is_cpu(ns) == (cpu == 1))
+                index->namespaces[index->n_namespaces++] = ns;
+            last = ns;
+        }
+    }
+    return OCV_OK;
+}
+
+static int declared_namespaces(struct ocv_index *index, const char *text, struct ocv_error *err)
+{
+    struct ocv_span rest = ocv_span_trim((struct ocv_span){text, strlen(text)}), piece;
+    index->namespaces = ocv_arena_alloc(&index->arena, NAMESPACES_MAX, sizeof(char *));
+    if (!index->namespaces)
+        return ocv_error_nomem(err);
+    int status = OCV_OK;
+    while (rest.len && status == OCV_OK && ocv_span_split(&rest, ',', &piece)) {
+        int shown = (int)(piece.len > 60 ? 60 : piece.len);
+        if (!ocv_property_name_valid(piece.data, piece.len)) {
+            status = ocv_index_warn(index, err, "%s: '%.*s' is not a namespace, ignored",
+                                    OCV_ANNOTATION_NAMESPACES, shown, piece.data);
+        } else if (listed(index, piece.data, piece.len)) {
+            status = ocv_index_warn(index, err, "%s: '%.*s' is listed twice",
+                                    OCV_ANNOTATION_NAMESPACES, shown, piece.data);
+        } else if (index->n_namespaces == NAMESPACES_MAX) {
+            return ocv_error_set(err, OCV_ERR_DATA, "index: %s has more than %u names",
+                                 OCV_ANNOTATION_NAMESPACES, NAMESPACES_MAX);
+        } else {
+            char *copy = ocv_arena_copy(&index->arena, piece.data, piece.len);
+            if (!copy)
+                return ocv_error_nomem(err);
+            index->namespaces[index->n_namespaces++] = copy;
+        }
+    }
+    return status;
+}
+
+/* ---- static namespaces ---- */
+
+static struct ocv_feature *static_feature(struct ocv_index *index, struct ocv_namespace *ns,
+                                          struct ocv_span name, size_t max_values)
+{
+    for (size_t i = 0; i < ns->n_features; i++)
+        if (strlen(ns->features[i].name) == name.len &&
+            !memcmp(ns->features[i].name, name.data, name.len))
+            return &ns->features[i];
+    struct ocv_feature *feature = &ns->features[ns->n_features];
+    feature->name = ocv_arena_copy(&index->arena, name.data, name.len);
+    feature->values = ocv_arena_alloc(&index->arena, max_values, sizeof(char *));
+    if (!feature->name || !feature->values)
+        return NULL;
+    ns->n_features++;
+    return feature;
+}
+
+static bool add_static_value(struct ocv_index *index, struct ocv_namespace *ns,
+                             const struct ocv_span parts[2], size_t max_values)
+{
+    struct ocv_feature *feature = static_feature(index, ns, parts[0], max_values);
+    char *value = ocv_arena_copy(&index->arena, parts[1].data, parts[1].len);
+    if (!feature || !value)
+        return false;
+    for (size_t i = 0; i < feature->n_values; i++)
+        if (!strcmp(feature->values[i], value))
+            return true;
+    feature->values[feature->n_values++] = value;
+    return true;
+}
+
+#define STATIC_VALUES_MAX 512u /* "feature :: value" items of one static namespace */
+
+/* A malformed list leaves the namespace empty: better no variant than one ranked by half a list. */
+static int read_static(struct ocv_index *index, struct ocv_namespace *ns, const char *text,
+                       struct ocv_error *err)
+{
+    ns->features = ocv_arena_alloc(&index->arena, STATIC_VALUES_MAX, sizeof(*ns->features));
+    if (!ns->features)
+        return ocv_error_nomem(err);
+    struct ocv_span rest = ocv_span_trim((struct ocv_span){text, strlen(text)}), piece, parts[2];
+    for (size_t n = 0; rest.len && ocv_span_split(&rest, ',', &piece); n++) {
+        if (n == STATIC_VALUES_MAX || ocv_span_parts(piece, parts, 2) != 2 ||
+            !ocv_property_name_valid(parts[0].data, parts[0].len) ||
+            !ocv_property_value_valid(parts[1].data, parts[1].len)) {
+            ns->n_features = 0;
+            return ocv_index_warn(index, err, "%s%s: '%.*s' is not 'feature :: value'%s",
+                                  OCV_ANNOTATION_STATIC, ns->name,
+                                  (int)(piece.len > 60 ? 60 : piece.len), piece.data,
+                                  n == STATIC_VALUES_MAX ? " (too many)" : "");
+        }
+        if (!add_static_value(index, ns, parts, STATIC_VALUES_MAX))
+            return ocv_error_nomem(err);
+    }
+    return OCV_OK;
+}
+
+#define STATICS_MAX 16u /* static namespaces of an index */
+
+static int read_statics(struct ocv_index *index, const json_t *annotations, struct ocv_error *err)
+{
+    const char *key;
+    json_t *value;
+    index->statics = ocv_arena_alloc(&index->arena, STATICS_MAX, sizeof(*index->statics));
+    if (!index->statics)
+        return ocv_error_nomem(err);
+    json_object_foreach((json_t *)annotations, key, value)
+    {
+        size_t prefix = strlen(OCV_ANNOTATION_STATIC);
+        if (strncmp(key, OCV_ANNOTATION_STATIC, prefix) != 0)
+            continue;
+        const char *ns = key + prefix, *text = json_string_value(value);
+        int status;
+        if (!ocv_property_name_valid(ns, strlen(ns)) || !text) {
+            status = ocv_index_warn(index, err, "'%.100s' is malformed, ignored", key);
+        } else if (ocv_namespace_owned(ns)) {
+            status =
+                ocv_index_warn(index, err, "%s is ignored: '%s' is probed on the host", key, ns);
+        } else if (index->n_statics == STATICS_MAX) {
+            return ocv_error_set(err, OCV_ERR_DATA, "index has more than %u static namespaces",
+                                 STATICS_MAX);
+        } else {
+            index->statics[index->n_statics].name = ns;
+            status = read_static(index, &index->statics[index->n_statics++], text, err);
+        }
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+int ocv_index_read_annotations(struct ocv_index *index, const json_t *annotations,
+                               struct ocv_error *err)
+{
+    const json_t *list = json_object_get(annotations, OCV_ANNOTATION_NAMESPACES);
+    int status;
+    index->declared = list != NULL;
+    if (!list)
+        status = default_namespaces(index, err);
+    else
+        status =
+            declared_namespaces(index, json_is_string(list) ? json_string_value(list) : "?", err);
+    if (status == OCV_OK)
+        status = read_statics(index, annotations, err);
+    return status;
+}

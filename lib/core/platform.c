@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Platform matching as containerd/platforms v1.0.0-rc.5 does it: Only(host), Match and Less. The
+ * host's preference order is a vector of (architecture, variant); the place of an entry in it is
+ * its score. */
+#include "lib/core/resolve_internal.h"
+
+#include "lib/base/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct alias {
+    const char *from, *architecture, *variant;
+};
+
+/* containerd/platforms database.go normalizeArch */
+static const struct alias aliases[] = {
+    {"i386", "386", ""},     {"i686", "386", ""},     {"x86", "386", ""},
+    {"x86_64", "amd64", ""}, {"x86-64", "amd64", ""}, {"aarch64", "arm64", ""},
+    {"armhf", "arm", "v7"},  {"armel", "arm", "v6"},  {"loongarch64", "loong64", ""},
+};
+
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
+bool ocv_platform_is_hidden(const struct ocv_platform *platform)
+{
+    return !strncmp(or_empty(platform->variant), "x-", 2);
+}
+
+/* The variant in containerd's normal form. `x-...` is the mark that writers of variant indexes put
+ * on entries so that older clients do not see them: it says nothing about the processor. */
+static const char *normal_variant(const char *architecture, const char *variant)
+{
+    const char *v = or_empty(variant);
+    if (v[0] == 'x' && v[1] == '-')
+        return "";
+    if (!strcmp(architecture, "amd64") && !strcmp(v, "v1"))
+        return "";
+    if (!strcmp(architecture, "arm64") &&
+        (!strcmp(v, "8") || !strcmp(v, "v8") || !strcmp(v, "v8.0")))
+        return "";
+    if (!strcmp(architecture, "arm64") &&
+        (!strcmp(v, "9") || !strcmp(v, "9.0") || !strcmp(v, "v9.0")))
+        return "v9";
+    if (!strcmp(architecture, "arm")) {
+        if (!*v || !strcmp(v, "7"))
+            return "v7";
+        if (!strcmp(v, "5"))
+            return "v5";
+        if (!strcmp(v, "6"))
+            return "v6";
+        if (!strcmp(v, "8"))
+            return "v8";
+    }
+    return v;
+}
+
+int ocv_platform_compare(const struct ocv_platform *a, const struct ocv_platform *b)
+{
+    int order = strcmp(or_empty(a->os_version), or_empty(b->os_version));
+    if (order == 0)
+        order = strcmp(normal_variant(or_empty(a->architecture), a->variant),
+                       normal_variant(or_empty(b->architecture), b->variant));
+    if (order == 0 && a->n_os_features != b->n_os_features)
+        order = a->n_os_features < b->n_os_features ? -1 : 1;
+    for (size_t i = 0; order == 0 && i < a->n_os_features; i++)
+        order = strcmp(a->os_features[i], b->os_features[i]);
+    return order;
+}
+
+const char *ocv_platform_architecture(const char *architecture)
+{
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
+        if (!strcmp(architecture, aliases[i].from))
+            return aliases[i].architecture;
+    return architecture;
+}
+
+/* "v3" -> 3 for MIN <= n <= MAX, else -1. An empty variant is `none`. */
+static int level(const char *variant, int none, int min, int max)
+{
+    if (!*variant)
+        return none;
+    if (variant[0] != 'v' || !isdigit((unsigned char)variant[1]) || variant[2])
+        return -1;
+    int n = variant[1] - '0';
+    return n >= min && n <= max ? n : -1;
+}
+
+/* arm64 versions as major and minor; "" is v8.0. False if the text is no version. */
+static bool arm64_version(const char *variant, int *major, int *minor)
+{
+    const char *s = *variant ? variant : "v8";
+    if (s[0] != 'v' || (s[1] != '8' && s[1] != '9'))
+        return false;
+    *major = s[1] - '0';
+    *minor = 0;
+    if (!s[2])
+        return true;
+    if (s[2] != '.' || !isdigit((unsigned char)s[3]) || s[4])
+        return false;
+    *minor = s[3] - '0';
+    return true;
+}
+
+/* Place of entry version in the order of host version: v9.k .. v9.0, v8.(5+k) .. v8.0. */
+static int arm64_place(const char *host, const char *entry)
+{
+    int hmajor, hminor, emajor, eminor;
+    if (!strcmp(host, entry))
+        return 0;
+    if (!arm64_version(entry, &emajor, &eminor))
+        return -1;
+    if (!arm64_version(host, &hmajor, &hminor))
+        return *entry ? -1 : 1;
+    if (hmajor == emajor)
+        return eminor <= hminor ? hminor - eminor : -1;
+    if (hmajor < emajor)
+        return -1;
+    int top = hminor + 5 < 9 ? hminor + 5 : 9; /* v9.4 and newer include v8.9 */
+    return eminor <= top ? hminor + 1 + top - eminor : -1;
+}
+
+/* Number of own-architecture places, after which the compatible architecture's begin. */
+static int own_places(const char *architecture, const char *variant)
+{
+    int major, minor;
+    if (!strcmp(architecture, "arm64") && arm64_version(variant, &major, &minor))
+        return major == 9 ? minor + 1 + (minor + 5 < 9 ? minor + 5 : 9) + 1 : minor + 1;
+    int n = level(variant, 1, 1, 4);
+    return n > 0 ? n : 2; /* the same text, or none */
+}
+
+static int own_place(const char *architecture, const char *host, const char *entry)
+{
+    int h = -1, e = -1;
+    if (!strcmp(architecture, "amd64")) {
+        h = level(host, 1, 1, 4);
+        e = level(entry, 1, 1, 4);
+    } else if (!strcmp(architecture, "arm")) {
+        h = level(host, 7, 5, 8);
+        e = level(entry, 7, 5, 8);
+    } else if (!strcmp(architecture, "arm64")) {
+        return arm64_place(host, entry);
+    }
+    if (h > 0 && e > 0)
+        return e <= h ? h - e : -1;
+    if (!strcmp(host, entry))
+        return 0;
+    return *entry ? -1 : 1; /* an entry that asks for nothing special runs everywhere */
+}
+
+bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b)
+{
+    return !strcmp(ocv_platform_architecture(or_empty(a->architecture)),
+                   ocv_platform_architecture(or_empty(b->architecture)));
+}
+
+static bool same_variant(const struct ocv_platform *a, const struct ocv_platform *b)
+{
+    const char *architecture = ocv_platform_architecture(or_empty(a->architecture));
+    return ocv_platform_same_architecture(a, b) &&
+           !strcmp(normal_variant(architecture, a->variant),
+                   normal_variant(architecture, b->variant));
+}
+
+static int match_architecture(const struct ocv_platform *host, const struct ocv_platform *entry,
+                              const char **why)
+{
+    const char *ha = ocv_platform_architecture(or_empty(host->architecture));
+    const char *ea = ocv_platform_architecture(or_empty(entry->architecture));
+    const char *hv = normal_variant(ha, host->variant), *ev = normal_variant(ea, entry->variant);
+    *why = "variant";
+    if (!strcmp(ha, ea))
+        return own_place(ha, hv, ev);
+    if (!strcmp(ha, "amd64") && !strcmp(ea, "386"))
+        return *ev ? -1 : own_places(ha, hv);
+    if (!strcmp(ha, "arm64") && !strcmp(ea, "arm")) {
+        int e = level(ev, 7, 5, 8);
+        return e < 0 ? -1 : own_places(ha, hv) + 8 - e;
+    }
+    *why = "architecture";
+    return -1;
+}
+
+static bool has_features(const struct ocv_platform *host, const struct ocv_platform *entry)
+{
+    for (size_t i = 0; i < entry->n_os_features; i++) {
+        bool found = false;
+        for (size_t k = 0; k < host->n_os_features && !found; k++)
+            found = !strcmp(entry->os_features[i], host->os_features[k]);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platform *entry,
+                       const char **why)
+{
+    const char *ignored;
+    const char **reason = why ? why : &ignored;
+    *reason = "os";
+    if (strcmp(or_empty(host->os), or_empty(entry->os)) != 0)
+        return -1;
+    int place = match_architecture(host, entry, reason);
+    if (place >= 0 && !has_features(host, entry)) {
+        *reason = "os.features";
+        return -1;
+    }
+    return place;
+}
+
+/* ---- levels in an index ------------------------------------------------------------------------
+ */
+
+static bool same_system(const struct ocv_platform *host, const struct ocv_platform *image)
+{
+    return !strcmp(host->os ? host->os : "linux", image->os ? image->os : "") &&
+           ocv_platform_same_architecture(host, image);
+}
+
+bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platform *platform)
+{
+    const struct ocv_platform *first = NULL;
+    for (size_t i = 0; i < index->n_entries; i++) {
+        const struct ocv_entry *entry = &index->entries[i];
+        if (entry->code != OCV_REJECT_NONE || !entry->has_platform ||
+            !same_system(platform, &entry->platform))
+            continue;
+        if (first && !same_variant(first, &entry->platform))
+            return true;
+        first = &entry->platform;
+    }
+    return false;
+}
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+static bool component_valid(const char *s)
+{
+    if (!*s)
+        return false;
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && !strchr("_.-", *s))
+            return false;
+    return true;
+}
+
+/* containerd/platforms database.go isKnownArch, and the aliases */
+static bool architecture_known(const char *name)
+{
+    static const char *const names[] = {
+        "386",      "amd64",  "arm",   "arm64",   "loong64", "mips",  "mips64",
+        "mips64le", "mipsle", "ppc",   "ppc64",   "ppc64le", "riscv", "riscv64",
+        "s390",     "s390x",  "sparc", "sparc64", "wasm",
+    };
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
+        if (!strcmp(name, aliases[i].from))
+            return true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
+int ocv_platform_parse(const char *text, struct ocv_platform **out, struct ocv_error *err)
+{
+    size_t len = strnlen(text, 200);
+    struct ocv_platform *platform = calloc(1, sizeof(*platform) + len + 1);
+    if (!platform)
+        return ocv_error_nomem(err);
+    char *copy = (char *)(platform + 1), *parts[4] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++)
+        copy[i] = (char)tolower((unsigned char)text[i]);
+    bool ok = len > 0 && len < 200;
+    for (char *p = copy; p && n < 4;) {
+        parts[n++] = p;
+        if ((p = strchr(p, '/')))
+            *p++ = '\0';
+    }
+    for (size_t i = 0; i < n; i++)
+        ok = ok && component_valid(parts[i]);
+    if (!ok || n == 0 || n > 3) {
+        free(platform);
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "'%.100s' is not a platform (OS/ARCHITECTURE[/VARIANT])", text);
+    }
+    static const char *const systems[] = {"linux", "windows", "darwin", "freebsd", "unknown"};
+    bool has_os = n == 3 || (n == 2 && !architecture_known(parts[0]));
+    for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++)
+        has_os = has_os || !strcmp(parts[0], systems[i]);
+    if (has_os && n == 1) {
+        free(platform);
+        return ocv_error_set(err, OCV_ERR_INVALID, "platform '%.100s' names no architecture", text);
+    }
+    platform->os = has_os ? parts[0] : "linux";
+    platform->architecture = parts[has_os ? 1 : 0];
+    platform->variant = parts[has_os ? 2 : 1];
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++) {
+        if (strcmp(platform->architecture, aliases[i].from) != 0)
+            continue;
+        platform->architecture = aliases[i].architecture;
+        if (!platform->variant && *aliases[i].variant)
+            platform->variant = aliases[i].variant;
+        break;
+    }
+    *out = platform;
+    return OCV_OK;
+}
+
+void ocv_platform_free(struct ocv_platform *platform)
+{
+    free(platform);
+}
+
+const char *ocv_platform_format(const struct ocv_platform *platform, char *out, size_t size)
+{
+    const char *variant = or_empty(platform->variant);
+    snprintf(out, size, "%s/%s%s%s", platform->os ? platform->os : "unknown",
+             platform->architecture ? platform->architecture : "unknown", *variant ? "/" : "",
+             variant);
+    if (size)
+        ocv_text_clean(out); /* an index's platform is whatever its author wrote */
+    return out;
+}

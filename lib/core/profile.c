@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Profiles (schema/profile.schema.json): what one host supports, best first. */
+#include "lib/core/profile_internal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROFILE_SCHEMA "dev.ocivariant.profile/v1"
+
+const struct ocv_feature *ocv_feature_find(const struct ocv_feature *list, size_t n,
+                                           const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].name, name))
+            return &list[i];
+    return NULL;
+}
+
+const struct ocv_namespace *ocv_profile_namespace(const struct ocv_profile *profile,
+                                                  const char *name)
+{
+    for (size_t i = 0; i < profile->n_namespaces; i++)
+        if (!strcmp(profile->namespaces[i].name, name))
+            return &profile->namespaces[i];
+    return NULL;
+}
+
+/* A list member: absent is empty, another type or too long is an error. */
+static int list_member(const json_t *object, const char *what, const char *key, size_t max,
+                       const json_t **out, size_t *n, struct ocv_error *err)
+{
+    *out = json_object_get(object, key);
+    *n = json_array_size(*out);
+    if (*out && !json_is_array(*out))
+        return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: '%s' is not a list", what, key);
+    if (*n > max)
+        return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: '%s' has more than %zu members", what,
+                             key, max);
+    return OCV_OK;
+}
+
+/* The checked name member of a namespace or feature. */
+static int read_name(const json_t *object, const char *key, const char *what, const char **out,
+                     struct ocv_error *err)
+{
+    const char *name = json_string_value(json_object_get(object, key));
+    if (!name || !ocv_property_name_valid(name, strlen(name)))
+        return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: '%s' is missing or not of a-z 0-9 _",
+                             what, key);
+    *out = name;
+    return OCV_OK;
+}
+
+/* Values are unique and ordered; a second mention adds nothing and is dropped. Sorting out
+ * duplicates by comparison with all earlier ones would be quadratic on a hostile file, so the
+ * resolver simply takes the first place of a value. */
+static int read_feature(struct ocv_profile *profile, const json_t *object, const char *what,
+                        struct ocv_feature *feature, struct ocv_error *err)
+{
+    const json_t *values;
+    int status = read_name(object, "name", what, &feature->name, err);
+    if (status == OCV_OK)
+        status = list_member(object, feature->name, "values", OCV_PROFILE_VALUES_MAX, &values,
+                             &feature->n_values, err);
+    if (status < 0)
+        return status;
+    feature->values = ocv_arena_alloc(&profile->arena, feature->n_values + 1, sizeof(char *));
+    if (!feature->values)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < feature->n_values; i++) {
+        const char *value = json_string_value(json_array_get(values, i));
+        if (!value || !ocv_property_value_valid(value, strlen(value)))
+            return ocv_error_set(err, OCV_ERR_DATA,
+                                 "profile: %s :: %s: value %zu '%.60s' is not "
+                                 "of a-z 0-9 _ .",
+                                 what, feature->name, i, value ? value : "");
+        feature->values[i] = value;
+    }
+    return OCV_OK;
+}
+
+static int compare_features(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int reject_twins(const struct ocv_feature *list, size_t n, const char *what,
+                        struct ocv_error *err)
+{
+    const char **names = malloc((n + 1) * sizeof(*names));
+    if (!names)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        names[i] = list[i].name;
+    qsort(names, n, sizeof(*names), compare_features);
+    int status = OCV_OK;
+    for (size_t i = 1; i < n && status == OCV_OK; i++)
+        if (!strcmp(names[i - 1], names[i]))
+            status = ocv_error_set(err, OCV_ERR_DATA, "profile: %s: feature '%s' is listed twice",
+                                   what, names[i]);
+    free(names);
+    return status;
+}
+
+static int read_features(struct ocv_profile *profile, const json_t *object, const char *what,
+                         struct ocv_feature **out, size_t *count, struct ocv_error *err)
+{
+    const json_t *list;
+    size_t n;
+    int status = list_member(object, what, "features", OCV_PROFILE_FEATURES_MAX, &list, &n, err);
+    if (status < 0)
+        return status;
+    *out = ocv_arena_alloc(&profile->arena, n + 1, sizeof(**out));
+    if (!*out)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = read_feature(profile, json_array_get(list, i), what, &(*out)[i], err);
+    *count = n;
+    return status == OCV_OK ? reject_twins(*out, n, what, err) : status;
+}
+
+static int read_device(struct ocv_profile *profile, const json_t *object, const char *ns, size_t i,
+                       struct ocv_device *device, struct ocv_error *err)
+{
+    int status = ocv_json_string(object, "profile: device", "id", &device->id, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(object, "profile: device", "uuid", &device->uuid, err);
+    if (status < 0)
+        return status;
+    if (!json_is_object(object))
+        return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: device %zu is not an object", ns, i);
+    const json_t *index = json_object_get(object, "index");
+    json_int_t number = json_integer_value(index);
+    device->index =
+        json_is_integer(index) && number >= 0 && number < INT_MAX ? (long)number : (long)i;
+    device->secondary = json_is_true(json_object_get(object, "secondary"));
+    if (!device->id && !(device->id = ocv_arena_printf(&profile->arena, "%ld", device->index)))
+        return ocv_error_nomem(err);
+    return read_features(profile, object, ns, &device->features, &device->n_features, err);
+}
+
+static int read_namespace(struct ocv_profile *profile, const json_t *object,
+                          struct ocv_namespace *ns, struct ocv_error *err)
+{
+    int status = read_name(object, "namespace", "namespaces", &ns->name, err);
+    if (status < 0)
+        return status;
+    const struct ocv_namespace *before = ocv_profile_namespace(profile, ns->name);
+    if (before)
+        return ocv_error_set(err, OCV_ERR_DATA, "profile: namespace '%s' is listed twice",
+                             ns->name);
+    const json_t *devices;
+    status = read_features(profile, object, ns->name, &ns->features, &ns->n_features, err);
+    if (status == OCV_OK)
+        status = list_member(object, ns->name, "devices", OCV_PROFILE_DEVICES_MAX, &devices,
+                             &ns->n_devices, err);
+    if (status < 0)
+        return status;
+    ns->devices = ocv_arena_alloc(&profile->arena, ns->n_devices + 1, sizeof(*ns->devices));
+    if (!ns->devices)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < ns->n_devices && status == OCV_OK; i++)
+        status =
+            read_device(profile, json_array_get(devices, i), ns->name, i, &ns->devices[i], err);
+    return status;
+}
+
+static int read_platform(struct ocv_profile *profile, struct ocv_error *err)
+{
+    const json_t *object = json_object_get(profile->root, "platform");
+    const char *what = "profile: platform";
+    if (!object)
+        return OCV_OK;
+    if (!json_is_object(object))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not an object", what);
+    struct ocv_platform *p = &profile->platform;
+    int status = ocv_json_string(object, what, "os", &p->os, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(object, what, "architecture", &p->architecture, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(object, what, "variant", &p->variant, err);
+    const json_t *features = json_object_get(object, "os.features");
+    size_t n = json_array_size(features);
+    if (status < 0 || n == 0)
+        return status;
+    const char **list = ocv_arena_alloc(&profile->arena, n, sizeof(*list));
+    if (!list)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        if (!(list[i] = json_string_value(json_array_get(features, i))))
+            return ocv_error_set(err, OCV_ERR_DATA, "%s: os.features has a non-string", what);
+    p->os_features = list;
+    p->n_os_features = n;
+    return OCV_OK;
+}
+
+static int read_profile(struct ocv_profile *profile, struct ocv_error *err)
+{
+    const json_t *schema = json_object_get(profile->root, "schema");
+    const char *text = json_string_value(schema);
+    if (schema && (!text || strcmp(text, PROFILE_SCHEMA) != 0))
+        return ocv_error_set(err, OCV_ERR_DATA, "profile: schema is '%.60s', known here: %s",
+                             text ? text : "not a string", PROFILE_SCHEMA);
+    if (!json_is_array(json_object_get(profile->root, "namespaces")))
+        return ocv_error_set(err, OCV_ERR_DATA, "profile: 'namespaces' is missing or not a list");
+    const json_t *list;
+    size_t n;
+    int status = list_member(profile->root, "top level", "namespaces", OCV_PROFILE_NAMESPACES_MAX,
+                             &list, &n, err);
+    if (status < 0)
+        return status;
+    profile->namespaces = ocv_arena_alloc(&profile->arena, n + 1, sizeof(*profile->namespaces));
+    if (!profile->namespaces)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        status = read_namespace(profile, json_array_get(list, i), &profile->namespaces[i], err);
+        profile->n_namespaces = i + 1;
+    }
+    return status == OCV_OK ? read_platform(profile, err) : status;
+}
+
+int ocv_profile_from_json(json_t *root, struct ocv_profile **out, struct ocv_error *err)
+{
+    ocv_auto(ocv_profile) profile = calloc(1, sizeof(*profile));
+    if (!profile)
+        return ocv_error_nomem(err);
+    profile->root = json_incref(root);
+    int status = read_profile(profile, err);
+    if (status < 0)
+        return status;
+    *out = profile;
+    profile = NULL;
+    return OCV_OK;
+}
+
+int ocv_profile_parse(const void *bytes, size_t len, struct ocv_profile **out,
+                      struct ocv_error *err)
+{
+    ocv_auto_json *root = NULL;
+    int status = ocv_json_load("profile", bytes, len, OCV_PROFILE_MAX, &root, err);
+    return status < 0 ? status : ocv_profile_from_json(root, out, err);
+}
+
+void ocv_profile_free(struct ocv_profile *profile)
+{
+    if (!profile)
+        return;
+    json_decref(profile->root);
+    ocv_arena_free(&profile->arena);
+    free(profile);
+}
+
+struct ocv_platform ocv_profile_platform(const struct ocv_profile *profile)
+{
+    return profile->platform;
+}
+
+int ocv_profile_format(const struct ocv_profile *profile, struct ocv_buffer *out,
+                       struct ocv_error *err)
+{
+    int status = ocv_json_append(profile->root, JSON_INDENT(2), out, err);
+    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
+}
+
+bool ocv_profile_supports(const struct ocv_profile *profile, struct ocv_property property)
+{
+    const struct ocv_namespace *ns = ocv_profile_namespace(profile, property.ns);
+    const struct ocv_feature *feature =
+        ns ? ocv_feature_find(ns->features, ns->n_features, property.feature) : NULL;
+    for (size_t i = 0; feature && i < feature->n_values; i++)
+        if (!strcmp(feature->values[i], property.value))
+            return true;
+    return false;
+}

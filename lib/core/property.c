@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Properties and labels: syntax, parsing, canonical form (PEP 825; specification sections 1, 2). */
+#include "gen/vocabulary.h"
+#include "lib/core/property_internal.h"
+#include "ocivariant/descriptor.h"
+#include "ocivariant/vocabulary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool ocv_property_name_valid(const char *s, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!is_name_char(s[i]))
+            return false;
+    return len > 0;
+}
+
+bool ocv_property_value_valid(const char *s, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!is_name_char(s[i]) && s[i] != '.')
+            return false;
+    return len > 0;
+}
+
+bool ocv_label_readable(const char *s, size_t len)
+{
+    if (len > 63 || (len == 1 && s[0] == '.') || (len == 2 && s[0] == '.' && s[1] == '.'))
+        return false;
+    return ocv_property_value_valid(s, len);
+}
+
+bool ocv_label_valid(const char *s, size_t len)
+{
+    if (len > 48 || !ocv_property_value_valid(s, len))
+        return false;
+    bool separator = true; /* one may not stand first, last or beside another */
+    for (size_t i = 0; i < len; i++) {
+        bool now = s[i] == '.' || s[i] == '_';
+        if (now && separator)
+            return false;
+        separator = now;
+    }
+    return !separator;
+}
+
+static int by_name(const void *key, const void *element)
+{
+    return strcmp(key, *(const char *const *)element);
+}
+
+bool ocv_namespace_owned(const char *ns)
+{
+    return bsearch(ns, ocv_vocabulary_namespaces,
+                   sizeof(ocv_vocabulary_namespaces) / sizeof(*ocv_vocabulary_namespaces),
+                   sizeof(*ocv_vocabulary_namespaces), by_name) != NULL;
+}
+
+bool ocv_namespace_is_cpu(const char *ns)
+{
+    return bsearch(ns, ocv_vocabulary_cpu_namespaces,
+                   sizeof(ocv_vocabulary_cpu_namespaces) / sizeof(*ocv_vocabulary_cpu_namespaces),
+                   sizeof(*ocv_vocabulary_cpu_namespaces), by_name) != NULL;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+}
+
+struct ocv_span ocv_span_trim(struct ocv_span s)
+{
+    while (s.len && is_space(s.data[0])) {
+        s.data++;
+        s.len--;
+    }
+    while (s.len && is_space(s.data[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+bool ocv_span_split(struct ocv_span *rest, char separator, struct ocv_span *piece)
+{
+    if (!rest->data)
+        return false;
+    const char *end = rest->len ? memchr(rest->data, separator, rest->len) : NULL;
+    piece->data = rest->data;
+    piece->len = end ? (size_t)(end - rest->data) : rest->len;
+    if (end) {
+        rest->len -= piece->len + 1;
+        rest->data = end + 1;
+    } else {
+        *rest = (struct ocv_span){NULL, 0};
+    }
+    *piece = ocv_span_trim(*piece);
+    return true;
+}
+
+size_t ocv_span_parts(struct ocv_span text, struct ocv_span *parts, size_t max)
+{
+    size_t n = 0;
+    for (;;) {
+        const char *sep = text.len ? memmem(text.data, text.len, "::", 2) : NULL;
+        struct ocv_span part = {text.data, sep ? (size_t)(sep - text.data) : text.len};
+        if (n == max)
+            return max + 1;
+        parts[n++] = ocv_span_trim(part);
+        if (!sep)
+            return n;
+        text.len -= part.len + 2;
+        text.data = sep + 2;
+    }
+}
+
+static int parse_property(struct ocv_span text, struct ocv_span parts[3], struct ocv_error *err)
+{
+    size_t n = ocv_span_parts(text, parts, 3);
+    if (n == 3 && ocv_property_name_valid(parts[0].data, parts[0].len) &&
+        ocv_property_name_valid(parts[1].data, parts[1].len) &&
+        ocv_property_value_valid(parts[2].data, parts[2].len))
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_DATA,
+                         "'%.*s' is not a property (namespace :: feature :: value, lower case)",
+                         (int)(text.len > 100 ? 100 : text.len), text.data ? text.data : "");
+}
+
+int ocv_property_compare(const struct ocv_property *a, const struct ocv_property *b)
+{
+    int order = strcmp(a->ns, b->ns);
+    if (order == 0)
+        order = strcmp(a->feature, b->feature);
+    return order ? order : strcmp(a->value, b->value);
+}
+
+/* The set: an array of properties whose strings lie in one text block after it. */
+struct ocv_properties {
+    size_t count;
+    struct ocv_property list[];
+};
+
+static int compare_void(const void *a, const void *b)
+{
+    return ocv_property_compare(a, b);
+}
+
+static char *copy_span(char **at, struct ocv_span s)
+{
+    char *start = *at;
+    memcpy(start, s.data, s.len);
+    start[s.len] = '\0';
+    *at = start + s.len + 1;
+    return start;
+}
+
+static void remove_duplicates(struct ocv_properties *set)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++)
+        if (kept == 0 || ocv_property_compare(&set->list[kept - 1], &set->list[i]) != 0)
+            set->list[kept++] = set->list[i];
+    set->count = kept;
+}
+
+size_t ocv_properties_pieces(struct ocv_span text)
+{
+    size_t n = 0;
+    struct ocv_span piece;
+    while (ocv_span_split(&text, ',', &piece))
+        n++;
+    return n;
+}
+
+int ocv_properties_parse(const char *text, size_t len, struct ocv_properties **out,
+                         struct ocv_error *err)
+{
+    if (len > OCV_ENTRY_PROPERTIES_BYTES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "more than %u bytes of properties",
+                             OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    struct ocv_span rest = ocv_span_trim((struct ocv_span){text, len});
+    size_t n = rest.len ? ocv_properties_pieces(rest) : 0;
+    if (n > OCV_ENTRY_PROPERTIES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "more than %u properties",
+                             OCV_ENTRY_PROPERTIES_MAX);
+    size_t array = n * sizeof(struct ocv_property);
+    struct ocv_properties *set = malloc(sizeof(*set) + array + len + n * 3 + 1);
+    if (!set)
+        return ocv_error_nomem(err);
+    char *at = (char *)(set->list + n);
+    struct ocv_span piece, parts[3];
+    for (set->count = 0; set->count < n && ocv_span_split(&rest, ',', &piece); set->count++) {
+        int status = parse_property(piece, parts, err);
+        if (status < 0) {
+            free(set);
+            return status;
+        }
+        set->list[set->count].ns = copy_span(&at, parts[0]);
+        set->list[set->count].feature = copy_span(&at, parts[1]);
+        set->list[set->count].value = copy_span(&at, parts[2]);
+    }
+    if (set->count > 1)
+        qsort(set->list, set->count, sizeof(*set->list), compare_void);
+    remove_duplicates(set);
+    *out = set;
+    return OCV_OK;
+}
+
+void ocv_properties_free(struct ocv_properties *properties)
+{
+    free(properties);
+}
+
+size_t ocv_properties_count(const struct ocv_properties *properties)
+{
+    return properties->count;
+}
+
+struct ocv_property ocv_properties_get(const struct ocv_properties *properties, size_t i)
+{
+    return properties->list[i];
+}
+
+int ocv_properties_format(const struct ocv_properties *properties, struct ocv_buffer *out,
+                          struct ocv_error *err)
+{
+    for (size_t i = 0; i < properties->count; i++) {
+        const struct ocv_property *p = &properties->list[i];
+        int status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", i ? ", " : "", p->ns,
+                                       p->feature, p->value);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}

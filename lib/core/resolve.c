@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Choose among the entries of an index, in PEP 825's order.
+ *
+ * Invariants: every entry of the index is either a candidate or rejected, exactly once; the order
+ * does not depend on the order of entries, except for non-variants that are otherwise equal. */
+#include "lib/core/resolve_internal.h"
+
+#include "lib/config/config_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Under a platform x-... without annotations: a variant that its publisher has not annotated yet.
+ * It is an ordinary image to readers, but what older clients take stands before it. */
+static bool is_unfinished(const struct ocv_entry *entry)
+{
+    return !entry->label && ocv_platform_is_hidden(&entry->platform);
+}
+
+static int compare_candidates(const void *pa, const void *pb)
+{
+    const struct ocv_candidate *a = pa, *b = pb;
+    if (a->architecture != b->architecture)
+        return a->architecture < b->architecture ? -1 : 1;
+    if (a->entry->kind != b->entry->kind)
+        return a->entry->kind < b->entry->kind ? -1 : 1;
+    int order = ocv_key_compare(a->key, a->n_key, b->key, b->n_key);
+    if (order == 0)
+        order = is_unfinished(a->entry) - is_unfinished(b->entry);
+    if (order == 0 && a->place != b->place)
+        order = a->place < b->place ? -1 : 1;
+    if (order == 0 && a->entry->label && b->entry->label)
+        order = strcmp(a->entry->label, b->entry->label);
+    if (order == 0) /* twins in other formats: the one that uses more of this host */
+        order = (a->entry->platform.n_os_features < b->entry->platform.n_os_features) -
+                (a->entry->platform.n_os_features > b->entry->platform.n_os_features);
+    if (order == 0)
+        order = a->entry->position < b->entry->position ? -1 : 1;
+    return order;
+}
+
+static enum ocv_reject platform_code(const char *why)
+{
+    if (!strcmp(why, "variant"))
+        return OCV_REJECT_PLATFORM_VARIANT;
+    return strcmp(why, "os.features") ? OCV_REJECT_PLATFORM : OCV_REJECT_OS_FEATURES;
+}
+
+static enum ocv_reject match_platform(const struct ocv_decision *d, const struct ocv_entry *entry,
+                                      struct ocv_candidate *candidate)
+{
+    candidate->architecture = entry->label ? 0 : 2;
+    candidate->place = 0;
+    if (!entry->has_platform)
+        return OCV_REJECT_NONE;
+    const char *why;
+    int place = ocv_platform_match(&d->platform, &entry->platform, &why);
+    if (place < 0)
+        return platform_code(why);
+    candidate->place = (uint32_t)place;
+    candidate->architecture =
+        ocv_platform_same_architecture(&d->platform, &entry->platform) ? 0 : 1;
+    return OCV_REJECT_NONE;
+}
+
+struct request {
+    const struct ocv_resolve_options *options;
+    const char *label; /* --label or the configuration's, or NULL */
+    const struct ocv_strings *required;
+    bool foreign; /* --platform names another architecture than the profile's */
+    bool plain;   /* --label null, and no entry of that label is on offer */
+};
+
+static bool asked_for(const struct request *request, const struct ocv_entry *entry)
+{
+    const char *label = request->label;
+    if (label && !entry->label)
+        return request->plain && !is_unfinished(entry);
+    return !label || !strcmp(entry->label, label);
+}
+
+/* The default entry goes by the name null even where it carries no annotation. */
+static bool means_plain(const struct ocv_decision *d, const struct request *request)
+{
+    struct ocv_candidate ignored;
+    if (!request->label || strcmp(request->label, "null") != 0)
+        return false;
+    for (size_t i = 0; i < d->index->n_entries; i++) {
+        const struct ocv_entry *entry = &d->index->entries[i];
+        if (entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_NULL &&
+            (request->options->unchecked || match_platform(d, entry, &ignored) == OCV_REJECT_NONE))
+            return false;
+    }
+    return true;
+}
+
+static void check_requirements(const struct ocv_decision *d, const struct request *request,
+                               struct ocv_rejection *why)
+{
+    size_t i = ocv_entry_unmet(&d->host, d->index, why->entry, request->required);
+    if (i == request->required->count)
+        return;
+    why->code = OCV_REJECT_REQUIREMENT;
+    why->required = request->required->list[i];
+    why->origin = request->required->origins[i];
+}
+
+static const char *disabled_at(const struct ocv_decision *d, const struct ocv_config *config,
+                               const struct ocv_rejection *why)
+{
+    const char *at = ocv_config_disabled_at(config, why->ns, NULL, NULL);
+    if (!at)
+        at = ocv_config_disabled_at(config, why->ns, why->feature, NULL);
+    for (size_t i = 0; !at && i < why->entry->n_properties; i++) {
+        const struct ocv_property *p = &d->index->properties[why->entry->properties[i]];
+        if (!strcmp(p->ns, why->ns) && !strcmp(p->feature, why->feature))
+            at = ocv_config_disabled_at(config, p->ns, p->feature, p->value);
+    }
+    return at;
+}
+
+/* The line of the configuration that decided, where one did. */
+static const char *origin_of(const struct ocv_decision *d, const struct request *request,
+                             const struct ocv_rejection *why)
+{
+    const struct ocv_config *config = request->options->config;
+    if (!config)
+        return NULL;
+    if (why->code == OCV_REJECT_NOT_REQUESTED && !request->options->label)
+        return ocv_config_origin(config, "label");
+    if (why->code == OCV_REJECT_DISABLED)
+        return disabled_at(d, config, why);
+    if (why->code == OCV_REJECT_NO_DEVICE || why->code == OCV_REJECT_DEVICE)
+        return ocv_config_devices_at(config, why->ns);
+    return why->origin;
+}
+
+/* The configuration may be gone before the decision is. */
+static int reject(struct ocv_decision *d, const struct request *request, struct ocv_rejection *why,
+                  struct ocv_error *err)
+{
+    const char *origin = origin_of(d, request, why);
+    why->origin = origin ? ocv_arena_printf(&d->arena, "%s", origin) : NULL;
+    if (why->required)
+        why->required = ocv_arena_printf(&d->arena, "%s", why->required);
+    bool kept = (!origin || why->origin) && (why->code != OCV_REJECT_REQUIREMENT || why->required);
+    d->rejected[d->n_rejected++] = *why;
+    return kept ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int consider(struct ocv_decision *d, const struct request *request,
+                    const struct ocv_entry *entry, struct ocv_error *err)
+{
+    struct ocv_rejection why = {.entry = entry, .code = entry->code};
+    struct ocv_candidate candidate = {.entry = entry};
+    bool unchecked = request->options->unchecked && request->label && asked_for(request, entry) &&
+                     entry->code == OCV_REJECT_NONE;
+    if (why.code == OCV_REJECT_NONE) {
+        why.code = match_platform(d, entry, &candidate);
+        if (unchecked && why.code != OCV_REJECT_NONE) {
+            candidate.architecture = 3;
+            why.code = OCV_REJECT_NONE;
+        }
+    }
+    if (why.code == OCV_REJECT_NONE && !unchecked && entry->kind == OCV_ENTRY_VARIANT) {
+        if (request->foreign)
+            why.code = OCV_REJECT_FOREIGN_ARCHITECTURE;
+        else
+            ocv_entry_fits(&d->host, entry, &why);
+    }
+    if (why.code == OCV_REJECT_NONE && !unchecked)
+        check_requirements(d, request, &why);
+    if (why.code == OCV_REJECT_NONE && !asked_for(request, entry))
+        why.code = OCV_REJECT_NOT_REQUESTED;
+    if (why.code != OCV_REJECT_NONE)
+        return reject(d, request, &why, err);
+    int status = unchecked ? OCV_OK : ocv_entry_key(d, &candidate, err);
+    d->candidates[d->n_candidates++] = candidate;
+    return status;
+}
+
+/* What a client without this library takes: the first entry of its platform, where amd64 levels are
+ * not detected (runtimes.md 2.5). */
+static const struct ocv_entry *older_clients_choice(const struct ocv_decision *d)
+{
+    struct ocv_platform host = d->platform;
+    if (host.architecture && !strcmp(host.architecture, "amd64"))
+        host.variant = NULL;
+    const struct ocv_entry *best = NULL;
+    int best_place = 0;
+    for (size_t i = 0; i < d->index->n_entries; i++) {
+        const struct ocv_entry *e = &d->index->entries[i];
+        if (!e->has_platform || ocv_platform_is_hidden(&e->platform))
+            continue;
+        if (e->code != OCV_REJECT_NONE && e->code < OCV_REJECT_LABEL_MISSING)
+            continue; /* no image; a malformed label does not stop an older client */
+        int place = ocv_platform_match(&host, &e->platform, NULL);
+        if (place >= 0 && (!best || place < best_place)) {
+            best = e;
+            best_place = place;
+        }
+    }
+    return best;
+}
+
+/* The x86-64 level, for a profile written by hand that has no platform.variant. */
+static const char *profile_level(const struct ocv_profile *profile, const char *architecture)
+{
+    struct ocv_property p = {"x86_64", "level", "v4"};
+    static const char *const levels[] = {"v4", "v3", "v2"};
+    for (size_t i = 0; !strcmp(architecture, "amd64") && i < 3; i++) {
+        p.value = levels[i];
+        if (ocv_profile_supports(profile, p))
+            return levels[i];
+    }
+    return NULL;
+}
+
+/* The platform to resolve for: the profile's, or --platform lowered to what the host can run. */
+static int choose_platform(struct ocv_decision *d, struct request *request, struct ocv_error *err)
+{
+    const struct ocv_platform *asked = request->options->platform;
+    struct ocv_platform own = ocv_profile_platform(d->profile);
+    if (!own.os)
+        own.os = "linux";
+    if (!own.architecture && !asked)
+        return ocv_error_set(err, OCV_ERR_INVALID, "the profile names no platform");
+    if (own.architecture)
+        own.architecture = ocv_platform_architecture(own.architecture);
+    if (own.architecture && !own.variant)
+        own.variant = profile_level(d->profile, own.architecture);
+    d->platform = own;
+    if (!asked)
+        return OCV_OK;
+    if (!own.architecture) {
+        d->platform = *asked;
+        d->platform.os_features = own.os_features;
+        d->platform.n_os_features = own.n_os_features;
+        return OCV_OK;
+    }
+    request->foreign = !ocv_platform_same_architecture(asked, &own) ||
+                       (asked->os && strcmp(asked->os, own.os) != 0);
+    if (request->foreign)
+        d->platform = *asked;
+    else if (asked->variant && ocv_platform_match(&own, asked, NULL) >= 0)
+        d->platform.variant = asked->variant;
+    return OCV_OK;
+}
+
+static int allocate(struct ocv_decision *d, struct ocv_error *err)
+{
+    size_t n = d->index->n_entries + 1;
+    d->candidates = ocv_arena_alloc(&d->arena, n, sizeof(*d->candidates));
+    d->rejected = ocv_arena_alloc(&d->arena, n, sizeof(*d->rejected));
+    return d->candidates && d->rejected ? OCV_OK : ocv_error_nomem(err);
+}
+
+static struct request make_request(const struct ocv_resolve_options *options)
+{
+    const struct ocv_config *config = options->config;
+    const char *label =
+        options->label || !config ? options->label : ocv_config_get(config, "label");
+    return (struct request){.options = options,
+                            .label = label && *label ? label : NULL,
+                            .required =
+                                ocv_config_strings(options->any_use ? NULL : config, "require")};
+}
+
+int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile,
+                const struct ocv_resolve_options *options, struct ocv_decision **out,
+                struct ocv_error *err)
+{
+    static const struct ocv_resolve_options none = {0};
+    struct request request = make_request(options ? options : &none);
+    ocv_auto(ocv_decision) d = calloc(1, sizeof(*d));
+    if (!d)
+        return ocv_error_nomem(err);
+    d->index = index;
+    d->profile = profile;
+    int status = choose_platform(d, &request, err);
+    if (status == OCV_OK)
+        status = allocate(d, err);
+    if (status == OCV_OK)
+        status = ocv_host_build(&d->arena, index, profile, request.options->config, &d->host, err);
+    if (status == OCV_OK)
+        request.plain = means_plain(d, &request);
+    for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++)
+        status = consider(d, &request, &index->entries[i], err);
+    if (status < 0)
+        return status;
+    if (d->n_candidates > 1)
+        qsort(d->candidates, d->n_candidates, sizeof(*d->candidates), compare_candidates);
+    d->fallback = older_clients_choice(d);
+    *out = d;
+    d = NULL;
+    return OCV_OK;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One entry against the host: does it fit under the device policies, and what is its sort key. */
+#include "lib/core/resolve_internal.h"
+
+#include <string.h>
+
+/* Best value of the entry's properties ids[0..n) of one slot, in one of the slot's lists. */
+static uint32_t best_value(const struct ocv_slot *slot, size_t list, const uint32_t *ids, size_t n)
+{
+    const uint32_t *ranks = slot->ranks + list * slot->count;
+    uint32_t best = OCV_UNSUPPORTED;
+    for (size_t i = 0; i < n; i++)
+        if (ranks[ids[i] - slot->first] < best)
+            best = ranks[ids[i] - slot->first];
+    return best;
+}
+
+static size_t slot_end(const struct ocv_host *host, const struct ocv_entry *entry, size_t start)
+{
+    uint32_t slot = host->slot_of[entry->properties[start]];
+    size_t end = start + 1;
+    while (end < entry->n_properties && host->slot_of[entry->properties[end]] == slot)
+        end++;
+    return end;
+}
+
+static enum ocv_reject failure_code(const struct ocv_slot *slot, const uint32_t *ids, size_t n)
+{
+    if (slot->ns->code != OCV_REJECT_NONE)
+        return slot->ns->code;
+    if (slot->disabled)
+        return OCV_REJECT_DISABLED;
+    bool has_feature = false, elsewhere = false;
+    for (size_t l = 0; l < slot->n_lists; l++) {
+        has_feature = has_feature || (slot->lists[l] && slot->lists[l]->n_values);
+        elsewhere = elsewhere || best_value(slot, l, ids, n) != OCV_UNSUPPORTED;
+    }
+    for (size_t i = 0; slot->value_disabled && i < n; i++)
+        if (slot->value_disabled[ids[i] - slot->first])
+            return OCV_REJECT_DISABLED;
+    if (elsewhere || slot->n_lists > 1)
+        return OCV_REJECT_DEVICE;
+    return has_feature ? OCV_REJECT_VALUE_UNSUPPORTED : OCV_REJECT_FEATURE_UNSUPPORTED;
+}
+
+static struct ocv_rejection failure(const struct ocv_entry *entry, const struct ocv_slot *slot,
+                                    size_t list, const uint32_t *ids, size_t n)
+{
+    struct ocv_rejection r = {.entry = entry, .ns = slot->ns->name, .feature = slot->feature};
+    r.code = failure_code(slot, ids, n);
+    if (slot->list_device && r.code == OCV_REJECT_DEVICE)
+        r.device = slot->list_device[list]->id;
+    return r;
+}
+
+/* Under `all` and `first` (which counts one device) every list of the slot must hold one of the
+ * entry's values, under `any` at least one list. */
+static bool fits_slot(const struct ocv_slot *slot, const struct ocv_entry *entry,
+                      const uint32_t *ids, size_t n, struct ocv_rejection *why)
+{
+    size_t failing = 0;
+    bool any = slot->ns->policy == OCV_POLICY_ANY, supported = false;
+    if (slot->ns->code == OCV_REJECT_NONE) {
+        for (size_t l = 0; l < slot->n_lists; l++) {
+            bool here = best_value(slot, l, ids, n) != OCV_UNSUPPORTED;
+            supported = supported || here;
+            if (here)
+                continue;
+            failing = l;
+            if (!any) {
+                supported = false;
+                break;
+            }
+        }
+        if (supported)
+            return true;
+    }
+    *why = failure(entry, slot, failing, ids, n);
+    return false;
+}
+
+static size_t list_for(const struct ocv_slot *slot, size_t device)
+{
+    return slot->list_of ? slot->list_of[device] : 0;
+}
+
+/* Under `any`: does this device serve every slot of ids[0..n), all of one namespace? */
+static bool serves(const struct ocv_host *host, size_t device, const uint32_t *ids, size_t n,
+                   const struct ocv_slot **failing)
+{
+    for (size_t i = 0, end; i < n; i = end) {
+        const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
+        for (end = i + 1; end < n && &host->slots[host->slot_of[ids[end]]] == slot; end++)
+            ;
+        if (best_value(slot, list_for(slot, device), ids + i, end - i) == OCV_UNSUPPORTED) {
+            *failing = slot;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Under `any` the features must fit together on one device; which one speaks for the namespace when
+ * several do is decided in any_key. */
+static bool some_device_serves(const struct ocv_host *host, const struct ocv_host_namespace *ns,
+                               const uint32_t *ids, size_t n, const struct ocv_slot **failing)
+{
+    const struct ocv_slot *last = NULL;
+    for (size_t d = 0; d < ns->n_counted; d++)
+        if (serves(host, d, ids, n, &last))
+            return true;
+        else if (!*failing)
+            *failing = last;
+    return ns->n_counted == 0;
+}
+
+static size_t namespace_end(const struct ocv_host *host, const struct ocv_entry *entry,
+                            size_t start)
+{
+    const struct ocv_host_namespace *ns = host->slots[host->slot_of[entry->properties[start]]].ns;
+    size_t end = start + 1;
+    while (end < entry->n_properties && host->slots[host->slot_of[entry->properties[end]]].ns == ns)
+        end++;
+    return end;
+}
+
+bool ocv_entry_fits(const struct ocv_host *host, const struct ocv_entry *entry,
+                    struct ocv_rejection *why)
+{
+    for (size_t i = 0, end; i < entry->n_properties; i = end) {
+        end = namespace_end(host, entry, i);
+        const uint32_t *ids = entry->properties + i;
+        for (size_t k = i, stop; k < end; k = stop) {
+            stop = slot_end(host, entry, k);
+            const struct ocv_slot *slot = &host->slots[host->slot_of[entry->properties[k]]];
+            if (!fits_slot(slot, entry, entry->properties + k, stop - k, why))
+                return false;
+        }
+        const struct ocv_slot *failing = NULL;
+        const struct ocv_host_namespace *ns = host->slots[host->slot_of[*ids]].ns;
+        if (ns->policy == OCV_POLICY_ANY && !some_device_serves(host, ns, ids, end - i, &failing)) {
+            *why = (struct ocv_rejection){.entry = entry,
+                                          .code = OCV_REJECT_DEVICE,
+                                          .ns = ns->name,
+                                          .feature = failing->feature,
+                                          .device = ns->counted[0]->id};
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- sort keys ---- */
+
+static int compare_components(const struct ocv_component *a, const struct ocv_component *b)
+{
+    if (a->feature != b->feature)
+        return a->feature < b->feature ? -1 : 1;
+    return (a->value > b->value) - (a->value < b->value);
+}
+
+static struct ocv_component component(const struct ocv_slot *slot, size_t group, uint32_t value)
+{
+    return (struct ocv_component){(uint64_t)slot->ns->rank << 32 | slot->rank,
+                                  (uint64_t)group << 32 | value};
+}
+
+int ocv_key_compare(const struct ocv_component *a, size_t n, const struct ocv_component *b,
+                    size_t m)
+{
+    for (size_t i = 0; i < n && i < m; i++) {
+        int order = compare_components(&a[i], &b[i]);
+        if (order)
+            return order;
+    }
+    return (m > n) - (m < n); /* the longer list beats its own prefix */
+}
+
+static void insert_component(struct ocv_component *key, size_t *n, struct ocv_component c)
+{
+    size_t at = *n;
+    for (; at && compare_components(&c, &key[at - 1]) < 0; at--)
+        key[at] = key[at - 1];
+    key[at] = c;
+    (*n)++;
+}
+
+/* Components of the slots in ids[0..n) of one namespace as `device` sees them (`any`). */
+static size_t device_key(const struct ocv_host *host, size_t device, const uint32_t *ids, size_t n,
+                         struct ocv_component *key)
+{
+    size_t count = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
+        for (end = i + 1; end < n && &host->slots[host->slot_of[ids[end]]] == slot; end++)
+            ;
+        uint32_t value = best_value(slot, list_for(slot, device), ids + i, end - i);
+        insert_component(key, &count, component(slot, 0, value));
+    }
+    return count;
+}
+
+/* `any`: the serving device with the best key speaks for the namespace. */
+static size_t any_key(const struct ocv_host *host, const struct ocv_host_namespace *ns,
+                      const uint32_t *ids, size_t n, struct ocv_component *best,
+                      struct ocv_component *scratch)
+{
+    size_t count = 0;
+    const struct ocv_slot *ignored;
+    if (ns->n_counted == 0)
+        return device_key(host, 0, ids, n, best);
+    for (size_t d = 0; d < ns->n_counted; d++) {
+        if (!serves(host, d, ids, n, &ignored))
+            continue;
+        size_t m = device_key(host, d, ids, n, scratch);
+        if (count == 0 || ocv_key_compare(scratch, m, best, count) < 0)
+            memcpy(best, scratch, m * sizeof(*best));
+        count = m; /* the same slots for every device, so the same length */
+    }
+    return count;
+}
+
+static size_t all_key(const struct ocv_host *host, const uint32_t *ids, size_t n,
+                      struct ocv_component *key)
+{
+    size_t count = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
+        for (end = i + 1; end < n && &host->slots[host->slot_of[ids[end]]] == slot; end++)
+            ;
+        for (size_t l = 0; l < slot->n_lists; l++) {
+            uint32_t value = best_value(slot, l, ids + i, end - i);
+            insert_component(key, &count, component(slot, l, value));
+        }
+    }
+    return count;
+}
+
+static size_t key_size(const struct ocv_host *host, const struct ocv_entry *entry)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < entry->n_properties; i = slot_end(host, entry, i))
+        n += host->slots[host->slot_of[entry->properties[i]]].n_lists;
+    return n;
+}
+
+int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struct ocv_error *err)
+{
+    const struct ocv_entry *entry = candidate->entry;
+    const struct ocv_host *host = &d->host;
+    size_t size = key_size(host, entry), n = 0;
+    struct ocv_component *key = ocv_arena_alloc(&d->arena, size * 3 + 1, sizeof(*key));
+    if (!key)
+        return ocv_error_nomem(err);
+    struct ocv_component *part = key + size, *scratch = part + size;
+    for (size_t i = 0, end; i < entry->n_properties; i = end) {
+        end = namespace_end(host, entry, i);
+        const uint32_t *ids = entry->properties + i;
+        const struct ocv_host_namespace *ns = host->slots[host->slot_of[*ids]].ns;
+        size_t m = ns->policy == OCV_POLICY_ANY ? any_key(host, ns, ids, end - i, part, scratch)
+                                                : all_key(host, ids, end - i, part);
+        for (size_t k = 0; k < m; k++)
+            insert_component(key, &n, part[k]);
+    }
+    candidate->key = key;
+    candidate->n_key = n;
+    return OCV_OK;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Lay the host's lists beside the properties that the index uses (see resolve.h). */
+#include "lib/core/resolve_internal.h"
+
+#include "lib/config/config_internal.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- namespaces ---- */
+
+static const struct ocv_namespace *host_lists(const struct ocv_index *index,
+                                              const struct ocv_profile *profile, const char *ns)
+{
+    for (size_t i = 0; i < index->n_statics; i++)
+        if (!strcmp(index->statics[i].name, ns))
+            return &index->statics[i];
+    return ocv_profile_namespace(profile, ns);
+}
+
+/* The user's namespaces first, then the index's order. A user's list never declares one. */
+static uint32_t namespace_rank(const struct ocv_index *index, const struct ocv_config *config,
+                               const char *ns)
+{
+    const struct ocv_strings *priority = ocv_config_strings(config, "namespace_priority");
+    size_t place = 0, users = priority->count;
+    while (place < index->n_namespaces && strcmp(index->namespaces[place], ns) != 0)
+        place++;
+    if (place == index->n_namespaces)
+        return OCV_UNSUPPORTED;
+    for (size_t i = 0; i < users; i++)
+        if (!strcmp(priority->list[i], ns))
+            return (uint32_t)i;
+    return (uint32_t)(users + place);
+}
+
+/* "0000:3b:00.0" and nvidia-smi's "00000000:3B:00.0" are one address. */
+static bool same_address(const char *a, const char *b)
+{
+    const char *colon_a = strchr(a, ':'), *colon_b = strchr(b, ':');
+    if (!colon_a || !colon_b || !strchr(colon_a + 1, ':') || !strchr(colon_b + 1, ':'))
+        return false;
+    return !strcasecmp(a + strspn(a, "0"), b + strspn(b, "0"));
+}
+
+bool ocv_device_is(const struct ocv_device *device, const char *text)
+{
+    char *end;
+    long number = isdigit((unsigned char)text[0]) ? strtol(text, &end, 10) : -1;
+    if (number >= 0 && !*end)
+        return number == device->index;
+    if (device->uuid && !strcasecmp(device->uuid, text))
+        return true;
+    size_t id = strlen(device->id), want = strlen(text);
+    return !strcasecmp(device->id, text) || same_address(device->id, text) ||
+           (want + 5 == id && device->id[4] == ':' && !strcasecmp(device->id + 5, text));
+}
+
+static bool device_wanted(const struct ocv_strings *wanted, const struct ocv_device *device)
+{
+    for (size_t i = 0; wanted && i < wanted->count; i++)
+        if (ocv_device_is(device, wanted->list[i]))
+            return true;
+    return !wanted;
+}
+
+static int count_devices(struct ocv_arena *arena, struct ocv_host_namespace *ns,
+                         const struct ocv_strings *wanted, struct ocv_error *err)
+{
+    const struct ocv_namespace *list = ns->list;
+    ns->counted = ocv_arena_alloc(arena, list->n_devices + 1, sizeof(*ns->counted));
+    if (!ns->counted)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < list->n_devices; i++) {
+        const struct ocv_device *device = &list->devices[i];
+        if (!device_wanted(wanted, device))
+            continue;
+        if (device->secondary && ns->policy != OCV_POLICY_ANY)
+            continue;
+        ns->counted[ns->n_counted++] = device;
+        if (ns->policy == OCV_POLICY_FIRST)
+            break; /* devices stand most capable first */
+    }
+    if (ns->n_counted == 0 && (list->n_devices || wanted))
+        ns->code = OCV_REJECT_NO_DEVICE;
+    return OCV_OK;
+}
+
+static int build_namespace(struct ocv_arena *arena, const struct ocv_index *index,
+                           const struct ocv_profile *profile, const struct ocv_config *config,
+                           struct ocv_host_namespace *ns, struct ocv_error *err)
+{
+    ns->rank = namespace_rank(index, config, ns->name);
+    ns->list = host_lists(index, profile, ns->name);
+    ns->policy = config ? ocv_config_policy(config, ns->name) : OCV_POLICY_ALL;
+    if (ns->rank == OCV_UNSUPPORTED)
+        ns->code = OCV_REJECT_NAMESPACE_UNDECLARED;
+    else if (config && ocv_config_disabled(config, ns->name, NULL, NULL))
+        ns->code = OCV_REJECT_DISABLED;
+    else if (!ns->list || (ns->list->n_features == 0 && ns->list->n_devices == 0))
+        ns->code = OCV_REJECT_NAMESPACE_UNSUPPORTED;
+    else
+        return count_devices(arena, ns, config ? ocv_config_devices(config, ns->name) : NULL, err);
+    return OCV_OK;
+}
+
+/* ---- slots ---- */
+
+static bool same_values(const struct ocv_feature *a, const struct ocv_feature *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || a->n_values != b->n_values)
+        return false;
+    for (size_t i = 0; i < a->n_values; i++)
+        if (strcmp(a->values[i], b->values[i]) != 0)
+            return false;
+    return true;
+}
+
+/* Place of the feature: as the namespace lists them, then features that only devices have. */
+static uint32_t feature_rank(const struct ocv_namespace *list, const char *feature)
+{
+    for (size_t i = 0; i < list->n_features; i++)
+        if (!strcmp(list->features[i].name, feature))
+            return (uint32_t)i;
+    uint32_t place = (uint32_t)list->n_features;
+    for (size_t d = 0; d < list->n_devices; d++)
+        for (size_t i = 0; i < list->devices[d].n_features; i++, place++)
+            if (!strcmp(list->devices[d].features[i].name, feature))
+                return place;
+    return OCV_UNSUPPORTED;
+}
+
+static const struct ocv_feature *device_list(const struct ocv_device *device, const char *feature)
+{
+    return ocv_feature_find(device->features, device->n_features, feature);
+}
+
+/* Not a per-device feature: one list for the namespace. */
+static int one_list(struct ocv_arena *arena, struct ocv_slot *slot,
+                    const struct ocv_feature *common, struct ocv_error *err)
+{
+    slot->lists = ocv_arena_alloc(arena, 1, sizeof(*slot->lists));
+    if (!slot->lists)
+        return ocv_error_nomem(err);
+    slot->lists[0] = common;
+    slot->n_lists = 1;
+    return OCV_OK;
+}
+
+/* One list per group of consecutive counted devices with equal lists. */
+static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
+                         const struct ocv_feature *common, struct ocv_error *err)
+{
+    const struct ocv_host_namespace *ns = slot->ns;
+    bool own = false;
+    for (size_t d = 0; d < ns->n_counted && !own; d++)
+        own = device_list(ns->counted[d], slot->feature) != NULL;
+    if (!own)
+        return one_list(arena, slot, common, err);
+    slot->lists = ocv_arena_alloc(arena, ns->n_counted, sizeof(*slot->lists));
+    slot->list_device = ocv_arena_alloc(arena, ns->n_counted, sizeof(*slot->list_device));
+    slot->list_of = ocv_arena_alloc(arena, ns->n_counted, sizeof(*slot->list_of));
+    if (!slot->lists || !slot->list_device || !slot->list_of)
+        return ocv_error_nomem(err);
+    for (size_t d = 0; d < ns->n_counted; d++) {
+        const struct ocv_device *device = ns->counted[d];
+        const struct ocv_feature *list = device_list(device, slot->feature);
+        if (!list)
+            list = common;
+        if (slot->n_lists == 0 || !same_values(slot->lists[slot->n_lists - 1], list)) {
+            slot->list_device[slot->n_lists] = device;
+            slot->lists[slot->n_lists++] = list;
+        }
+        slot->list_of[d] = (uint32_t)(slot->n_lists - 1);
+    }
+    return OCV_OK;
+}
+
+static int compare_values(const void *a, const void *b, void *values)
+{
+    const char *const *v = values;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int order = strcmp(v[x], v[y]);
+    return order ? order : (x > y) - (x < y); /* the first mention of a value counts */
+}
+
+/* Ids of a slot ascend by value, so one walk over the sorted host list ranks them all. */
+static int rank_values(const struct ocv_index *index, struct ocv_slot *slot, size_t l,
+                       struct ocv_error *err)
+{
+    const struct ocv_feature *list = slot->lists[l];
+    size_t n = list ? list->n_values : 0;
+    uint32_t *ranks = slot->ranks + l * slot->count;
+    uint32_t *order = malloc((n + 1) * sizeof(*order));
+    if (!order)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint32_t)i;
+    if (n)
+        qsort_r(order, n, sizeof(*order), compare_values, (void *)list->values);
+    size_t at = 0;
+    for (uint32_t k = 0; k < slot->count; k++) {
+        const char *value = index->properties[slot->first + k].value;
+        int compared = 1;
+        while (at < n && (compared = strcmp(list->values[order[at]], value)) < 0)
+            at++;
+        bool off = slot->value_disabled && slot->value_disabled[k];
+        ranks[k] = at < n && compared == 0 && !off ? order[at] : OCV_UNSUPPORTED;
+    }
+    free(order);
+    return OCV_OK;
+}
+
+static int mark_disabled(struct ocv_arena *arena, const struct ocv_index *index,
+                         const struct ocv_config *config, struct ocv_slot *slot,
+                         struct ocv_error *err)
+{
+    if (ocv_config_strings(config, "disable")->count == 0)
+        return OCV_OK;
+    slot->disabled = ocv_config_disabled(config, slot->ns->name, slot->feature, NULL);
+    slot->value_disabled = ocv_arena_alloc(arena, slot->count, sizeof(bool));
+    if (!slot->value_disabled)
+        return ocv_error_nomem(err);
+    for (uint32_t k = 0; k < slot->count; k++)
+        slot->value_disabled[k] =
+            slot->disabled || ocv_config_disabled(config, slot->ns->name, slot->feature,
+                                                  index->properties[slot->first + k].value);
+    return OCV_OK;
+}
+
+static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
+                      const struct ocv_config *config, struct ocv_slot *slot, struct ocv_error *err)
+{
+    const struct ocv_namespace *list = slot->ns->list;
+    slot->rank = OCV_UNSUPPORTED;
+    if (slot->ns->code != OCV_REJECT_NONE)
+        return OCV_OK;
+    slot->rank = feature_rank(list, slot->feature);
+    int status = group_devices(
+        arena, slot, ocv_feature_find(list->features, list->n_features, slot->feature), err);
+    if (status == OCV_OK)
+        status = mark_disabled(arena, index, config, slot, err);
+    if (status < 0)
+        return status;
+    slot->ranks = ocv_arena_alloc(arena, slot->n_lists * slot->count, sizeof(*slot->ranks));
+    if (!slot->ranks)
+        return ocv_error_nomem(err);
+    for (size_t l = 0; l < slot->n_lists && status == OCV_OK; l++)
+        status = rank_values(index, slot, l, err);
+    return status;
+}
+
+static int allocate(struct ocv_arena *arena, const struct ocv_index *index, struct ocv_host *host,
+                    struct ocv_error *err)
+{
+    size_t slots = 0, namespaces = 0, n = index->n_properties;
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_property *p = &index->properties[i];
+        bool new_ns = i == 0 || p->ns != p[-1].ns;
+        namespaces += new_ns;
+        slots += new_ns || p->feature != p[-1].feature;
+    }
+    host->slot_of = ocv_arena_alloc(arena, n + 1, sizeof(*host->slot_of));
+    host->slots = ocv_arena_alloc(arena, slots + 1, sizeof(*host->slots));
+    host->namespaces = ocv_arena_alloc(arena, namespaces + 1, sizeof(*host->namespaces));
+    return host->slot_of && host->slots && host->namespaces ? OCV_OK : ocv_error_nomem(err);
+}
+
+int ocv_host_build(struct ocv_arena *arena, const struct ocv_index *index,
+                   const struct ocv_profile *profile, const struct ocv_config *config,
+                   struct ocv_host *out, struct ocv_error *err)
+{
+    *out = (struct ocv_host){0};
+    int status = allocate(arena, index, out, err);
+    for (size_t i = 0; i < index->n_properties && status == OCV_OK; i++) {
+        const struct ocv_property *p = &index->properties[i];
+        bool new_ns = i == 0 || p->ns != p[-1].ns;
+        if (new_ns) {
+            struct ocv_host_namespace *ns = &out->namespaces[out->n_namespaces++];
+            ns->name = p->ns;
+            status = build_namespace(arena, index, profile, config, ns, err);
+        }
+        if (new_ns || p->feature != p[-1].feature) {
+            struct ocv_slot *slot = &out->slots[out->n_slots++];
+            slot->ns = &out->namespaces[out->n_namespaces - 1];
+            slot->feature = p->feature;
+            slot->first = (uint32_t)i;
+        }
+        out->slots[out->n_slots - 1].count++;
+        out->slot_of[i] = (uint32_t)(out->n_slots - 1);
+    }
+    for (size_t i = 0; i < out->n_slots && status == OCV_OK; i++)
+        status = build_slot(arena, index, config, &out->slots[i], err);
+    return status;
+}

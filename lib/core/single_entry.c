@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One variant without its index: the index of one entry that says what it says, resolved for the
+ * host, so that there is one rule for what fits. */
+#include "lib/base/json.h"
+#include "lib/config/config_internal.h"
+#include "lib/core/property_internal.h"
+#include "ocivariant/resolve.h"
+
+#include <string.h>
+
+static bool listed(const char *list, const char *ns)
+{
+    struct ocv_span rest = {list, list ? strlen(list) : 0}, piece;
+    while (rest.data && ocv_span_split(&rest, ',', &piece))
+        if (piece.len == strlen(ns) && !memcmp(piece.data, ns, piece.len))
+            return true;
+    return false;
+}
+
+/* The canonical text without the properties of static namespaces. */
+static int host_properties(const char *text, const char *statics, struct ocv_buffer *out,
+                           struct ocv_error *err)
+{
+    ocv_auto(ocv_properties) properties = NULL;
+    int status = ocv_properties_parse(text, strlen(text), &properties, err);
+    for (size_t i = 0; status == OCV_OK && i < ocv_properties_count(properties); i++) {
+        struct ocv_property p = ocv_properties_get(properties, i);
+        if (!listed(statics, p.ns))
+            status = ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
+                                       p.feature, p.value);
+    }
+    return status;
+}
+
+static int index_of_one(const char *label, const char *properties, struct ocv_index **out,
+                        struct ocv_error *err)
+{
+    static const char any[] =
+        "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    ocv_auto_json *root =
+        json_pack("{s:i, s:[{s:s, s:s, s:i, s:{s:s, s:s}}]}", "schemaVersion", 2, "manifests",
+                  "mediaType", OCV_MEDIA_TYPE_MANIFEST, "digest", any, "size", 2, "annotations",
+                  OCV_ANNOTATION_LABEL, label, OCV_ANNOTATION_PROPERTIES, properties);
+    if (!root)
+        return ocv_error_set(err, OCV_ERR_DATA, "label or properties are not UTF-8");
+    int status = ocv_json_append(root, JSON_COMPACT, &text, err);
+    return status < 0 ? status
+                      : ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, out, err);
+}
+
+/* What runs everywhere, or is ranked by its index alone: only a wish can be against it. */
+static int judge_bare(const char *label, const struct ocv_resolve_options *options, bool *fits,
+                      struct ocv_buffer *reason, struct ocv_error *err)
+{
+    const struct ocv_config *config = options ? options->config : NULL;
+    const struct ocv_strings *required =
+        ocv_config_strings(options && options->any_use ? NULL : config, "require");
+    const char *asked = options ? options->label : NULL;
+    const char *own = asked || !config ? NULL : ocv_config_get(config, "label");
+    const char *wanted = own && *own ? own : asked;
+    *fits = false;
+    if (required->count)
+        return ocv_buffer_printf(reason, err, "does not use %s, which is required (%s)",
+                                 required->list[0], required->origins[0]);
+    if (wanted && strcmp(wanted, label && *label ? label : "null") != 0)
+        return ocv_buffer_printf(reason, err, "fits, but another label was asked for%s%s%s",
+                                 own ? " (" : "", own ? ocv_config_origin(config, "label") : "",
+                                 own ? ")" : "");
+    *fits = true;
+    return OCV_OK;
+}
+
+int ocv_judge(const char *label, const char *properties, const char *statics,
+              const struct ocv_profile *profile, const struct ocv_resolve_options *options,
+              bool *fits, struct ocv_buffer *reason, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto(ocv_decision) decision = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = host_properties(properties ? properties : "", statics, &text, err);
+    *fits = false;
+    if (status < 0)
+        return status;
+    if (text.len == 0)
+        return judge_bare(label, options, fits, reason, err);
+    status = index_of_one(label && strcmp(label, "null") != 0 ? label : "variant", text.data,
+                          &index, err);
+    if (status == OCV_OK && ocv_index_entry(index, 0)->code != OCV_REJECT_NONE)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s",
+                               ocv_index_entry(index, 0)->detail ? ocv_index_entry(index, 0)->detail
+                                                                 : "malformed label or properties");
+    if (status == OCV_OK)
+        status = ocv_resolve(index, profile, options, &decision, err);
+    if (status < 0)
+        return status;
+    *fits = ocv_decision_selected(decision) != NULL;
+    return *fits ? ocv_decision_note(decision, ocv_decision_selected(decision), reason, err)
+                 : ocv_decision_reason(decision, 0, reason, err);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The vocabulary as it is asked: what is a word of it, and what was meant by one that is not. */
+#include "gen/vocabulary.h"
+#include "ocivariant/vocabulary.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+typedef const struct ocv_vocabulary_feature *feature_ref;
+
+static feature_ref find_feature(const char *ns, const char *feature)
+{
+    for (size_t i = 0; i < COUNT(ocv_vocabulary_features); i++)
+        if (!strcmp(ocv_vocabulary_features[i].ns, ns) &&
+            !strcmp(ocv_vocabulary_features[i].name, feature))
+            return &ocv_vocabulary_features[i];
+    return NULL;
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+    regex_t regex;
+    if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return true; /* out of memory: say nothing */
+    bool match = regexec(&regex, text, 0, NULL, 0) == 0;
+    regfree(&regex);
+    return match;
+}
+
+/* The next of "a,b,c", "" past the last. */
+static const char *next_value(const char **list, char out[OCV_WORD_MAX])
+{
+    size_t n = strcspn(*list, ",");
+    snprintf(out, OCV_WORD_MAX, "%.*s", (int)n, *list);
+    *list += n + ((*list)[n] != '\0');
+    return out;
+}
+
+static bool has_value(feature_ref feature, const char *value)
+{
+    char word[OCV_WORD_MAX];
+    if (!feature->values)
+        return matches(feature->pattern, value);
+    for (const char *list = feature->values; *list;)
+        if (!strcmp(next_value(&list, word), value))
+            return true;
+    return false;
+}
+
+static const char *meant_namespace(const char *ns)
+{
+    return ocv_nearest(ns, ocv_vocabulary_namespaces, COUNT(ocv_vocabulary_namespaces));
+}
+
+static const char *meant_feature(const char *ns, const char *feature)
+{
+    struct ocv_nearest nearest = {.wanted = feature};
+    for (size_t i = 0; i < COUNT(ocv_vocabulary_features); i++)
+        if (!strcmp(ocv_vocabulary_features[i].ns, ns))
+            ocv_nearest_offer(&nearest, ocv_vocabulary_features[i].name);
+    return ocv_nearest_meant(&nearest);
+}
+
+/* The first `cut` bytes of the value with a suffix, where the pattern has that. */
+static bool fits(const char *pattern, const char *value, size_t cut, char out[OCV_WORD_MAX])
+{
+    static const char *const suffixes[] = {"", "_real", ".0"};
+    bool in_number =
+        value[cut] >= '0' && value[cut] <= '9' && value[cut - 1] >= '0' && value[cut - 1] <= '9';
+    for (size_t s = 0; s < COUNT(suffixes) && !in_number; s++) {
+        snprintf(out, OCV_WORD_MAX, "%.*s%s", (int)cut, value, suffixes[s]);
+        if (matches(pattern, out))
+            return true;
+    }
+    return false;
+}
+
+/* Of a pattern, what the wrong value becomes by small changes that people get wrong: a prefix of
+ * letters too many ("sm_90"), a dot missing ("128"), a suffix missing or too many. A number is
+ * never cut: it would be a lower one. */
+static bool repair(const char *pattern, const char *value, char out[OCV_WORD_MAX])
+{
+    size_t digits = strcspn(value, "0123456789"), len = strlen(value);
+    for (size_t start = 0; start <= digits; start += digits ? digits : 1) {
+        for (size_t cut = len - start; cut > 0 && cut + 4 >= len - start; cut--)
+            if (fits(pattern, value + start, cut, out))
+                return true;
+        snprintf(out, OCV_WORD_MAX, "%.*s.%s", (int)(len - start) - 1, value + start,
+                 len > start ? value + len - 1 : "");
+        if (len - start > 1 && matches(pattern, out))
+            return true;
+    }
+    return false;
+}
+
+static const char *meant_value(feature_ref feature, const char *value, char out[OCV_WORD_MAX])
+{
+    struct ocv_nearest nearest = {.wanted = value};
+    char words[64][OCV_WORD_MAX];
+    const char *list = feature->values;
+    if (!list)
+        return strlen(value) < OCV_WORD_MAX - 16 && repair(feature->pattern, value, out) ? out
+                                                                                         : NULL;
+    for (size_t i = 0; *list && i < COUNT(words); i++)
+        ocv_nearest_offer(&nearest, next_value(&list, words[i]));
+    const char *meant = ocv_nearest_meant(&nearest);
+    if (meant)
+        snprintf(out, OCV_WORD_MAX, "%s", meant);
+    return meant ? out : NULL;
+}
+
+static enum ocv_word unknown(enum ocv_word part, const char *instead, char *meant)
+{
+    if (meant)
+        snprintf(meant, OCV_WORD_MAX, "%s", instead ? instead : "");
+    return part;
+}
+
+enum ocv_word ocv_vocabulary_check(const char *ns, const char *feature, const char *value,
+                                   char meant[OCV_WORD_MAX])
+{
+    char word[OCV_WORD_MAX];
+    if (!ocv_namespace_owned(ns))
+        return unknown(OCV_WORD_NAMESPACE, meant_namespace(ns), meant);
+    feature_ref found = feature ? find_feature(ns, feature) : NULL;
+    if (feature && !found)
+        return unknown(OCV_WORD_FEATURE, meant_feature(ns, feature), meant);
+    if (found && value && !has_value(found, value))
+        return unknown(OCV_WORD_VALUE, meant_value(found, value, word), meant);
+    return OCV_WORD_KNOWN;
+}

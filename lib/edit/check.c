@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Annotations of the index, and the last check before its bytes are given out: what this library
+ * would not fully use itself is not written. */
+#include "lib/edit/edit_internal.h"
+#include "ocivariant/vocabulary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *ocv_author_annotation(const struct ocv_author *author, const char *key)
+{
+    return json_string_value(json_object_get(author->annotations, key));
+}
+
+static int set(struct ocv_author *author, const char *key, const char *value, struct ocv_error *err)
+{
+    const char *now = ocv_author_annotation(author, key);
+    if ((!now && !value) || (now && value && !strcmp(now, value)))
+        return OCV_OK;
+    int status = ocv_author_put_text(author->annotations, key, value, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "annotation");
+    author->annotations_changed = author->changed = true;
+    return OCV_OK;
+}
+
+static int set_static(struct ocv_author *author, const char *key, const char *value,
+                      struct ocv_error *err)
+{
+    const char *ns = key + strlen(OCV_ANNOTATION_STATIC);
+    if (!ocv_property_name_valid(ns, strlen(ns)) || strlen(ns) > 64)
+        return ocv_error_set(err, OCV_ERR_DATA, "'%.64s' is not a namespace", ns);
+    if (value && ocv_namespace_owned(ns))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is probed on the host: it cannot be static",
+                             ns);
+    return set(author, key, value, err);
+}
+
+static int set_namespaces(struct ocv_author *author, const char *text, struct ocv_error *err)
+{
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = ocv_buffer_append(&list, "", 0, err);
+    author->namespaces_derived = text == NULL;
+    for (const char *at = text ? text : ""; *at && status == OCV_OK;) {
+        at += strspn(at, ", \t");
+        size_t n = strcspn(at, ", \t");
+        if (n && !ocv_property_name_valid(at, n))
+            status = ocv_error_set(err, OCV_ERR_DATA, "'%.*s' is not a namespace", (int)n, at);
+        else if (n)
+            status = ocv_buffer_printf(&list, err, "%s%.*s", list.len ? ", " : "", (int)n, at);
+        at += n;
+    }
+    return status < 0 || !text ? status : set(author, OCV_ANNOTATION_NAMESPACES, list.data, err);
+}
+
+int ocv_author_set(struct ocv_author *author, const char *key, const char *value,
+                   struct ocv_error *err)
+{
+    if (!*key)
+        return ocv_error_set(err, OCV_ERR_INVALID, "an annotation without a name");
+    if (!strcmp(key, OCV_ANNOTATION_NAMESPACES))
+        return set_namespaces(author, value, err);
+    if (!strncmp(key, OCV_ANNOTATION_STATIC, strlen(OCV_ANNOTATION_STATIC)))
+        return set_static(author, key, value, err);
+    if (!strncmp(key, "dev.ocivariant.", strlen("dev.ocivariant.")))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%.100s is written by this library itself", key);
+    return set(author, key, value, err);
+}
+
+/* Parse the document with the namespaces that the default rule gives. */
+int ocv_author_derive_namespaces(struct ocv_author *author, struct ocv_buffer *out,
+                                 struct ocv_error *err)
+{
+    json_t *kept = author->annotations;
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto_buffer bytes;
+    ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
+    bool was[2] = {author->changed, author->annotations_changed};
+    json_t *without = json_copy(kept);
+    if (!without || json_object_size(without) != json_object_size(kept)) {
+        json_decref(without); /* jansson does not tell that it lost a member */
+        return ocv_error_nomem(err);
+    }
+    json_object_del(without, OCV_ANNOTATION_NAMESPACES);
+    author->annotations = without;
+    author->changed = author->annotations_changed = true;
+    int status = ocv_author_write(author, &bytes, err);
+    json_decref(without);
+    author->annotations = kept;
+    author->changed = was[0];
+    author->annotations_changed = was[1];
+    if (status == OCV_OK)
+        status = ocv_index_parse(bytes.data, bytes.len, NULL, &index, err);
+    const char *const *names;
+    size_t n = status == OCV_OK ? ocv_index_namespaces(index, &names, NULL) : 0;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", names[i]);
+    return status == OCV_OK ? ocv_buffer_append(out, "", 0, err) : status;
+}
+
+static bool declared(const struct ocv_index *index, const char *ns)
+{
+    const char *const *names;
+    size_t n = ocv_index_namespaces(index, &names, NULL);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], ns))
+            return true;
+    return false;
+}
+
+static int undeclared(const struct ocv_author *author, const char *ns, struct ocv_error *err)
+{
+    const char *now = ocv_author_annotation(author, OCV_ANNOTATION_NAMESPACES);
+    ocv_error_set(err, OCV_ERR_DATA, "the namespaces of the index leave out '%s'", ns);
+    ocv_error_hint(err, "--namespaces '%.300s%s%s', most important first", now ? now : "",
+                   now && *now ? ", " : "", ns);
+    return OCV_ERR_DATA;
+}
+
+static int check_entries(const struct ocv_author *author, const struct ocv_index *index,
+                         struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < author->n && status == OCV_OK; i++) {
+        const struct ocv_entry *e = ocv_index_entry(index, i);
+        bool changed = author->entries[i].changed;
+        if (author->entries[i].class == OCV_AUTHOR_OTHER ||
+            (!changed && (!author->annotations_changed || e->code != OCV_REJECT_NONE)))
+            continue; /* what was wrong before does not forbid to mend another entry */
+        if (e->code != OCV_REJECT_NONE)
+            return ocv_error_set(err, OCV_ERR_DATA, "entry %zu (%s) would not be used: %s", i,
+                                 e->label ? e->label : "an ordinary image",
+                                 e->detail ? e->detail : ocv_reject_name(e->code));
+        for (size_t k = 0; k < e->n_properties && status == OCV_OK; k++) {
+            struct ocv_property p = ocv_index_property(index, e->properties[k]);
+            if (!declared(index, p.ns))
+                status = undeclared(author, p.ns, err);
+        }
+    }
+    return status;
+}
+
+int ocv_author_format(struct ocv_author *author, struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto_buffer list;
+    ocv_auto(ocv_index) index = NULL;
+    ocv_buffer_init(&list, OCV_MANIFEST_MAX);
+    int status = OCV_OK;
+    if (author->changed && author->namespaces_derived) {
+        status = ocv_author_derive_namespaces(author, &list, err);
+        if (status == OCV_OK)
+            status = set(author, OCV_ANNOTATION_NAMESPACES, list.data, err);
+    }
+    out->len = 0;
+    if (status == OCV_OK)
+        status = ocv_author_write(author, out, err);
+    if (status == OCV_OK)
+        status = ocv_index_parse(out->data, out->len, NULL, &index, err);
+    if (status < 0 || !author->changed)
+        return status;
+    const char *const *warnings;
+    if (author->annotations_changed && ocv_index_warnings(index, &warnings))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s", warnings[0]);
+    return check_entries(author, index, err);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Removing and annotating entries. */
+#include "lib/edit/edit_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_for(const struct ocv_author_entry *e, const struct ocv_platform *platform)
+{
+    return !platform ||
+           ((!platform->os || !strcmp(platform->os, e->os)) &&
+            (!platform->architecture || !strcmp(platform->architecture, e->architecture)));
+}
+
+/* `null` is the entry of that label; where there is none, the ordinary images. */
+static const char *meaning(const struct ocv_author *author, const char *which,
+                           const struct ocv_platform *platform)
+{
+    bool ordinary = false;
+    if (!which || strcmp(which, "null") != 0)
+        return which;
+    for (size_t i = 0; i < author->n; i++) {
+        const struct ocv_author_entry *e = &author->entries[i];
+        if (e->label && !strcmp(e->label, which) && is_for(e, platform))
+            return which;
+        ordinary = ordinary || (!e->label && e->class == OCV_AUTHOR_DEFAULT && is_for(e, platform));
+    }
+    return ordinary ? NULL : which;
+}
+
+static bool is_meant(const struct ocv_author_entry *e, const char *which,
+                     const struct ocv_platform *platform)
+{
+    if (!is_for(e, platform))
+        return false;
+    if (!which)
+        return !e->label && e->class == OCV_AUTHOR_DEFAULT;
+    return strchr(which, ':') ? !strcmp(which, e->digest) : e->label && !strcmp(which, e->label);
+}
+
+/* By what it can be named here, but its digest. */
+static const char *name_of(const struct ocv_author_entry *e)
+{
+    return e->label ? e->label : e->class == OCV_AUTHOR_DEFAULT ? "null" : NULL;
+}
+
+static int not_found(const struct ocv_author *author, const char *which, struct ocv_error *err)
+{
+    char names[200] = "";
+    for (size_t i = 0; i < author->n; i++) {
+        const char *label = name_of(&author->entries[i]);
+        size_t used = strlen(names);
+        bool told = false; /* a label stands once for each platform */
+        for (size_t k = 0; label && k < i; k++) {
+            const char *other = name_of(&author->entries[k]);
+            told = told || (other && !strcmp(other, label));
+        }
+        if (label && !told)
+            snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", label);
+    }
+    ocv_error_set(err, OCV_ERR_NOT_FOUND, "no entry %.150s",
+                  which ? which : "that is an ordinary image");
+    if (which && *names)
+        ocv_error_hint(err, "it has: %s%s", names, strlen(names) + 1 == sizeof(names) ? "..." : "");
+    return OCV_ERR_NOT_FOUND;
+}
+
+static bool is_used(const struct ocv_author *author, const char *digest)
+{
+    for (size_t i = 0; i < author->n; i++)
+        if (author->entries[i].class != OCV_AUTHOR_OTHER &&
+            !strcmp(author->entries[i].digest, digest))
+            return true;
+    return false;
+}
+
+/* What is about an image that is not there any more goes as well. */
+static void drop_orphans(struct ocv_author *author, const char *digest)
+{
+    for (size_t i = author->n; i-- > 0;) {
+        struct ocv_author_entry *e = &author->entries[i];
+        if (e->class != OCV_AUTHOR_OTHER || !e->subject || strcmp(e->subject, digest) != 0)
+            continue;
+        struct ocv_author_entry gone = ocv_author_take(author, i);
+        ocv_author_entry_free(&gone);
+    }
+}
+
+int ocv_author_remove(struct ocv_author *author, const char *which,
+                      const struct ocv_platform *platform, struct ocv_error *err)
+{
+    size_t removed = 0;
+    const char *meant = meaning(author, which, platform);
+    for (size_t i = author->n; i-- > 0;) {
+        if (i >= author->n || !is_meant(&author->entries[i], meant, platform))
+            continue;
+        struct ocv_author_entry gone = ocv_author_take(author, i);
+        if (!is_used(author, gone.digest))
+            drop_orphans(author, gone.digest);
+        ocv_author_entry_free(&gone);
+        removed++;
+    }
+    return removed ? OCV_OK : not_found(author, which, err);
+}
+
+/* After its annotations changed: where it stands and under which platform. */
+static int settle(struct ocv_author *author, size_t i, struct ocv_error *err)
+{
+    struct ocv_author_entry entry = ocv_author_take(author, i);
+    int status = ocv_author_check_against(author, &entry, err);
+    if (status == OCV_OK)
+        status = ocv_author_place(author, &entry, err);
+    if (status == OCV_OK)
+        status = ocv_author_insert(author, &entry, err);
+    if (status < 0)
+        ocv_author_entry_free(&entry);
+    return status;
+}
+
+/* Entries that are meant stand first in `list`, by digest of their text; edited one by one. */
+int ocv_author_annotate(struct ocv_author *author, const char *which,
+                        const struct ocv_platform *platform, const char *label,
+                        const struct ocv_properties *properties, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    size_t found = 0;
+    int status = ocv_author_canonical(properties, &text, err);
+    if (status == OCV_OK && label)
+        status = ocv_author_check_label(label, err);
+    const char *meant = meaning(author, which, platform);
+    for (size_t i = 0; i < author->n; i++)
+        author->entries[i].order = is_meant(&author->entries[i], meant, platform) &&
+                                   author->entries[i].class != OCV_AUTHOR_OTHER;
+    for (size_t i = 0; i < author->n && status == OCV_OK; i++) {
+        struct ocv_author_entry *e = &author->entries[i];
+        if (e->order != 1)
+            continue;
+        found++;
+        if (properties)
+            status =
+                ocv_author_entry_set(e, "annotations", OCV_ANNOTATION_PROPERTIES, text.data, err);
+        if (status == OCV_OK && label)
+            status = !strcmp(label, "null")
+                         ? ocv_author_entry_plain(e, err)
+                         : ocv_author_entry_set(e, "annotations", OCV_ANNOTATION_LABEL, label, err);
+    }
+    bool again = true;
+    while (again && status == OCV_OK) {
+        again = false;
+        for (size_t i = 0; i < author->n && status == OCV_OK && !again; i++)
+            if (author->entries[i].order == 1) {
+                author->entries[i].order = 0;
+                if (author->entries[i].changed)
+                    status = settle(author, i, err);
+                again = true;
+            }
+    }
+    return status == OCV_OK && !found ? not_found(author, which, err) : status;
+}

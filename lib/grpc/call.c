@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Calls: what a handler sees of them, and the threads that handlers run in. */
+#include "lib/grpc/grpc_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int64_t grpc_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void grpc_wake(struct grpc_server *s)
+{
+    uint64_t one = 1;
+    ssize_t n = write(s->wake, &one, sizeof(one));
+    (void)n;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------
+ */
+
+void grpc_call_release(struct grpc_call *call)
+{
+    struct grpc_server *s = call->server;
+    pthread_mutex_lock(&s->lock);
+    bool last = --call->references == 0;
+    pthread_mutex_unlock(&s->lock);
+    if (!last)
+        return;
+    pthread_cond_destroy(&call->room);
+    ocv_buffer_free(&call->metadata);
+    ocv_buffer_free(&call->body);
+    free(call->out);
+    free(call->path);
+    free(call);
+}
+
+struct grpc_call *grpc_call_new(struct connection *c, int32_t stream)
+{
+    struct grpc_call *call = calloc(1, sizeof(*call));
+    if (!call)
+        return NULL;
+    call->server = c->server;
+    call->connection = c;
+    call->stream = stream;
+    call->references = 1;
+    ocv_buffer_init(&call->metadata, GRPC_HEADERS_MAX);
+    ocv_buffer_init(&call->body, GRPC_MESSAGE_MAX + 5);
+    pthread_cond_init(&call->room, NULL);
+    call->sibling = c->calls;
+    call->link = &c->calls;
+    if (call->sibling)
+        call->sibling->link = &call->sibling;
+    c->calls = call;
+    return call;
+}
+
+/* The stream is closed: the worker may still be busy, but nobody listens. */
+void grpc_call_forget(struct grpc_call *call)
+{
+    *call->link = call->sibling;
+    if (call->sibling)
+        call->sibling->link = call->link;
+    pthread_mutex_lock(&call->server->lock);
+    call->gone = true;
+    call->connection = NULL;
+    pthread_cond_broadcast(&call->room);
+    pthread_mutex_unlock(&call->server->lock);
+    grpc_call_release(call);
+}
+
+const char *grpc_call_path(const struct grpc_call *call)
+{
+    return call->path ? call->path : "";
+}
+
+const char *grpc_call_metadata(const struct grpc_call *call, const char *name)
+{
+    const char *p = call->metadata.data, *end = p ? p + call->metadata.len : NULL;
+    while (p && p < end) {
+        const char *value = p + strlen(p) + 1;
+        if (strcmp(p, name) == 0)
+            return value;
+        p = value + strlen(value) + 1;
+    }
+    return NULL;
+}
+
+int64_t grpc_call_left(const struct grpc_call *call)
+{
+    if (!call->deadline)
+        return -1;
+    int64_t left = call->deadline - grpc_now();
+    return left > 0 ? left : 0;
+}
+
+bool grpc_call_cancelled(struct grpc_call *call)
+{
+    pthread_mutex_lock(&call->server->lock);
+    bool gone = call->gone;
+    pthread_mutex_unlock(&call->server->lock);
+    return gone || grpc_call_left(call) == 0;
+}
+
+const uint8_t *grpc_call_request(const struct grpc_call *call, size_t *len)
+{
+    *len = call->request_len;
+    return (const uint8_t *)call->body.data + call->request_at;
+}
+
+/* Under the lock: the loop looks at the call soon. */
+static void call_wake(struct grpc_call *call)
+{
+    struct grpc_server *s = call->server;
+    if (call->woken || call->gone)
+        return;
+    call->woken = true;
+    call->references++;
+    call->woken_next = s->woken;
+    s->woken = call;
+    grpc_wake(s);
+}
+
+static bool reserve(struct grpc_call *call, size_t more)
+{
+    if (call->out_sent) { /* what is sent makes room */
+        memmove(call->out, call->out + call->out_sent, call->out_len - call->out_sent);
+        call->out_len -= call->out_sent;
+        call->out_sent = 0;
+    }
+    if (call->out_size - call->out_len >= more)
+        return true;
+    size_t size = call->out_len + more + 4096;
+    uint8_t *bytes = realloc(call->out, size);
+    if (!bytes)
+        return false;
+    call->out = bytes;
+    call->out_size = size;
+    return true;
+}
+
+int grpc_call_send(struct grpc_call *call, const void *message, size_t len)
+{
+    struct grpc_server *s = call->server;
+    int status = OCV_OK;
+    pthread_mutex_lock(&s->lock);
+    while (!call->gone && call->out_len - call->out_sent > WAITING_MAX)
+        pthread_cond_wait(&call->room, &s->lock);
+    if (call->gone) {
+        status = OCV_ERR_NETWORK;
+    } else if (len > GRPC_MESSAGE_MAX || !reserve(call, len + 5)) {
+        status = OCV_ERR_NOMEM;
+    } else {
+        grpc_frame(call->out + call->out_len, len);
+        if (len)
+            memcpy(call->out + call->out_len + 5, message, len);
+        call->out_len += len + 5;
+        call_wake(call);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+void grpc_call_finish(struct grpc_call *call, enum grpc_code code, const char *message)
+{
+    pthread_mutex_lock(&call->server->lock);
+    if (!call->finished) {
+        call->finished = true;
+        call->code = code;
+        if (message)
+            grpc_encode_message(message, call->message, sizeof(call->message));
+        call_wake(call);
+    }
+    pthread_mutex_unlock(&call->server->lock);
+}
+
+/* ---- workers -----------------------------------------------------------------------------------
+ */
+
+static void *worker(void *data)
+{
+    struct grpc_server *s = data;
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        while (!s->queue && !s->workers_stop)
+            pthread_cond_wait(&s->work, &s->lock);
+        struct grpc_call *call = s->queue;
+        if (!call)
+            break;
+        s->queue = call->next;
+        if (!s->queue)
+            s->queue_end = &s->queue;
+        s->n_queue--;
+        s->n_running++;
+        bool late = call->gone;
+        pthread_mutex_unlock(&s->lock);
+        if (!late && grpc_call_left(call) == 0)
+            grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
+        else if (!late)
+            s->options.handle(s->options.data, call);
+        grpc_call_finish(call, GRPC_INTERNAL, "the call was not answered");
+        grpc_call_release(call);
+        pthread_mutex_lock(&s->lock);
+        s->n_running--;
+        grpc_wake(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+static void dispatch(struct grpc_call *call)
+{
+    struct grpc_server *s = call->server;
+    call->dispatched = true;
+    pthread_mutex_lock(&s->lock);
+    bool full = s->n_queue >= QUEUE_MAX;
+    if (!full) {
+        call->references++;
+        call->next = NULL;
+        *s->queue_end = call;
+        s->queue_end = &call->next;
+        s->n_queue++;
+        pthread_cond_signal(&s->work);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (full)
+        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "too many calls at once");
+}
+
+/* Why a frame cannot be taken: without a grpc-encoding there is nothing it could be packed with. */
+static const char *frame_fault(const struct grpc_call *call, enum grpc_code *code)
+{
+    const char *encoding = grpc_call_metadata(call, "grpc-encoding");
+    if (*code != GRPC_UNIMPLEMENTED)
+        return "message larger than 16 MiB";
+    if (encoding && strcmp(encoding, "identity") != 0)
+        return "compression is not supported";
+    *code = GRPC_INTERNAL;
+    return "a compressed message without a grpc-encoding";
+}
+
+/* The request is complete. */
+void grpc_call_judge(struct grpc_call *call)
+{
+    const char *type = grpc_call_metadata(call, "content-type");
+    enum grpc_code code = GRPC_OK;
+    size_t at = 0, len = 0;
+    int whole = grpc_unframe((const uint8_t *)call->body.data, call->body.len, &at, &len, &code);
+    call->dispatched = true;
+    if (call->bad)
+        grpc_call_finish(call, call->bad_code, "the request cannot be taken");
+    else if (!call->path || !type || strncmp(type, "application/grpc", 16) != 0)
+        grpc_call_finish(call, GRPC_INTERNAL, "not a gRPC request");
+    else if (whole < 0) {
+        const char *fault = frame_fault(call, &code);
+        grpc_call_finish(call, code, fault);
+    } else if (whole == 0 || call->body.len != at + len)
+        grpc_call_finish(call, GRPC_INTERNAL, "not exactly one message");
+    else {
+        call->request_at = at;
+        call->request_len = len;
+        dispatch(call);
+    }
+}
+
+int grpc_workers_start(struct grpc_server *s, struct ocv_error *err)
+{
+    unsigned n = s->options.workers ? s->options.workers : 4;
+    pthread_attr_t attributes;
+    s->threads = calloc(n, sizeof(*s->threads));
+    if (!s->threads)
+        return ocv_error_nomem(err);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, WORKER_STACK);
+    while (s->n_threads < n &&
+           pthread_create(&s->threads[s->n_threads], &attributes, worker, s) == 0)
+        s->n_threads++;
+    pthread_attr_destroy(&attributes);
+    return s->n_threads ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+}
+
+void grpc_workers_stop(struct grpc_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->workers_stop = true;
+    pthread_cond_broadcast(&s->work);
+    pthread_mutex_unlock(&s->lock);
+    for (unsigned i = 0; i < s->n_threads; i++)
+        pthread_join(s->threads[i], NULL);
+    s->n_threads = 0;
+}

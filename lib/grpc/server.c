@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The loop: connections from accept to close, and what wakes it. */
+#include "lib/grpc/grpc_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define EVENTS 64
+#define TICK_MS 1000
+
+static void say(const struct grpc_server *s, const char *line)
+{
+    if (s->options.log)
+        s->options.log(s->options.data, line);
+}
+
+/* ---- connections -------------------------------------------------------------------------------
+ */
+
+static void connection_close(struct connection *c)
+{
+    struct grpc_server *s = c->server;
+    *c->link = c->next;
+    if (c->next)
+        c->next->link = c->link;
+    s->n_connections--;
+    nghttp2_session_del(c->session); /* without on_close: its calls are ours to end */
+    while (c->calls)
+        grpc_call_forget(c->calls);
+    close(c->fd);
+    free(c);
+}
+
+static void flush(struct connection *c)
+{
+    if (c->failed)
+        return;
+    if (nghttp2_session_send(c->session) != 0)
+        c->failed = true;
+    bool wants = nghttp2_session_want_write(c->session);
+    struct epoll_event event = {.events = EPOLLIN | (wants ? EPOLLOUT : 0u), .data.ptr = c};
+    epoll_ctl(c->server->epoll, EPOLL_CTL_MOD, c->fd, &event);
+    if (!wants && !nghttp2_session_want_read(c->session))
+        c->failed = true;
+}
+
+static void advance_woken(struct grpc_server *s)
+{
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        struct grpc_call *call = s->woken;
+        if (call) {
+            s->woken = call->woken_next;
+            call->woken = false; /* from here on it may be woken again */
+        }
+        pthread_mutex_unlock(&s->lock);
+        if (!call)
+            return;
+        struct connection *c = call->connection;
+        if (!grpc_stream_advance(call))
+            c->failed = true;
+        if (c)
+            flush(c);
+        grpc_call_release(call);
+    }
+}
+
+static void receive(struct connection *c)
+{
+    uint8_t bytes[16384];
+    for (int turn = 0; turn < 16 && !c->failed; turn++) { /* then the others' turn */
+        ssize_t n = recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            break;
+        if (n <= 0 || nghttp2_session_mem_recv(c->session, bytes, (size_t)n) < 0)
+            c->failed = true;
+    }
+    flush(c);
+}
+
+/* Who waits at the socket while nobody can be let in would wake the loop for ever. */
+static void let_in(struct grpc_server *s, bool yes)
+{
+    struct epoll_event event = {.events = yes ? EPOLLIN : 0u, .data.ptr = &s->listen_fd};
+    epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listen_fd, &event);
+    s->full_until = yes ? 0 : grpc_now() + TICK_MS;
+}
+
+static void accept_one(struct grpc_server *s)
+{
+    int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+        say(s, "a connection must wait: no descriptor is left");
+        let_in(s, false);
+    }
+    if (fd < 0)
+        return;
+    struct connection *c = s->n_connections < GRPC_CONNECTIONS_MAX ? calloc(1, sizeof(*c)) : NULL;
+    const nghttp2_settings_entry settings[] = {
+        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, GRPC_STREAMS_MAX},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, GRPC_HEADERS_MAX},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1024 * 1024}};
+    if (!c || nghttp2_session_server_new(&c->session, s->callbacks, c) != 0) {
+        if (!c)
+            say(s, "too many connections");
+        free(c);
+        close(fd);
+        return;
+    }
+    c->server = s;
+    c->fd = fd;
+    c->since = grpc_now();
+    c->next = s->connections;
+    c->link = &s->connections;
+    if (c->next)
+        c->next->link = &c->next;
+    s->connections = c;
+    s->n_connections++;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
+    if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ||
+        nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, settings, 3) != 0)
+        c->failed = true;
+    flush(c);
+}
+
+/* Past their deadline, calls end; who does not even take that answer has its stream cut. */
+static void sweep_calls(struct connection *c, int64_t now)
+{
+    bool cut = false;
+    for (struct grpc_call *call = c->calls; call; call = call->sibling) {
+        if (!call->deadline || call->deadline >= now)
+            continue;
+        grpc_call_finish(call, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
+        if (!call->cut && now - call->deadline > GRPC_CUT_MS) {
+            call->cut = cut = true;
+            if (nghttp2_submit_rst_stream(c->session, NGHTTP2_FLAG_NONE, call->stream,
+                                          NGHTTP2_CANCEL) != 0)
+                c->failed = true;
+        }
+    }
+    if (cut) /* ends the calls: not while they are walked over */
+        flush(c);
+}
+
+/* Close what failed, what never spoke, and at the end who does not take its answers. */
+static void sweep(struct grpc_server *s)
+{
+    int64_t now = grpc_now();
+    if (s->full_until && now >= s->full_until && !s->stopping)
+        let_in(s, true);
+    for (struct connection *c = s->connections, *next; c; c = next) {
+        next = c->next;
+        if (!c->failed && !c->spoke && now - c->since > GRPC_IDLE_MS)
+            c->failed = true;
+        if (!c->failed)
+            sweep_calls(c, now);
+        if (c->failed || (s->stopping && now - s->stopping_since > GRPC_DRAIN_MS))
+            connection_close(c);
+    }
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+static bool drained(struct grpc_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool done = s->n_queue == 0 && s->n_running == 0 && !s->woken;
+    pthread_mutex_unlock(&s->lock);
+    for (const struct connection *c = s->connections; c && done; c = c->next)
+        done = !c->calls;
+    return done;
+}
+
+static void begin_stop(struct grpc_server *s)
+{
+    s->stopping = true;
+    s->stopping_since = grpc_now();
+    epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listen_fd, NULL);
+    for (struct connection *c = s->connections; c; c = c->next) {
+        nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
+                              nghttp2_session_get_last_proc_stream_id(c->session), NGHTTP2_NO_ERROR,
+                              NULL, 0);
+        flush(c);
+    }
+}
+
+int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
+{
+    struct epoll_event events[EVENTS];
+    uint64_t ignored;
+    while (!s->stopping || !drained(s)) {
+        int n = epoll_wait(s->epoll, events, EVENTS, TICK_MS);
+        if (n < 0 && errno != EINTR)
+            return ocv_error_set(err, OCV_ERR_IO, "epoll: %s", strerror(errno));
+        for (int i = 0; i < n; i++) {
+            void *who = events[i].data.ptr;
+            if (who == &s->listen_fd)
+                accept_one(s);
+            else if (who == &s->wake)
+                while (read(s->wake, &ignored, sizeof(ignored)) > 0)
+                    ;
+            else if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+                receive(who);
+            else
+                flush(who);
+        }
+        advance_woken(s);
+        if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE) && !s->stopping)
+            begin_stop(s);
+        sweep(s);
+    }
+    return OCV_OK;
+}
+
+void grpc_server_stop(struct grpc_server *s)
+{
+    __atomic_store_n(&s->stop_asked, 1, __ATOMIC_RELEASE);
+    grpc_wake(s);
+}
+
+int grpc_server_new(const struct grpc_server_options *options, int listen_fd,
+                    struct grpc_server **out, struct ocv_error *err)
+{
+    struct grpc_server *s = calloc(1, sizeof(*s));
+    if (!s) {
+        close(listen_fd);
+        return ocv_error_nomem(err);
+    }
+    s->options = *options;
+    s->listen_fd = listen_fd;
+    s->queue_end = &s->queue;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->work, NULL);
+    fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
+    s->epoll = epoll_create1(EPOLL_CLOEXEC);
+    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->callbacks = grpc_stream_callbacks();
+    struct epoll_event listening = {.events = EPOLLIN, .data.ptr = &s->listen_fd};
+    struct epoll_event woken = {.events = EPOLLIN, .data.ptr = &s->wake};
+    int status = OCV_OK;
+    if (s->epoll < 0 || s->wake < 0 || !s->callbacks ||
+        epoll_ctl(s->epoll, EPOLL_CTL_ADD, listen_fd, &listening) < 0 ||
+        epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->wake, &woken) < 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "cannot serve: %s", strerror(errno));
+    if (status == OCV_OK)
+        status = grpc_workers_start(s, err);
+    if (status < 0) {
+        grpc_server_free(s);
+        return status;
+    }
+    *out = s;
+    return OCV_OK;
+}
+
+void grpc_server_free(struct grpc_server *s)
+{
+    if (!s)
+        return;
+    while (s->connections)
+        connection_close(s->connections);
+    grpc_workers_stop(s);
+    advance_woken(s); /* lets go of what the last workers left */
+    free(s->threads);
+    if (s->callbacks)
+        nghttp2_session_callbacks_del(s->callbacks);
+    if (s->epoll >= 0)
+        close(s->epoll);
+    if (s->wake >= 0)
+        close(s->wake);
+    close(s->listen_fd);
+    pthread_cond_destroy(&s->work);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}

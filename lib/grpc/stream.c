@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A connection's streams: requests into calls, answers out of them. Runs in the loop's thread. */
+#include "lib/grpc/grpc_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* ---- nghttp2's callbacks -----------------------------------------------------------------------
+ */
+
+static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *data)
+{
+    struct connection *c = data;
+    if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+        return 0;
+    struct grpc_call *call = c->server->stopping ? NULL : grpc_call_new(c, frame->hd.stream_id);
+    if (!call)
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    c->spoke = true;
+    nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, call);
+    return 0;
+}
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+                     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
+                     void *data)
+{
+    struct grpc_call *call = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    (void)flags, (void)data;
+    if (!call || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+        return 0;
+    if (name_len == 5 && memcmp(name, ":path", 5) == 0) {
+        free(call->path);
+        call->path = strndup((const char *)value, value_len);
+    } else if (name_len && name[0] != ':') {
+        /* nghttp2 has checked that neither has a NUL */
+        if (ocv_buffer_append(&call->metadata, name, name_len, NULL) < 0 ||
+            ocv_buffer_append(&call->metadata, "", 1, NULL) < 0 ||
+            ocv_buffer_append(&call->metadata, value, value_len, NULL) < 0 ||
+            ocv_buffer_append(&call->metadata, "", 1, NULL) < 0) {
+            call->bad = true;
+            call->bad_code = GRPC_RESOURCE_EXHAUSTED;
+            call->metadata.len = 0;
+        }
+        if (name_len == 12 && memcmp(name, "grpc-timeout", 12) == 0) {
+            char text[16];
+            snprintf(text, sizeof(text), "%.*s", (int)(value_len < 15 ? value_len : 15), value);
+            int64_t ms = grpc_timeout_ms(text);
+            if (ms >= 0)
+                call->deadline = grpc_now() + ms;
+        }
+    }
+    return 0;
+}
+
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes,
+                   size_t len, void *data)
+{
+    struct grpc_call *call = nghttp2_session_get_stream_user_data(session, stream);
+    (void)flags, (void)data;
+    if (call && !call->bad && ocv_buffer_append(&call->body, bytes, len, NULL) < 0) {
+        call->bad = true;
+        call->bad_code = GRPC_RESOURCE_EXHAUSTED;
+        ocv_buffer_free(&call->body);
+    }
+    return 0;
+}
+
+static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *data)
+{
+    (void)data;
+    if ((frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS) ||
+        !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+        return 0;
+    struct grpc_call *call = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    if (call && !call->dispatched)
+        grpc_call_judge(call);
+    return 0;
+}
+
+static int on_close(nghttp2_session *session, int32_t stream, uint32_t error, void *data)
+{
+    struct grpc_call *call = nghttp2_session_get_stream_user_data(session, stream);
+    struct connection *c = data;
+    (void)error;
+    c->since = grpc_now();
+    if (call)
+        grpc_call_forget(call);
+    return 0;
+}
+
+static ssize_t on_send(nghttp2_session *session, const uint8_t *bytes, size_t len, int flags,
+                       void *data)
+{
+    struct connection *c = data;
+    (void)session, (void)flags;
+    ssize_t n = send(c->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0)
+        return n;
+    return errno == EAGAIN || errno == EINTR ? NGHTTP2_ERR_WOULDBLOCK
+                                             : NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+static nghttp2_nv header(const char *name, const char *value)
+{
+    return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name),
+                        strlen(value), NGHTTP2_NV_FLAG_NONE};
+}
+
+/* The body of an answer; its end brings the trailers. */
+static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *out, size_t size,
+                         uint32_t *flags, nghttp2_data_source *source, void *data)
+{
+    struct grpc_call *call = source->ptr;
+    char code[4], message[1024];
+    (void)data;
+    pthread_mutex_lock(&call->server->lock);
+    size_t n = call->out_len - call->out_sent;
+    if (n > size)
+        n = size;
+    if (n)
+        memcpy(out, call->out + call->out_sent, n);
+    call->out_sent += n;
+    bool end = call->finished && call->out_sent == call->out_len;
+    snprintf(code, sizeof(code), "%d", (int)call->code);
+    memcpy(message, call->message, sizeof(message));
+    pthread_cond_broadcast(&call->room);
+    pthread_mutex_unlock(&call->server->lock);
+    if (!end)
+        return n ? (ssize_t)n : NGHTTP2_ERR_DEFERRED;
+    *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    nghttp2_nv trailers[] = {header("grpc-status", code), header("grpc-message", message)};
+    if (nghttp2_submit_trailer(session, stream, trailers, message[0] ? 2 : 1) != 0)
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    return (ssize_t)n;
+}
+
+bool grpc_stream_advance(struct grpc_call *call)
+{
+    struct connection *c = call->connection;
+    char code[4], message[1024];
+    nghttp2_data_provider body = {.source.ptr = call, .read_callback = read_body};
+    pthread_mutex_lock(&call->server->lock);
+    bool first = !call->headers_sent;
+    bool only_status = first && call->finished && call->out_len == 0;
+    call->headers_sent = true;
+    snprintf(code, sizeof(code), "%d", (int)call->code);
+    memcpy(message, call->message, sizeof(message));
+    pthread_mutex_unlock(&call->server->lock);
+    if (!c)
+        return true;
+    nghttp2_nv head[] = {header(":status", "200"), header("content-type", "application/grpc"),
+                         header("grpc-status", code), header("grpc-accept-encoding", "identity"),
+                         header("grpc-message", message)};
+    int result = 0;
+    if (only_status)
+        result = nghttp2_submit_response(c->session, call->stream, head, message[0] ? 5 : 4, NULL);
+    else if (first)
+        result = nghttp2_submit_response(c->session, call->stream, head, 2, &body);
+    else
+        nghttp2_session_resume_data(c->session, call->stream);
+    return result == 0;
+}
+
+nghttp2_session_callbacks *grpc_stream_callbacks(void)
+{
+    nghttp2_session_callbacks *callbacks = NULL;
+    if (nghttp2_session_callbacks_new(&callbacks) != 0)
+        return NULL;
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
+    nghttp2_session_callbacks_set_send_callback(callbacks, on_send);
+    return callbacks;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/**
+ * @file records.h
+ * What this node has chosen. Does I/O.
+ */
+#ifndef OCIVARIANT_RECORDS_H
+#define OCIVARIANT_RECORDS_H
+
+#include "ocivariant/attributes.h"
+#include "ocivariant/buffer.h"
+#include "ocivariant/error.h"
+#include "ocivariant/index.h"
+#include "ocivariant/resolve.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What was resolved on this node: one JSON file for each child in each repository under `dir`
+ *  (default folder /var/lib/ocivariant/resolved), replaced by rename. A record speaks for the
+ *  repository in which it was made: who publishes in another one says nothing about it. Who writes
+ *  makes the folder where it is missing; one that is a link itself is refused. */
+struct ocv_record {
+    const char *repository; /**< HOST/REPOSITORY, as ocv_reference's `name` */
+    const char *child;      /**< digest of the chosen manifest */
+    const char *index;      /**< digest of the index */
+    const char *label;      /**< NULL for a non-variant */
+    const char *properties; /**< canonical */
+    const char *statics;    /**< namespaces that are the index's own, joined by ", ", or NULL */
+    const char *reference;  /**< as asked for */
+    bool secret;            /**< learnt with credentials: not for every user of the node */
+};
+/** At most OCV_RECORDS_MAX are kept, the oldest go. */
+OCV_API int ocv_record_write(const char *dir, const struct ocv_record *record,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+/** Called for a record that was read; its texts are borrowed for the call. A result other than 0
+ *  ends the walk and is returned. */
+typedef int (*ocv_record_visit)(void *data, const struct ocv_record *record);
+/** Visit the record of a child in a repository; `repository` NULL: those of the child in every
+ *  repository; `child` NULL, too: all. What is damaged is passed by, and where nothing was recorded
+ *  nothing is visited. A malformed child digest: OCV_ERR_DATA. */
+OCV_API int ocv_record_walk(const char *dir, const char *repository, const char *child,
+                            ocv_record_visit visit, void *data,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+/** Remove what earlier versions recorded without a repository, and return how much that was. */
+OCV_API size_t ocv_record_discard_old(const char *dir);
+
+/** Limits on what the node remembers. */
+#define OCV_RECORDS_MAX 4096u                /**< images that were chosen */
+#define OCV_RECORD_INDEXES_MAX 256u          /**< indexes that are kept whole */
+#define OCV_RECORD_INDEX_MAX (1024u * 1024u) /**< bytes of one; a larger one is not kept */
+#define OCV_RECORD_INDEX_DAYS 90u            /**< since it was resolved last */
+
+/** An index that was resolved here, and what was chosen in it, as text that need only be written:
+ *  nothing is to be recorded of an image before it was seen. */
+struct ocv_record_note;
+/** `entry`: what was chosen, or NULL where nothing fits; only an entry with a label is recorded.
+ *  `where`: repository, reference, secret, and index where it is not ocv_index_digest; all of it is
+ *  copied. The whole index is kept, too, for what was not chosen of it (DIR/indexes), unless it
+ *  carries no variants. Secret: only the folder's owner and group may read it; an index that was
+ *  kept openly stays so. */
+OCV_API int ocv_record_note_new(const struct ocv_index *index, const struct ocv_entry *entry,
+                                const struct ocv_record *where, struct ocv_record_note **out,
+                                struct ocv_error *err) OCV_WARN_UNUSED;
+/** Bytes that it takes. */
+OCV_API size_t ocv_record_note_size(const struct ocv_record_note *note);
+/** Write it down under `dir`. An index that is too large is not kept: OCV_ERR_DATA, and the choice
+ *  is recorded all the same. */
+OCV_API int ocv_record_note_write(const struct ocv_record_note *note, const char *dir,
+                                  struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_record_note_free(struct ocv_record_note *note);
+/** All of it at once, for who has seen the image. */
+OCV_API int ocv_record_resolved(const char *dir, const struct ocv_index *index,
+                                const struct ocv_entry *entry, const struct ocv_record *where,
+                                struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** An index as it was kept. */
+struct ocv_record_index {
+    struct ocv_index *index;     /**< its own digest is that of the kept text: use `digest` */
+    char digest[OCV_DIGEST_MAX]; /**< of the index */
+    char repository[512];        /**< in which it was resolved */
+    char reference[1024];        /**< where it was resolved, or empty */
+    bool secret;                 /**< learnt with credentials: not for every user of the node */
+};
+/** Called for an index that was read, which is freed afterwards unless it is taken over, and zeros
+ *  are left. A result other than 0 ends the walk and is returned. */
+typedef int (*ocv_record_index_visit)(void *data, struct ocv_record_index *kept);
+/** Visit the indexes that have the digest as an entry: of the repository, or of each repository
+ *  where it is NULL, that which was resolved last. An index of this digest itself is visited
+ *  wherever it was resolved: its digest is its content. OCV_ERR_IO where they may not be read. */
+OCV_API int ocv_record_index_walk(const char *dir, const char *repository, const char *digest,
+                                  ocv_record_index_visit visit, void *data,
+                                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** The first of them: OCV_ERR_NOT_FOUND if there is none. Freed with ocv_record_index_free. */
+OCV_API int ocv_record_find(const char *dir, const char *repository, const char *digest,
+                            struct ocv_record_index *out, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_record_index_free(struct ocv_record_index *record);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/**
+ * @file tags.h
+ * Tag rules (plugins/tags.d/README.md; schema/tag-rules.schema.json), and choosing among the tags
+ * of a repository.
+ */
+#ifndef OCIVARIANT_TAGS_H
+#define OCIVARIANT_TAGS_H
+
+#include "ocivariant/attributes.h"
+#include "ocivariant/buffer.h"
+#include "ocivariant/descriptor.h"
+#include "ocivariant/error.h"
+#include "ocivariant/index.h"
+#include "ocivariant/reference.h"
+#include "ocivariant/resolve.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What published tags mean, for images whose accelerator is only in the tag. Immutable once read,
+ * and then safe to use from several threads. */
+struct ocv_tag_rules;
+/** Rules without any family. */
+OCV_API int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_tag_rules_free(struct ocv_tag_rules *rules);
+/** Let the rules for the repositories of the registry `of` know those of `host`, too, which stands
+ *  in for it (`registries: HOST: mirror_of` of the configuration). To be said before rules are
+ *  added. The one said last counts. Not ocv_host_valid: OCV_ERR_INVALID. */
+OCV_API int ocv_tag_rules_mirror(struct ocv_tag_rules *rules, const char *host, const char *of,
+                                 struct ocv_error *err) OCV_WARN_UNUSED;
+/** Add one rule file's text (YAML). `source` names it in messages. A family that is there already
+ * is replaced; one added later is asked first. `only` (may be NULL): leave out families that cannot
+ * know this repository, since their patterns cost most of the time. OCV_ERR_DATA: "FILE:LINE:
+ * ...". */
+OCV_API int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text,
+                              size_t len, const struct ocv_reference *only,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
+/** Add every *.yaml of a folder, by name. A folder that is not there has none. */
+OCV_API int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
+                               const struct ocv_reference *only,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
+/** Number of families. */
+OCV_API size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules);
+/** The name of a family, in the order in which they were added. */
+OCV_API const char *ocv_tag_rules_family(const struct ocv_tag_rules *rules, size_t i);
+
+/** What one tag says by the rules. Its texts are its own; the rules must outlive it. */
+struct ocv_tag;
+/** Read `tag` (NULL: the reference's, "latest" without one) of the reference's repository. A
+ *  repository that no rule knows is no error: its family is NULL. */
+OCV_API int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                          const char *tag, struct ocv_tag **out,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_tag_free(struct ocv_tag *tag);
+/** The family whose rules apply, NULL if no rule knows the repository. */
+OCV_API const char *ocv_tag_family(const struct ocv_tag *tag);
+OCV_API const char *ocv_tag_text(const struct ocv_tag *tag);      /**< the tag itself, "86-1.9" */
+OCV_API const char *ocv_tag_reference(const struct ocv_tag *tag); /**< "HOST/REPOSITORY:TAG" */
+/** Why such a tag is no variant of anything ("a driver image"), or NULL. */
+OCV_API const char *ocv_tag_refused(const struct ocv_tag *tag);
+OCV_API const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm64", or NULL */
+/** What it says of the image, an empty set for nothing. Never NULL. Of a CUDA version: with the
+ *  devices for which such a build holds code, and, where its family's builds run by CUDA's
+ *  minor-version compatibility, with the first version of that major, too. */
+OCV_API const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag);
+/** Where only some devices are served by minor-version compatibility: what the image needs on
+ *  these. It then stands in an index twice. Else NULL. */
+OCV_API const struct ocv_properties *ocv_tag_base_properties(const struct ocv_tag *tag);
+/** What the words of the tag, its repository and the defaults say alone. Never NULL. */
+OCV_API const struct ocv_properties *ocv_tag_said(const struct ocv_tag *tag);
+/** Parts of the tag: without meaning for a choice, not known to the rules, open to two readings. */
+enum ocv_tag_list { OCV_TAG_IGNORED, OCV_TAG_UNKNOWN, OCV_TAG_AMBIGUOUS };
+/** One of its lists of texts. Returns how many; `out` may be NULL. */
+OCV_API size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which,
+                            const char *const **out);
+/** The i-th of its groups, by key ("version" "1.9"); false past the last. */
+OCV_API bool ocv_tag_group(const struct ocv_tag *tag, size_t i, const char **key,
+                           const char **value);
+/** Append {"reference","family","properties","group","ignored","unknown","ambiguous"}, and
+ * "base", "platform" and "refused" where there is one. */
+OCV_API int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out,
+                                struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** True if the tag, in a repository where a rule groups tags, is such a group's name ("1.9" for
+ *  "86-1.9", "hopper-1.9", ...): only then do the repository's tags have to be listed. One that
+ *  is refused for what it leaves unsaid is a name only where the repository has no such tag. */
+OCV_API bool ocv_tag_names_group(const struct ocv_tag *tag);
+
+/** Sets of tags that stand for one name each. Owns the parsed tags. */
+struct ocv_tag_plan;
+/** Plan over `n` tags of the reference's repository, in any order; what stands twice counts once.
+ * `wanted` (may be NULL): only the set of that name. Of tags that say the same, one is taken by the
+ * rule's preference; where that does not decide none is, and a doubt says so. Sets in which there
+ * is nothing to choose are left out. */
+OCV_API int ocv_tag_plan_new(const struct ocv_tag_rules *rules,
+                             const struct ocv_reference *reference, const char *wanted,
+                             const char *const *tags, size_t n, struct ocv_tag_plan **out,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_tag_plan_free(struct ocv_tag_plan *plan);
+/** Number of sets; each has a name, the tag that stands for it, and members. */
+OCV_API size_t ocv_tag_plan_sets(const struct ocv_tag_plan *plan);
+OCV_API const char *ocv_tag_plan_name(const struct ocv_tag_plan *plan, size_t set);
+OCV_API size_t ocv_tag_plan_members(const struct ocv_tag_plan *plan, size_t set);
+/** A member and its label ("null" for one without properties). */
+OCV_API const struct ocv_tag *ocv_tag_plan_member(const struct ocv_tag_plan *plan, size_t set,
+                                                  size_t i, const char **label);
+/** The member as entries of an index of the set. */
+struct ocv_tag_entry {
+    char label[64];
+    struct ocv_properties
+        *properties; /**< with its place in the set's order; freed by the caller */
+};
+/** One or, where ocv_tag_base_properties has something, two; `*n` of them. */
+OCV_API int ocv_tag_plan_entries(const struct ocv_tag_plan *plan, size_t set, size_t i,
+                                 struct ocv_tag_entry out[2], size_t *n,
+                                 struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append the set's namespaces, most important first, and what OCV_ANNOTATION_STATIC of "priority"
+ *  is for it: builds of an older CUDA stand first. Nothing where there is none to say. */
+OCV_API int ocv_tag_plan_order(const struct ocv_tag_plan *plan, size_t set,
+                               struct ocv_buffer *namespaces, struct ocv_buffer *order,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
+/** Texts that name tags between which the rules do not decide. */
+OCV_API size_t ocv_tag_plan_doubts(const struct ocv_tag_plan *plan, size_t set,
+                                   const char *const **out);
+/** Tags that are in no set and in no doubt, each with the reason; how many there are. */
+OCV_API size_t ocv_tag_plan_left_out(const struct ocv_tag_plan *plan);
+OCV_API const struct ocv_tag *ocv_tag_plan_left(const struct ocv_tag_plan *plan, size_t i,
+                                                const char **reason);
+
+/** A member whose digest is fixed. Borrowed. */
+struct ocv_tag_candidate {
+    const struct ocv_tag *tag;
+    const char *label;
+    struct ocv_descriptor descriptor;
+    const void *body; /**< bytes of an index, whose images of every platform are taken; NULL: the
+                           descriptor is a manifest's */
+    size_t body_len;
+    const char
+        *platform; /**< of a manifest, from its config; NULL: what the tag says, or unknown */
+};
+/** Append the candidates as an image index with our annotations, to be parsed and resolved as any
+ *  other. Its own digest means nothing. */
+OCV_API int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n,
+                          struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Where tags, manifests and configs come from: one repository of a registry, a layout, a test.
+ * Each function returns 0 or a status with `err` filled. */
+struct ocv_tag_source {
+    void *data;
+    /** Call `visit` for each tag of the repository; stop when it returns non-zero. */
+    int (*tags)(void *data, int (*visit)(void *visit_data, const char *tag), void *visit_data,
+                struct ocv_error *err);
+    /** What the tag stands for now; a size below zero is not known. */
+    int (*head)(void *data, const char *tag, struct ocv_descriptor *out, struct ocv_error *err);
+    /** The manifest or index of this digest, verified. */
+    int (*get)(void *data, const char *digest, struct ocv_buffer *body, struct ocv_descriptor *out,
+               struct ocv_error *err);
+    /** A small blob, verified. */
+    int (*blob)(void *data, const struct ocv_descriptor *blob, struct ocv_buffer *body,
+                struct ocv_error *err);
+};
+
+#define OCV_TAG_CANDIDATES_MAX 256u /**< tags of one choice whose digests are fixed */
+
+/** The choice among the tags that stand for one name. */
+struct ocv_tag_choice;
+/** If the rules say that the reference's tag names a group: list the repository's tags, fix each
+ *  candidate's digest once, and make their index. `*out` stays NULL where they do not, or where
+ *  there is nothing to choose: the tag is taken as it is. Tags that the rules cannot tell apart:
+ *  OCV_ERR_DATA with their names. A registry without lists of tags (HTTP 405, 501):
+ *  OCV_ERR_NOT_FOUND. `rules` must outlive it. */
+OCV_API int ocv_tag_choice_new(const struct ocv_tag_rules *rules,
+                               const struct ocv_reference *reference,
+                               const struct ocv_tag_source *source, struct ocv_tag_choice **out,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API void ocv_tag_choice_free(struct ocv_tag_choice *choice);
+/** Choose. Where the winner's platform is not known, its config is read and it is chosen again: the
+ *  index is another one afterwards. The decision borrows it and the profile. */
+OCV_API int
+ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
+                       const struct ocv_profile *profile, const struct ocv_resolve_options *options,
+                       struct ocv_decision **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The index to choose in; its digest names the digests that were fixed. Valid until the next call
+ *  of ocv_tag_choice_resolve. */
+OCV_API const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice);
+/** The same as the caller's own, and the choice is freed. */
+OCV_API struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice);
+/** The family whose rules made it ("huggingface-tei"), and the name that its tags stand for. */
+OCV_API const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice);
+OCV_API const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice); /**< "1.9" */
+/** How many tags stand for the name, and the i-th of them with what it stood for when it was fixed;
+ *  NULL past the last. */
+OCV_API size_t ocv_tag_choice_count(const struct ocv_tag_choice *choice);
+OCV_API const char *ocv_tag_choice_candidate(const struct ocv_tag_choice *choice, size_t i,
+                                             const struct ocv_descriptor **descriptor);
+/** The tag of an entry of that index ("86-1.9"), and what it stood for when it was fixed. */
+OCV_API const char *ocv_tag_choice_tag(const struct ocv_tag_choice *choice,
+                                       const struct ocv_entry *entry,
+                                       const struct ocv_descriptor **descriptor);
+
+OCV_DEFINE_CLEANUP(ocv_tag)
+OCV_DEFINE_CLEANUP(ocv_tag_rules)
+OCV_DEFINE_CLEANUP(ocv_tag_plan)
+OCV_DEFINE_CLEANUP(ocv_tag_choice)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/**
+ * @file vocabulary.h
+ * Known namespaces, features and values (schema/vocabulary.yaml), and the word that was meant.
+ */
+#ifndef OCIVARIANT_VOCABULARY_H
+#define OCIVARIANT_VOCABULARY_H
+
+#include "ocivariant/attributes.h"
+#include "ocivariant/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Namespaces that a provider of this project owns (schema/vocabulary.yaml). */
+OCV_API bool ocv_namespace_owned(const char *ns);
+/** Bytes of a word of the vocabulary that is suggested, with NUL. */
+#define OCV_WORD_MAX 64
+/** Which part of a property is no word of the vocabulary. */
+enum ocv_word { OCV_WORD_KNOWN, OCV_WORD_NAMESPACE, OCV_WORD_FEATURE, OCV_WORD_VALUE };
+/** The first part that is not; `value`, or `feature` and `value`, may be NULL. `meant` (may be
+ * NULL) gets the word that was meant instead, or nothing where none is near. */
+OCV_API enum ocv_word ocv_vocabulary_check(const char *ns, const char *feature, const char *value,
+                                           char meant[OCV_WORD_MAX]);
+
+/** Looks for the word that was meant by one that is not known, by a typing error or as the
+ * beginning of it. Of a version it is never a lower one: "128" is not "12". */
+struct ocv_nearest {
+    const char *wanted; /**< set by the caller, the rest zero */
+    const char *best;
+    size_t distance;
+};
+/** Offer a word; the nearest is kept. */
+OCV_API void ocv_nearest_offer(struct ocv_nearest *nearest, const char *word);
+/** The nearest one if it is near enough to be meant, else NULL. */
+OCV_API const char *ocv_nearest_meant(const struct ocv_nearest *nearest);
+/** The same of a list of `n` words. */
+OCV_API const char *ocv_nearest(const char *text, const char *const *words, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

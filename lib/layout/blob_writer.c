@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Streaming writer of one blob: the caller copies bytes into a small ring, the writer's own thread
+ * writes and hashes them. So one thread that receives several blobs is never held up by a disk or a
+ * hash, and the hash finds its bytes in the cache.
+ *
+ * The partial file is DIR/.ocivariant/ALGORITHM-HEX.partial. Whoever holds its flock, and finds
+ * that the name still leads to the file that was locked, is the blob's only writer. The partial
+ * holds a prefix of what was received, in order, so a killed writer's successor hashes it and goes
+ * on. */
+#include "lib/layout/blob_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+static bool names_file(const struct ocv_blob_writer *writer)
+{
+    struct stat by_name;
+    struct stat by_fd;
+    return fstatat(writer->private, writer->partial, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstat(writer->fd, &by_fd) == 0 && by_name.st_dev == by_fd.st_dev &&
+           by_name.st_ino == by_fd.st_ino;
+}
+
+static int fail(const struct ocv_blob_writer *writer, const char *what, struct ocv_error *err)
+{
+    char name[sizeof(OCV_STORE_PRIVATE) + sizeof(writer->partial)];
+    snprintf(name, sizeof(name), OCV_STORE_PRIVATE "/%s", writer->partial);
+    return ocv_store_fail(err, writer->layout->path, name, what);
+}
+
+/* Open and lock the partial. *busy: another writer has it (only when `wait` is false). */
+static int lock_partial(struct ocv_blob_writer *writer, bool wait, bool *busy,
+                        struct ocv_error *err)
+{
+    *busy = false;
+    for (;;) {
+        writer->fd = openat(writer->private, writer->partial,
+                            O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+        if (writer->fd < 0)
+            return fail(writer, "open", err);
+        if (flock(writer->fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0) {
+            *busy = errno == EWOULDBLOCK;
+            if (*busy)
+                return OCV_OK;
+            if (errno == EINTR)
+                return ocv_error_set(err, OCV_ERR_INTERRUPTED,
+                                     "interrupted while another process writes %s", writer->digest);
+            return fail(writer, "lock", err);
+        }
+        if (names_file(writer))
+            return OCV_OK;
+        close(writer->fd); /* completed or removed while we waited for it */
+        writer->fd = -1;
+    }
+}
+
+/* Find out how much is there. A file with two names could be one from outside: not touched. */
+static int measure_partial(struct ocv_blob_writer *writer, struct ocv_error *err)
+{
+    struct stat st;
+    if (fstat(writer->fd, &st) < 0)
+        return fail(writer, "examine", err);
+    if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s/" OCV_STORE_PRIVATE "/%s: not a plain file",
+                             writer->layout->path, writer->partial);
+    if (st.st_size > writer->size) { /* of another announcement: useless */
+        if (ftruncate(writer->fd, 0) < 0)
+            return fail(writer, "truncate", err);
+        st.st_size = 0;
+    }
+    writer->resumed = writer->offset = st.st_size;
+    if (lseek(writer->fd, st.st_size, SEEK_SET) < 0)
+        return fail(writer, "seek", err);
+    return OCV_OK;
+}
+
+static int start_thread(struct ocv_blob_writer *writer, struct ocv_error *err)
+{
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all); /* signals belong to the program's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&writer->thread, NULL, ocv_blob_writer_run, writer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0)
+        return ocv_error_set(err, OCV_ERR_NOMEM, "cannot start a thread: error %d", rc);
+    writer->running = true;
+    return OCV_OK;
+}
+
+/* Hand over what is in the current chunk and end the thread. `discard` skips what is queued,
+ * `unhashed` writes it without hashing; failures stay in writer->failure. */
+static void stop_thread(struct ocv_blob_writer *writer, enum ocv_blob_writer_end end)
+{
+    if (!writer->running)
+        return;
+    pthread_mutex_lock(&writer->mutex);
+    if (writer->end == OCV_WRITER_GOES_ON) {
+        if (writer->filled)
+            writer->head++;
+        writer->filled = 0;
+    }
+    if (writer->end != OCV_WRITER_FINISH || end == OCV_WRITER_DISCARD)
+        writer->end = end;
+    pthread_cond_broadcast(&writer->changed);
+    pthread_mutex_unlock(&writer->mutex);
+    pthread_join(writer->thread, NULL);
+    writer->running = false;
+}
+
+static void destroy(struct ocv_blob_writer *writer)
+{
+    stop_thread(writer, OCV_WRITER_DISCARD);
+    if (writer->fd >= 0)
+        flock(writer->fd, LOCK_UN); /* close is not enough while a forked child has a copy */
+    ocv_store_close(&writer->fd);
+    ocv_store_close(&writer->private);
+    ocv_hasher_free(writer->hasher);
+    for (size_t i = 0; i < OCV_WRITER_CHUNKS; i++)
+        free(writer->chunks[i]);
+    pthread_cond_destroy(&writer->changed);
+    pthread_mutex_destroy(&writer->mutex);
+    free(writer);
+}
+
+static int new_writer(struct ocv_layout *layout, const char *digest, int64_t size,
+                      struct ocv_blob_writer **out, struct ocv_error *err)
+{
+    struct ocv_blob_writer *writer = calloc(1, sizeof(*writer));
+    if (!writer)
+        return ocv_error_nomem(err);
+    writer->layout = layout;
+    writer->fd = writer->private = -1;
+    writer->size = size;
+    pthread_mutex_init(&writer->mutex, NULL);
+    pthread_cond_init(&writer->changed, NULL);
+    memcpy(writer->digest, digest, strlen(digest) + 1);
+    int status = ocv_digest_split(digest, writer->algorithm, &writer->hex, err);
+    if (status == OCV_OK) {
+        writer->hex = strchr(writer->digest, ':') + 1;
+        snprintf(writer->partial, sizeof(writer->partial), "%s-%s.partial", writer->algorithm,
+                 writer->hex);
+        status = ocv_store_open_dir(layout->fd, layout->path, OCV_STORE_PRIVATE, true,
+                                    &writer->private, err);
+    }
+    if (status == OCV_OK)
+        status = ocv_hasher_new(digest, &writer->hasher, err);
+    if (status < 0)
+        destroy(writer);
+    else
+        *out = writer;
+    return status;
+}
+
+/* Lock the partial and start, unless the blob turns out to be there or taken. */
+static int start(struct ocv_blob_writer *writer, bool wait, bool *present, bool *busy,
+                 struct ocv_error *err)
+{
+    int status = lock_partial(writer, wait, busy, err);
+    if (status < 0 || *busy)
+        return status;
+    status = ocv_store_find_blob(writer->layout, writer->digest, writer->size, present, err);
+    if (status < 0)
+        return status;
+    if (*present) { /* finished by the one we waited for: the partial is a new one, ours */
+        unlinkat(writer->private, writer->partial, 0);
+        return OCV_OK;
+    }
+    status = measure_partial(writer, err);
+    return status < 0 ? status : start_thread(writer, err);
+}
+
+static int open_writer(struct ocv_layout *layout, const char *digest, int64_t size, bool wait,
+                       struct ocv_blob_writer **out, int64_t *offset, bool *present, bool *busy,
+                       struct ocv_error *err)
+{
+    char algorithm[8];
+    const char *hex;
+    int status = ocv_digest_split(digest, algorithm, &hex, err);
+    if (status == OCV_OK)
+        status = ocv_store_check_writable(layout, err);
+    if (status == OCV_OK && size < 0)
+        status = ocv_error_set(err, OCV_ERR_INVALID, "blob %s: negative size", digest);
+    if (status < 0)
+        return status;
+    *out = NULL;
+    *busy = false;
+    *offset = 0;
+    status = ocv_store_find_blob(layout, digest, size, present, err);
+    if (status < 0 || *present)
+        return status;
+    struct ocv_blob_writer *writer = NULL;
+    status = new_writer(layout, digest, size, &writer, err);
+    if (!writer)
+        return status;
+    status = start(writer, wait, present, busy, err);
+    if (status < 0 || *busy || *present) {
+        destroy(writer);
+        return status;
+    }
+    *offset = writer->offset;
+    *out = writer;
+    return OCV_OK;
+}
+
+int ocv_blob_writer_open(struct ocv_layout *layout, const char *digest, int64_t size,
+                         struct ocv_blob_writer **out, int64_t *offset, bool *present,
+                         struct ocv_error *err)
+{
+    bool busy;
+    return open_writer(layout, digest, size, true, out, offset, present, &busy, err);
+}
+
+int ocv_blob_writer_try_open(struct ocv_layout *layout, const char *digest, int64_t size,
+                             struct ocv_blob_writer **out, int64_t *offset, bool *present,
+                             bool *busy, struct ocv_error *err)
+{
+    return open_writer(layout, digest, size, false, out, offset, present, busy, err);
+}
+
+/* Wait for a free chunk; the failure of the thread, if any, is reported here. */
+static int claim_chunk(struct ocv_blob_writer *writer, struct ocv_error *err)
+{
+    pthread_mutex_lock(&writer->mutex);
+    while (writer->failure.status == OCV_OK && writer->head - writer->tail == OCV_WRITER_CHUNKS)
+        pthread_cond_wait(&writer->changed, &writer->mutex);
+    int status = writer->failure.status;
+    if (status < 0 && err)
+        *err = writer->failure;
+    pthread_mutex_unlock(&writer->mutex);
+    unsigned char **chunk = &writer->chunks[writer->head % OCV_WRITER_CHUNKS];
+    if (status == OCV_OK && !*chunk &&
+        !(*chunk = aligned_alloc(OCV_WRITER_ALIGN, OCV_WRITER_CHUNK)))
+        status = ocv_error_nomem(err);
+    return status;
+}
+
+/* The first chunk after a resume ends where the others can be aligned in the file. */
+static size_t chunk_size(const struct ocv_blob_writer *writer)
+{
+    uint64_t start = (uint64_t)writer->offset - writer->filled;
+    return OCV_WRITER_CHUNK - start % OCV_WRITER_ALIGN;
+}
+
+int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size_t len,
+                          struct ocv_error *err)
+{
+    if (writer->end != OCV_WRITER_GOES_ON)
+        return ocv_error_set(err, OCV_ERR_INVALID, "blob %s: finished already", writer->digest);
+    if ((uint64_t)len > (uint64_t)(writer->size - writer->offset)) {
+        writer->spoilt = true;
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s: more than the announced %lld bytes",
+                             writer->digest, (long long)writer->size);
+    }
+    const unsigned char *at = data;
+    while (len) {
+        int status = writer->filled ? OCV_OK : claim_chunk(writer, err);
+        if (status < 0)
+            return status;
+        size_t slot = writer->head % OCV_WRITER_CHUNKS;
+        size_t whole = chunk_size(writer), n = whole - writer->filled;
+        n = n < len ? n : len;
+        memcpy(writer->chunks[slot] + writer->filled, at, n);
+        writer->filled += n;
+        writer->lengths[slot] = writer->filled;
+        writer->offset += (int64_t)n;
+        at += n;
+        len -= n;
+        if (writer->filled < whole)
+            continue;
+        pthread_mutex_lock(&writer->mutex);
+        writer->head++;
+        writer->filled = 0;
+        pthread_cond_broadcast(&writer->changed);
+        pthread_mutex_unlock(&writer->mutex);
+    }
+    return OCV_OK;
+}
+
+int ocv_blob_writer_reset(struct ocv_blob_writer *writer, struct ocv_error *err)
+{
+    stop_thread(writer, OCV_WRITER_DISCARD);
+    writer->head = writer->tail = 0;
+    writer->filled = 0;
+    writer->end = OCV_WRITER_GOES_ON;
+    writer->spoilt = false;
+    writer->failure = (struct ocv_error){.status = OCV_OK};
+    writer->done = NULL;
+    ocv_hasher_free(writer->hasher);
+    writer->hasher = NULL;
+    int status = ocv_hasher_new(writer->digest, &writer->hasher, err);
+    if (status == OCV_OK && ftruncate(writer->fd, 0) < 0)
+        status = fail(writer, "truncate", err);
+    if (status == OCV_OK)
+        status = measure_partial(writer, err);
+    return status < 0 ? status : start_thread(writer, err);
+}
+
+int64_t ocv_blob_writer_offset(const struct ocv_blob_writer *writer)
+{
+    return writer->offset;
+}
+
+void ocv_blob_writer_finish(struct ocv_blob_writer *writer, void (*done)(void *data), void *data)
+{
+    pthread_mutex_lock(&writer->mutex);
+    if (writer->end == OCV_WRITER_GOES_ON) {
+        if (writer->filled)
+            writer->head++;
+        writer->filled = 0;
+        writer->done = done;
+        writer->done_data = data;
+        writer->end = OCV_WRITER_FINISH;
+        pthread_cond_broadcast(&writer->changed);
+    }
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+static int check(struct ocv_blob_writer *writer, struct ocv_error *err)
+{
+    if (writer->failure.status < 0) {
+        if (err)
+            *err = writer->failure;
+        return writer->failure.status;
+    }
+    if (writer->spoilt || writer->offset != writer->size)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s: %s%lld bytes, %lld were announced",
+                             writer->digest, writer->spoilt ? "more than " : "",
+                             (long long)writer->offset, (long long)writer->size);
+    char digest[OCV_DIGEST_MAX];
+    int status = ocv_hasher_final(writer->hasher, digest, err);
+    if (status == OCV_OK && strcmp(digest, writer->digest) != 0)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s: the bytes have digest %s",
+                               writer->digest, digest);
+    return status;
+}
+
+static int publish(const struct ocv_blob_writer *writer, struct ocv_error *err)
+{
+    ocv_auto_fd int blobs = -1;
+    int status = ocv_store_open_blobs(writer->layout, writer->algorithm, &blobs, err);
+    if (status < 0)
+        return status;
+    if (renameat(writer->private, writer->partial, blobs, writer->hex) < 0)
+        return fail(writer, "rename", err);
+    ocv_store_remember_blob(writer->layout, writer->digest, writer->fd);
+    if (!writer->layout->passing && fsync(blobs) < 0)
+        return ocv_store_fail(err, writer->layout->path, "blobs", "sync");
+    return OCV_OK;
+}
+
+int ocv_blob_writer_commit(struct ocv_blob_writer *writer, struct ocv_error *err)
+{
+    ocv_blob_writer_finish(writer, NULL, NULL);
+    stop_thread(writer, OCV_WRITER_FINISH);
+    int status = check(writer, err);
+    if (status == OCV_ERR_MISMATCH)
+        unlinkat(writer->private, writer->partial, 0);
+    if (status == OCV_OK)
+        status = publish(writer, err);
+    destroy(writer);
+    return status;
+}
+
+void ocv_blob_writer_close(struct ocv_blob_writer *writer)
+{
+    if (!writer)
+        return;
+    stop_thread(writer, OCV_WRITER_KEEP);
+    if (writer->spoilt || writer->offset == 0)
+        unlinkat(writer->private, writer->partial, 0);
+    destroy(writer);
+}

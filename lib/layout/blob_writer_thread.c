@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The blob writer's thread: hash what a resumed partial holds, then write and hash what is queued.
+ *
+ * Large blobs go past the page cache: everything must be on disk at the end anyway, and copying
+ * gigabytes into pages that nobody asked for costs more than hashing them. Where that cannot be,
+ * writeback is started early, so that the fsync at the end finds little left to wait for. */
+#include "lib/layout/blob_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#define FLUSH_STEP (8 * 1024 * 1024)
+#define DIRECT_MIN (4 * 1024 * 1024) /* smaller blobs gain nothing */
+
+static int io_failure(const struct ocv_blob_writer *writer, const char *what, struct ocv_error *err)
+{
+    return ocv_store_fail(err, writer->layout->path, writer->digest, what);
+}
+
+static enum ocv_blob_writer_end current_end(struct ocv_blob_writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    enum ocv_blob_writer_end end = writer->end;
+    pthread_mutex_unlock(&writer->mutex);
+    return end;
+}
+
+/* Hash the resumed bytes; given up when the caller no longer needs the hash. */
+static int hash_resumed(struct ocv_blob_writer *writer, struct ocv_error *err)
+{
+    unsigned char *bytes = malloc(OCV_WRITER_CHUNK);
+    if (!bytes)
+        return ocv_error_nomem(err);
+    int status = OCV_OK;
+    int64_t at = 0;
+    while (status == OCV_OK && at < writer->resumed && current_end(writer) < OCV_WRITER_KEEP) {
+        int64_t left = writer->resumed - at;
+        size_t want = left < (int64_t)OCV_WRITER_CHUNK ? (size_t)left : OCV_WRITER_CHUNK;
+        ssize_t n = pread(writer->fd, bytes, want, at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            status = io_failure(writer, "read the partial of", err);
+        else if (n == 0)
+            status = ocv_error_set(err, OCV_ERR_IO, "%s/%s: partial was shortened by another",
+                                   writer->layout->path, writer->digest);
+        else
+            status = ocv_hasher_update(writer->hasher, bytes, (size_t)n, err);
+        at += n;
+    }
+    free(bytes);
+    return status;
+}
+
+static void set_direct(struct ocv_blob_writer *writer, bool direct)
+{
+    if (writer->direct == direct || (direct && writer->cached))
+        return;
+    if (fcntl(writer->fd, F_SETFL, direct ? O_DIRECT : 0) == 0)
+        writer->direct = direct;
+    else
+        writer->cached = true;
+}
+
+static int write_all(struct ocv_blob_writer *writer, struct iovec *parts, int n)
+{
+    while (n) {
+        ssize_t got = writev(writer->fd, parts, n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == EINVAL && writer->direct) { /* it wants another alignment */
+            writer->cached = true;
+            set_direct(writer, false);
+            if (!writer->direct)
+                continue;
+        }
+        if (got < 0)
+            return -1;
+        writer->written += got;
+        for (; n && (size_t)got >= parts->iov_len; n--, parts++)
+            got -= (ssize_t)parts->iov_len;
+        if (n) {
+            parts->iov_base = (char *)parts->iov_base + got;
+            parts->iov_len -= (size_t)got;
+        }
+    }
+    return 0;
+}
+
+static void start_writeback(struct ocv_blob_writer *writer)
+{
+    if (writer->direct || writer->layout->passing || writer->written - writer->flushed < FLUSH_STEP)
+        return;
+    /* advice only: a file system without it loses nothing but time */
+    (void)sync_file_range(writer->fd, writer->resumed + writer->flushed,
+                          writer->written - writer->flushed, SYNC_FILE_RANGE_WRITE);
+    writer->flushed = writer->written;
+}
+
+/* Write and hash chunks [tail, tail + n). */
+static int store_chunks(struct ocv_blob_writer *writer, unsigned n, bool hash,
+                        struct ocv_error *err)
+{
+    struct iovec parts[OCV_WRITER_CHUNKS];
+    bool aligned = (writer->resumed + writer->written) % OCV_WRITER_ALIGN == 0;
+    for (unsigned i = 0; i < n; i++) {
+        size_t slot = (writer->tail + i) % OCV_WRITER_CHUNKS;
+        parts[i] = (struct iovec){writer->chunks[slot], writer->lengths[slot]};
+        aligned = aligned && writer->lengths[slot] % OCV_WRITER_ALIGN == 0;
+    }
+    set_direct(writer, aligned);
+    if (write_all(writer, parts, (int)n) < 0)
+        return io_failure(writer, "write", err);
+    start_writeback(writer);
+    int status = OCV_OK;
+    for (unsigned i = 0; i < n && hash && status == OCV_OK; i++) {
+        size_t slot = (writer->tail + i) % OCV_WRITER_CHUNKS;
+        status =
+            ocv_hasher_update(writer->hasher, writer->chunks[slot], writer->lengths[slot], err);
+    }
+    return status;
+}
+
+static void report(struct ocv_blob_writer *writer, const struct ocv_error *failure)
+{
+    pthread_mutex_lock(&writer->mutex);
+    if (writer->failure.status == OCV_OK)
+        writer->failure = *failure;
+    pthread_cond_broadcast(&writer->changed);
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+/* Wait for chunks: as many as one write can take, so a last odd one by itself. 0: there is none
+ * left and none will come. */
+static unsigned next_chunks(struct ocv_blob_writer *writer, enum ocv_blob_writer_end *end)
+{
+    pthread_mutex_lock(&writer->mutex);
+    while (writer->head == writer->tail && writer->end == OCV_WRITER_GOES_ON)
+        pthread_cond_wait(&writer->changed, &writer->mutex);
+    *end = writer->end;
+    unsigned n = writer->end == OCV_WRITER_DISCARD ? 0 : writer->head - writer->tail;
+    for (unsigned i = 1; i < n; i++)
+        if (writer->lengths[(writer->tail + i) % OCV_WRITER_CHUNKS] % OCV_WRITER_ALIGN)
+            n = i;
+    pthread_mutex_unlock(&writer->mutex);
+    return n;
+}
+
+void *ocv_blob_writer_run(void *data)
+{
+    struct ocv_blob_writer *writer = data;
+    struct ocv_error failure = {.status = OCV_OK};
+    writer->written = writer->flushed = 0;
+    writer->direct = false;
+    writer->cached = writer->size < DIRECT_MIN || writer->layout->passing;
+    int status = hash_resumed(writer, &failure);
+    if (status < 0)
+        report(writer, &failure);
+    enum ocv_blob_writer_end end;
+    for (unsigned n; (n = next_chunks(writer, &end)) > 0;) {
+        if (status == OCV_OK) { /* after a failure the queue is only emptied */
+            status = store_chunks(writer, n, end < OCV_WRITER_KEEP, &failure);
+            if (status < 0)
+                report(writer, &failure);
+        }
+        pthread_mutex_lock(&writer->mutex);
+        writer->tail += n;
+        pthread_cond_broadcast(&writer->changed);
+        pthread_mutex_unlock(&writer->mutex);
+    }
+    bool sync = end == OCV_WRITER_FINISH && status == OCV_OK && !writer->layout->passing;
+    if (sync && fsync(writer->fd) < 0) {
+        io_failure(writer, "sync", &failure);
+        report(writer, &failure);
+    }
+    if (writer->done)
+        writer->done(writer->done_data);
+    return NULL;
+}

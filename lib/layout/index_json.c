@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* index.json as a document: find a tag, move a tag. What is not understood is kept as it is. */
+#include "lib/layout/layout_internal.h"
+
+#include <string.h>
+
+#define NAMES_SHOWN 8u /* tags that an error message lists */
+
+int ocv_store_index_load(const void *bytes, size_t len, json_t **out, struct ocv_error *err)
+{
+    json_t *root = NULL;
+    int status = ocv_json_load("index.json", bytes, len, OCV_MANIFEST_MAX, &root, err);
+    if (status < 0)
+        return status;
+    const json_t *manifests = json_object_get(root, "manifests");
+    if (!json_is_array(manifests))
+        status = ocv_error_set(err, OCV_ERR_DATA, "index.json: 'manifests' is not an array");
+    else if (json_array_size(manifests) > OCV_INDEX_ENTRIES_MAX)
+        status = ocv_error_set(err, OCV_ERR_DATA, "index.json has more than %u entries",
+                               OCV_INDEX_ENTRIES_MAX);
+    if (status < 0)
+        json_decref(root);
+    else
+        *out = root;
+    return status;
+}
+
+static const char *annotation(const json_t *entry, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(entry, "annotations"), key));
+}
+
+static int read_entry(const json_t *entry, struct ocv_descriptor *out, struct ocv_error *err)
+{
+    const char *media_type;
+    const char *digest;
+    int status =
+        ocv_json_descriptor(entry, "index.json entry", &media_type, &digest, &out->size, err);
+    if (status < 0)
+        return status;
+    if (strlen(media_type) >= sizeof(out->media_type))
+        return ocv_error_set(err, OCV_ERR_DATA, "index.json entry: mediaType is too long");
+    if (!ocv_digest_known(digest))
+        return ocv_error_set(err, OCV_ERR_DATA, "index.json entry: unknown digest algorithm: %s",
+                             digest);
+    memcpy(out->media_type, media_type, strlen(media_type) + 1);
+    memcpy(out->digest, digest, strlen(digest) + 1);
+    return OCV_OK;
+}
+
+static json_t *find_annotated(const json_t *manifests, const char *key, const char *value)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(manifests, i, entry)
+    {
+        const char *name = annotation(entry, key);
+        if (name && strcmp(name, value) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+/* The entry meant when no tag is given: the only one, or the only one that has a tag (moving a tag
+ * leaves the entry it stood on without one). */
+static json_t *find_only(const json_t *manifests)
+{
+    if (json_array_size(manifests) == 1)
+        return json_array_get(manifests, 0);
+    json_t *found = NULL;
+    size_t i;
+    json_t *entry;
+    json_array_foreach(manifests, i, entry)
+    {
+        if (!annotation(entry, OCV_ANNOTATION_REF_NAME))
+            continue;
+        if (found)
+            return NULL;
+        found = entry;
+    }
+    return found;
+}
+
+static int not_found(const json_t *manifests, const char *tag, struct ocv_error *err)
+{
+    char names[512] = "";
+    size_t shown = 0;
+    size_t i;
+    json_t *entry;
+    json_array_foreach(manifests, i, entry)
+    {
+        const char *name = annotation(entry, OCV_ANNOTATION_REF_NAME);
+        if (!name)
+            name = annotation(entry, OCV_ANNOTATION_IMAGE_NAME);
+        size_t used = strlen(names);
+        if (!name || used + strlen(name) + 8 > sizeof(names))
+            continue;
+        if (shown == NAMES_SHOWN) {
+            memcpy(names + used, ", ...", sizeof(", ..."));
+            break;
+        }
+        memcpy(names + used, shown ? ", " : "", shown ? 3 : 1);
+        memcpy(names + strlen(names), name, strlen(name) + 1);
+        shown++;
+    }
+    if (tag)
+        ocv_error_set(err, OCV_ERR_NOT_FOUND, "no image '%.200s' in index.json", tag);
+    else
+        ocv_error_set(err, OCV_ERR_NOT_FOUND, "index.json has %zu entries, a tag is needed",
+                      json_array_size(manifests));
+    if (shown)
+        ocv_error_hint(err, "it has: %s", names);
+    return OCV_ERR_NOT_FOUND;
+}
+
+int ocv_store_index_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
+                         struct ocv_error *err)
+{
+    const json_t *manifests = json_object_get(root, "manifests");
+    const json_t *entry = NULL;
+    if (!tag) {
+        entry = find_only(manifests);
+    } else {
+        entry = find_annotated(manifests, OCV_ANNOTATION_REF_NAME, tag);
+        if (!entry)
+            entry = find_annotated(manifests, OCV_ANNOTATION_IMAGE_NAME, tag);
+    }
+    return entry ? read_entry(entry, out, err) : not_found(manifests, tag, err);
+}
+
+int ocv_store_index_walk(const json_t *root, ocv_layout_visit visit, void *data)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(root, "manifests"), i, entry)
+    {
+        struct ocv_descriptor descriptor;
+        if (read_entry(entry, &descriptor, NULL) < 0)
+            continue;
+        int rc = visit(data, annotation(entry, OCV_ANNOTATION_REF_NAME),
+                       annotation(entry, OCV_ANNOTATION_IMAGE_NAME), &descriptor);
+        if (rc != 0)
+            return rc;
+    }
+    return OCV_OK;
+}
+
+/* Take a name away from every entry but one. */
+static void drop_annotation(json_t *manifests, const char *key, const char *value,
+                            const json_t *keep)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(manifests, i, entry)
+    {
+        const char *name = annotation(entry, key);
+        if (!name || strcmp(name, value) != 0 || entry == keep)
+            continue;
+        json_t *annotations = json_object_get(entry, "annotations");
+        json_object_del(annotations, key);
+        if (json_object_size(annotations) == 0)
+            json_object_del(entry, "annotations");
+    }
+}
+
+/* An entry of that digest that has no name of its own can take ours. */
+static json_t *find_nameless(const json_t *manifests, const char *digest)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(manifests, i, entry)
+    {
+        const char *other = json_string_value(json_object_get(entry, "digest"));
+        if (other && strcmp(other, digest) == 0 && !annotation(entry, OCV_ANNOTATION_REF_NAME) &&
+            !annotation(entry, OCV_ANNOTATION_IMAGE_NAME))
+            return entry;
+    }
+    return NULL;
+}
+
+/* `value` is taken over; NULL means that an allocation or a string's UTF-8 failed. */
+static int put(json_t *object, const char *key, json_t *value, struct ocv_error *err)
+{
+    if (!value || json_object_set_new(object, key, value) != 0)
+        return ocv_error_set(err, OCV_ERR_INVALID, "cannot write '%s': not UTF-8 or out of memory",
+                             key);
+    return OCV_OK;
+}
+
+static int put_text(json_t *object, const char *key, const char *text, struct ocv_error *err)
+{
+    return text ? put(object, key, json_string(text), err) : OCV_OK;
+}
+
+static int put_platform(json_t *entry, const struct ocv_platform *platform, struct ocv_error *err)
+{
+    json_t *object = json_object();
+    int status = put(entry, "platform", object, err); /* the entry owns it from here on */
+    if (status == OCV_OK)
+        status = put_text(object, "architecture", platform->architecture, err);
+    if (status == OCV_OK)
+        status = put_text(object, "os", platform->os, err);
+    if (status == OCV_OK)
+        status = put_text(object, "os.version", platform->os_version, err);
+    if (status == OCV_OK)
+        status = put_text(object, "variant", platform->variant, err);
+    if (status < 0 || platform->n_os_features == 0)
+        return status;
+    json_t *features = json_array();
+    status = put(object, "os.features", features, err);
+    for (size_t i = 0; status == OCV_OK && i < platform->n_os_features; i++)
+        if (json_array_append_new(features, json_string(platform->os_features[i])) != 0)
+            status = ocv_error_nomem(err);
+    return status;
+}
+
+static int fill_entry(json_t *entry, const char *tag, const char *image_name,
+                      const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
+                      struct ocv_error *err)
+{
+    int status = put_text(entry, "mediaType", descriptor->media_type, err);
+    if (status == OCV_OK)
+        status = put_text(entry, "digest", descriptor->digest, err);
+    if (status == OCV_OK)
+        status = put(entry, "size", json_integer(descriptor->size), err);
+    if (status == OCV_OK && platform)
+        status = put_platform(entry, platform, err);
+    json_t *annotations = json_object_get(entry, "annotations");
+    if (status == OCV_OK && !json_is_object(annotations)) {
+        annotations = json_object();
+        status = put(entry, "annotations", annotations, err);
+    }
+    if (status == OCV_OK)
+        status = put_text(annotations, OCV_ANNOTATION_REF_NAME, tag, err);
+    if (status == OCV_OK)
+        status = put_text(annotations, OCV_ANNOTATION_IMAGE_NAME, image_name, err);
+    return status;
+}
+
+/* The entry that carries the tag already and may go on doing so, or NULL. */
+static json_t *find_same(const json_t *manifests, const char *tag, const char *image_name,
+                         const char *digest)
+{
+    json_t *entry = find_annotated(manifests, OCV_ANNOTATION_REF_NAME, tag);
+    const char *old = json_string_value(json_object_get(entry, "digest"));
+    const char *name = entry ? annotation(entry, OCV_ANNOTATION_IMAGE_NAME) : NULL;
+    if (!old || strcmp(old, digest) != 0 || (name && image_name && strcmp(name, image_name) != 0))
+        return NULL;
+    return entry;
+}
+
+int ocv_store_index_tag(json_t *root, const char *tag, const char *image_name,
+                        const struct ocv_descriptor *descriptor,
+                        const struct ocv_platform *platform, struct ocv_error *err)
+{
+    json_t *manifests = json_object_get(root, "manifests");
+    json_t *entry = find_same(manifests, tag, image_name, descriptor->digest);
+    drop_annotation(manifests, OCV_ANNOTATION_REF_NAME, tag, entry);
+    if (image_name) {
+        drop_annotation(manifests, OCV_ANNOTATION_IMAGE_NAME, image_name, entry);
+        /* some writers put the full name where the tag belongs, and a reader looks there first */
+        drop_annotation(manifests, OCV_ANNOTATION_REF_NAME, image_name, entry);
+    }
+    if (!entry)
+        entry = find_nameless(manifests, descriptor->digest);
+    if (!entry) {
+        if (json_array_size(manifests) >= OCV_INDEX_ENTRIES_MAX)
+            return ocv_error_set(err, OCV_ERR_DATA, "index.json has %u entries already",
+                                 OCV_INDEX_ENTRIES_MAX);
+        entry = json_object();
+        if (!entry || json_array_append_new(manifests, entry) != 0)
+            return ocv_error_nomem(err);
+    }
+    return fill_entry(entry, tag, image_name, descriptor, platform, err);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Opening a layout folder, and its index.json under the lock DIR/.ocivariant/lock.
+ *
+ * A new layout gets index.json before oci-layout, so that whatever says it is a layout is one. */
+#include "lib/layout/layout_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define MARKER "oci-layout"
+#define MARKER_TEXT "{\"imageLayoutVersion\":\"1.0.0\"}"
+#define MARKER_MAX 65536u
+#define INDEX "index.json"
+#define EMPTY_INDEX \
+    "{\"schemaVersion\":2,\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX "\",\"manifests\":[]}"
+
+static bool exists(int dirfd, const char *name)
+{
+    struct stat st;
+    return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* OCV_ERR_INVALID when the folder holds something that is not part of a layout: nobody wants blobs
+ * spilled over a home folder by a typing error. */
+static int check_not_foreign(const struct ocv_layout *layout, struct ocv_error *err)
+{
+    static const char *const ours[] = {".",   "..",   "blobs",     OCV_STORE_PRIVATE,
+                                       INDEX, MARKER, "lost+found"};
+    int fd = openat(layout->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        ocv_store_close(&fd);
+        return ocv_store_fail(err, layout->path, NULL, "list");
+    }
+    int status = OCV_OK;
+    const struct dirent *entry;
+    while (status == OCV_OK && (entry = readdir(dir)) != NULL) {
+        bool known = false;
+        for (size_t i = 0; !known && i < sizeof(ours) / sizeof(*ours); i++)
+            known = strcmp(entry->d_name, ours[i]) == 0;
+        if (!known)
+            status = ocv_error_set(err, OCV_ERR_INVALID,
+                                   "%s: holds '%.100s' and is not an OCI image layout",
+                                   layout->path, entry->d_name);
+    }
+    closedir(dir);
+    return status;
+}
+
+/* Open and take the lock file; closing the descriptor gives it back. */
+static int take_lock(const struct ocv_layout *layout, int private, int *fd, struct ocv_error *err)
+{
+    ocv_auto_fd int lock =
+        openat(private, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (lock < 0)
+        return ocv_store_fail(err, layout->path, OCV_STORE_PRIVATE "/lock", "open");
+    int rc;
+    do /* held for milliseconds only, so a signal need not end the wait */
+        rc = flock(lock, LOCK_EX);
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0)
+        return ocv_store_fail(err, layout->path, OCV_STORE_PRIVATE "/lock", "lock");
+    *fd = lock;
+    lock = -1;
+    return OCV_OK;
+}
+
+static int prepare(const struct ocv_layout *layout, struct ocv_error *err)
+{
+    if (exists(layout->fd, MARKER) && exists(layout->fd, INDEX))
+        return OCV_OK;
+    ocv_auto_fd int private = -1;
+    ocv_auto_fd int lock = -1;
+    ocv_auto_fd int blobs = -1;
+    int status = exists(layout->fd, MARKER) ? OCV_OK : check_not_foreign(layout, err);
+    if (status == OCV_OK)
+        status =
+            ocv_store_open_dir(layout->fd, layout->path, OCV_STORE_PRIVATE, true, &private, err);
+    if (status == OCV_OK)
+        status = take_lock(layout, private, &lock, err);
+    if (status == OCV_OK)
+        status = ocv_store_open_blobs(layout, "sha256", &blobs, err);
+    if (status == OCV_OK && !exists(layout->fd, INDEX))
+        status = ocv_store_replace_file(private, layout->fd, layout->path, INDEX, EMPTY_INDEX,
+                                        strlen(EMPTY_INDEX), 0, err);
+    if (status == OCV_OK && !exists(layout->fd, MARKER))
+        status = ocv_store_replace_file(private, layout->fd, layout->path, MARKER, MARKER_TEXT,
+                                        strlen(MARKER_TEXT), 0, err);
+    return status;
+}
+
+static int check_marker(const struct ocv_layout *layout, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, MARKER_MAX);
+    int status = ocv_store_read_file(layout->fd, layout->path, MARKER, &text, err);
+    if (status == OCV_ERR_NOT_FOUND)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: no " MARKER " file",
+                             layout->path);
+    ocv_auto_json *root = NULL;
+    const char *version = NULL;
+    if (status == OCV_OK)
+        status = ocv_json_load(MARKER, text.data, text.len, MARKER_MAX, &root, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(root, MARKER, "imageLayoutVersion", &version, err);
+    if (status == OCV_OK && (!version || strncmp(version, "1.", 2) != 0))
+        status = ocv_error_set(err, OCV_ERR_DATA, "imageLayoutVersion '%.50s' is not 1.x",
+                               version ? version : "");
+    if (status == OCV_ERR_DATA)
+        ocv_error_prefix(err, "%s", layout->path);
+    return status;
+}
+
+static int open_folder(const char *dir, int *fd, struct ocv_error *err)
+{
+    *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd >= 0)
+        return OCV_OK;
+    if (errno == ENOENT)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such folder", dir);
+    if (errno == ENOTDIR)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: not a folder", dir);
+    return ocv_store_fail(err, dir, NULL, "open");
+}
+
+int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct ocv_error *err)
+{
+    bool create = flags & OCV_LAYOUT_CREATE;
+    ocv_auto_fd int fd = -1;
+    int status = create ? ocv_store_make_path(dir, 0, err) : OCV_OK;
+    if (status == OCV_OK)
+        status = open_folder(dir, &fd, err);
+    if (status < 0)
+        return status;
+    struct ocv_layout *layout = calloc(1, sizeof(*layout) + strlen(dir) + 1);
+    if (!layout)
+        return ocv_error_nomem(err);
+    memcpy(layout->path, dir, strlen(dir) + 1);
+    layout->writable = create;
+    layout->passing = flags & OCV_LAYOUT_PASSING;
+    layout->distrust = flags & OCV_LAYOUT_VERIFY;
+    layout->fd = fd;
+    fd = -1;
+    if (create)
+        status = prepare(layout, err);
+    if (status == OCV_OK)
+        status = check_marker(layout, err);
+    if (status < 0)
+        ocv_layout_free(layout);
+    else
+        *out = layout;
+    return status;
+}
+
+void ocv_layout_free(struct ocv_layout *layout)
+{
+    if (!layout)
+        return;
+    ocv_store_close(&layout->fd);
+    free(layout);
+}
+
+const char *ocv_layout_path(const struct ocv_layout *layout)
+{
+    return layout->path;
+}
+
+static int load_index(const struct ocv_layout *layout, json_t **root, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    int status = ocv_store_read_file(layout->fd, layout->path, INDEX, &text, err);
+    if (status == OCV_OK) {
+        status = ocv_store_index_load(text.data, text.len, root, err);
+        if (status < 0)
+            ocv_error_prefix(err, "%s", layout->path);
+    }
+    return status;
+}
+
+int ocv_layout_resolve(const struct ocv_layout *layout, const char *tag, struct ocv_descriptor *out,
+                       struct ocv_error *err)
+{
+    ocv_auto_json *root = NULL;
+    int status = load_index(layout, &root, err);
+    if (status < 0)
+        return status;
+    status = ocv_store_index_find(root, tag, out, err);
+    if (status < 0)
+        ocv_error_prefix(err, "%s", layout->path);
+    return status;
+}
+
+int ocv_layout_list(const struct ocv_layout *layout, ocv_layout_visit visit, void *data,
+                    struct ocv_error *err)
+{
+    ocv_auto_json *root = NULL;
+    int status = load_index(layout, &root, err);
+    return status < 0 ? status : ocv_store_index_walk(root, visit, data);
+}
+
+/* What a tag has to name before it is written, and what it names. */
+struct tag_guard {
+    const char *before;
+    char *now;
+};
+
+static int check_guard(const struct ocv_layout *layout, const json_t *root, const char *tag,
+                       const struct tag_guard *guard, struct ocv_error *err)
+{
+    struct ocv_descriptor found;
+    struct ocv_error local = {0};
+    int status = ocv_store_index_find(root, tag, &found, &local);
+    guard->now[0] = '\0';
+    if (status < 0 && status != OCV_ERR_NOT_FOUND)
+        return ocv_error_set(err, status, "%s: %s", layout->path, local.message);
+    if (status == OCV_OK)
+        memcpy(guard->now, found.digest, OCV_DIGEST_MAX);
+    if (!strcmp(guard->now, guard->before))
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_DENIED, "%s:%s was changed meanwhile", layout->path, tag);
+}
+
+static int write_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
+                     const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
+                     const struct tag_guard *guard, struct ocv_error *err)
+{
+    int status = ocv_store_check_writable(layout, err);
+    if (status < 0)
+        return status;
+    if (!ocv_layout_has_blob(layout, descriptor->digest, descriptor->size))
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no blob %.150s of %lld bytes to tag",
+                             layout->path, descriptor->digest, (long long)descriptor->size);
+    ocv_auto_fd int private = -1;
+    ocv_auto_fd int lock = -1;
+    ocv_auto_json *root = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    status = ocv_store_open_dir(layout->fd, layout->path, OCV_STORE_PRIVATE, true, &private, err);
+    if (status == OCV_OK)
+        status = take_lock(layout, private, &lock, err);
+    if (status == OCV_OK)
+        status = load_index(layout, &root, err);
+    if (status == OCV_OK && guard)
+        status = check_guard(layout, root, tag, guard, err);
+    if (status == OCV_OK)
+        status = ocv_store_index_tag(root, tag, image_name, descriptor, platform, err);
+    if (status == OCV_OK)
+        status = ocv_json_append(root, JSON_INDENT(2), &text, err);
+    if (status == OCV_OK)
+        status = ocv_store_replace_file(private, layout->fd, layout->path, INDEX, text.data,
+                                        text.len, 0, err);
+    if (status == OCV_OK)
+        ocv_store_sweep(private);
+    return status;
+}
+
+int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
+                   const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
+                   struct ocv_error *err)
+{
+    return write_tag(layout, tag, image_name, descriptor, platform, NULL, err);
+}
+
+int ocv_layout_retag(struct ocv_layout *layout, const char *tag, const char *before,
+                     const struct ocv_descriptor *descriptor, char now[OCV_DIGEST_MAX],
+                     struct ocv_error *err)
+{
+    const struct tag_guard guard = {.before = before, .now = now};
+    return write_tag(layout, tag, NULL, descriptor, NULL, &guard, err);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Is a blob of a layout what its name says? Size alone does not tell after a power cut, a failing
+ * disk or somebody's edit. DIR/.ocivariant/verified/ALGORITHM-HEX remembers that it was, of which
+ * file: "INODE SECONDS.NANOSECONDS SIZE". Who loses it reads the blob once more. */
+#include "lib/layout/layout_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FOLDER OCV_STORE_PRIVATE "/verified"
+#define MARK_MAX 128
+#define CHUNK (256u * 1024)
+
+static void format(const struct stat *st, char out[MARK_MAX])
+{
+    snprintf(out, MARK_MAX, "%llu %lld.%09ld %lld\n", (unsigned long long)st->st_ino,
+             (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, (long long)st->st_size);
+}
+
+static bool mark_name(const char *digest, char out[OCV_STORE_NAME_MAX])
+{
+    char algorithm[8];
+    const char *hex = NULL;
+    return ocv_digest_split(digest, algorithm, &hex, NULL) == OCV_OK &&
+           snprintf(out, OCV_STORE_NAME_MAX, FOLDER "/%s-%s", algorithm, hex) < OCV_STORE_NAME_MAX;
+}
+
+static bool is_marked(const struct ocv_layout *layout, const char *digest, const struct stat *st)
+{
+    char name[OCV_STORE_NAME_MAX], expected[MARK_MAX], mark[MARK_MAX];
+    if (layout->distrust || !mark_name(digest, name))
+        return false;
+    ocv_auto_fd int fd =
+        openat(layout->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, mark, sizeof(mark));
+    format(st, expected);
+    return n == (ssize_t)strlen(expected) && memcmp(mark, expected, (size_t)n) == 0;
+}
+
+/* Not to the disk at once: a mark that is lost or torn is none. */
+void ocv_store_remember_blob(const struct ocv_layout *layout, const char *digest, int blob)
+{
+    char name[OCV_STORE_NAME_MAX], mark[MARK_MAX];
+    struct stat st = {0};
+    if (layout->passing || fstat(blob, &st) < 0 || !mark_name(digest, name))
+        return;
+    if (mkdirat(layout->fd, FOLDER, 0777) < 0 && errno != EEXIST)
+        return;
+    format(&st, mark);
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    ocv_auto_fd int fd = openat(layout->fd, name, flags, 0666);
+    ssize_t n = fd < 0 ? -1 : write(fd, mark, strlen(mark));
+    (void)n;
+}
+
+static int hash(const struct ocv_layout *layout, const char *digest, int fd, bool *same,
+                struct ocv_error *err)
+{
+    ocv_auto(ocv_hasher) hasher = NULL;
+    char found[OCV_DIGEST_MAX] = "";
+    char *chunk = malloc(CHUNK);
+    if (!chunk)
+        return ocv_error_nomem(err);
+    int status = ocv_hasher_new(digest, &hasher, err);
+    ssize_t n = 1;
+    while (status == OCV_OK && n > 0) {
+        n = read(fd, chunk, CHUNK);
+        if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n < 0 && errno == EIO)
+            break; /* what cannot be read is not there: it is written anew */
+        else if (n < 0)
+            status = ocv_store_fail(err, layout->path, digest, "read");
+        else
+            status = ocv_hasher_update(hasher, chunk, (size_t)n, err);
+    }
+    free(chunk);
+    if (status == OCV_OK)
+        status = ocv_hasher_final(hasher, found, err);
+    *same = status == OCV_OK && n == 0 && strcmp(found, digest) == 0;
+    return status;
+}
+
+int ocv_store_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
+                        bool *present, struct ocv_error *err)
+{
+    struct stat st = {0};
+    ocv_auto_fd int fd = -1;
+    *present = false;
+    if (!ocv_layout_has_blob(layout, digest, size))
+        return OCV_OK;
+    int status = ocv_layout_open_blob(layout, digest, &fd, NULL, err);
+    if (status == OCV_ERR_NOT_FOUND) {
+        if (err)
+            *err = (struct ocv_error){0};
+        return OCV_OK;
+    }
+    if (status == OCV_OK && fstat(fd, &st) < 0)
+        status = ocv_store_fail(err, layout->path, digest, "read");
+    if (status < 0)
+        return status;
+    *present = is_marked(layout, digest, &st);
+    if (*present)
+        return OCV_OK;
+    status = hash(layout, digest, fd, present, err);
+    if (status == OCV_OK && *present)
+        ocv_store_remember_blob(layout, digest, fd);
+    return status;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Annotations of the index: schema, namespaces, static namespaces (OCV101 to 110, 124). */
+#include "lib/lint/lint_internal.h"
+
+#include "gen/vocabulary.h"
+
+#include <string.h>
+
+static void check_schema(struct ocv_lint *lint)
+{
+    const json_t *annotations = json_object_get(lint->root, "annotations");
+    const json_t *schema = json_object_get(annotations, OCV_ANNOTATION_SCHEMA);
+    const char *text = json_string_value(schema);
+    if (!schema) {
+        ocv_lint_index_at(lint, OCV_LINT_SCHEMA_MISSING, "/annotations", "%s is missing",
+                          OCV_ANNOTATION_SCHEMA);
+        ocv_lint_hint(lint, "--fix adds it");
+    } else if (!text || strcmp(text, "1") != 0) {
+        ocv_lint_index_at(lint, OCV_LINT_SCHEMA_UNKNOWN, "/annotations/" OCV_ANNOTATION_SCHEMA,
+                          "%s is '%.60s', known is 1", OCV_ANNOTATION_SCHEMA, text ? text : "");
+    }
+}
+
+static bool uses(const struct ocv_lint *lint, const char *ns)
+{
+    for (size_t i = 0; i < ocv_index_property_count(lint->index); i++)
+        if (!strcmp(ocv_index_property(lint->index, (uint32_t)i).ns, ns))
+            return true;
+    return false;
+}
+
+/* An entry that no reader takes: what it was to use is not known. */
+static bool has_broken_variant(const struct ocv_lint *lint)
+{
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++)
+        if ((ocv_lint_annotation(lint, i, OCV_ANNOTATION_LABEL) ||
+             ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES)) &&
+            !ocv_lint_usable(ocv_index_entry(lint->index, i)))
+            return true;
+    return false;
+}
+
+/* Items as readers split them: the library says which are malformed or double, by warnings. */
+static void check_namespaces(struct ocv_lint *lint)
+{
+    static const char at[] = "/annotations/" OCV_ANNOTATION_NAMESPACES;
+    const char *const *names;
+    bool declared;
+    size_t n = ocv_index_namespaces(lint->index, &names, &declared);
+    if (!declared) {
+        if (ocv_index_property_count(lint->index) == 0)
+            return;
+        ocv_lint_index_at(lint, OCV_LINT_NAMESPACES_MISSING, "/annotations", "%s is missing",
+                          OCV_ANNOTATION_NAMESPACES);
+        ocv_lint_hint(lint, "--fix writes the order that readers use now; put the namespace that "
+                            "matters most first");
+        return;
+    }
+    const char *const *warnings;
+    size_t n_warnings = ocv_index_warnings(lint->index, &warnings);
+    for (size_t i = 0; i < n_warnings; i++)
+        if (!strncmp(warnings[i], OCV_ANNOTATION_NAMESPACES, strlen(OCV_ANNOTATION_NAMESPACES)))
+            ocv_lint_index_at(lint, OCV_LINT_NAMESPACES_MALFORMED, at, "%s", warnings[i]);
+    bool broken = has_broken_variant(lint);
+    for (size_t i = 0; i < n && !broken; i++)
+        if (!uses(lint, names[i]))
+            ocv_lint_index_at(lint, OCV_LINT_NAMESPACE_UNUSED, at,
+                              "no variant uses the namespace %s", names[i]);
+}
+
+static bool listed(const struct ocv_lint *lint, const char *ns)
+{
+    const char *const *names;
+    size_t n = ocv_index_namespaces(lint->index, &names, NULL);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], ns))
+            return true;
+    return false;
+}
+
+static void check_listed(struct ocv_lint *lint)
+{
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        const char *last = "";
+        for (size_t k = 0; k < entry->n_properties; k++) {
+            const char *ns = ocv_index_property(lint->index, entry->properties[k]).ns;
+            if (strcmp(ns, last) != 0 && !listed(lint, ns)) {
+                ocv_lint_entry_at(lint, OCV_LINT_NAMESPACE_NOT_LISTED, i,
+                                  "/annotations/" OCV_ANNOTATION_PROPERTIES,
+                                  "the namespace %s is not in %s", ns, OCV_ANNOTATION_NAMESPACES);
+                ocv_lint_hint(lint, "--fix appends it there, as the least important one");
+            }
+            last = ns;
+        }
+    }
+}
+
+static bool static_malformed(const struct ocv_lint *lint, const char *ns, const char *key)
+{
+    /* a property that cannot be there finds its place only if the list is well-formed */
+    bool bad = !ocv_property_name_valid(ns, strlen(ns)) || !ocv_lint_index_annotation(lint, key);
+    const char *const *warnings;
+    size_t n = ocv_index_warnings(lint->index, &warnings);
+    for (size_t i = 0; i < n; i++)
+        bad = bad || (!strncmp(warnings[i], key, strlen(key)) && warnings[i][strlen(key)] == ':');
+    return bad;
+}
+
+static void check_static(struct ocv_lint *lint, const char *key)
+{
+    const char *ns = key + strlen(OCV_ANNOTATION_STATIC);
+    char at[300];
+    snprintf(at, sizeof(at), "/annotations/%.250s", key);
+    if (ocv_lint_known_namespace(ns)) {
+        ocv_lint_index_at(lint, OCV_LINT_STATIC_OWNED, at,
+                          "hosts are probed for %s: an index cannot define it", ns);
+        ocv_lint_hint(lint, "use a name of your own, such as priority");
+        return;
+    }
+    if (static_malformed(lint, ns, key)) {
+        ocv_lint_index_at(lint, OCV_LINT_STATIC_MALFORMED, at,
+                          "%.200s is not a list 'feature :: value, ...'", key);
+    } else if (!uses(lint, ns)) {
+        ocv_lint_index_at(lint, OCV_LINT_STATIC_UNUSED, at, "no variant uses %s", ns);
+    }
+}
+
+static void check_static_values(struct ocv_lint *lint)
+{
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        for (size_t k = 0; k < entry->n_properties; k++) {
+            const struct ocv_lint_static *known = &lint->statics[entry->properties[k]];
+            struct ocv_property p = ocv_index_property(lint->index, entry->properties[k]);
+            /* of a list that is malformed as a whole, one finding is enough */
+            if (!known->is_static || known->malformed || known->value >= 0)
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_STATIC_VALUE_MISSING, i,
+                              "/annotations/" OCV_ANNOTATION_PROPERTIES,
+                              "%s :: %s is not in %s%s: no host has it", p.feature, p.value,
+                              OCV_ANNOTATION_STATIC, p.ns);
+        }
+    }
+}
+
+static void check_texts(struct ocv_lint *lint, const json_t *annotations, long entry)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)annotations, key, value)
+    {
+        if (json_is_string(value))
+            continue;
+        if (entry < 0)
+            ocv_lint_index_at(lint, OCV_LINT_ANNOTATION_NOT_TEXT, "/annotations",
+                              "the annotation %.200s is not a string", key);
+        else
+            ocv_lint_entry_at(lint, OCV_LINT_ANNOTATION_NOT_TEXT, (size_t)entry, "/annotations",
+                              "the annotation %.200s is not a string", key);
+    }
+}
+
+void ocv_lint_check_annotations(struct ocv_lint *lint)
+{
+    const json_t *annotations = json_object_get(lint->root, "annotations");
+    const char *key;
+    json_t *value;
+    check_texts(lint, annotations, -1);
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++)
+        check_texts(lint, json_object_get(ocv_lint_entry_json(lint, i), "annotations"), (long)i);
+    if (!ocv_index_has_variants(lint->index))
+        return;
+    check_schema(lint);
+    check_namespaces(lint);
+    check_listed(lint);
+    json_object_foreach((json_t *)annotations, key, value)
+    {
+        if (!strncmp(key, OCV_ANNOTATION_STATIC, strlen(OCV_ANNOTATION_STATIC)))
+            check_static(lint, key);
+    }
+    check_static_values(lint);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Labels, and sets of properties that hosts cannot tell apart (OCV111 to 120, 122, 123). */
+#include "lib/lint/lint_internal.h"
+
+#include <string.h>
+
+#define AT_LABEL "/annotations/" OCV_ANNOTATION_LABEL
+#define AT_PROPERTIES "/annotations/" OCV_ANNOTATION_PROPERTIES
+
+enum remedy { NONE, RELABEL, ANNOTATE, BOTH };
+
+/* The command that corrects the entry; only its author knows the label or the properties. */
+static void hint_remedy(struct ocv_lint *lint, enum remedy remedy, const char *digest)
+{
+    const char *target = ocv_lint_target(lint);
+    if (remedy == RELABEL)
+        ocv_lint_hint(lint, "variantctl index annotate --label %s=LABEL %s", digest, target);
+    else if (remedy == ANNOTATE)
+        ocv_lint_hint(lint, "variantctl index annotate %s '%s=NAMESPACE :: FEATURE :: VALUE'",
+                      target, digest);
+    else if (remedy == BOTH)
+        ocv_lint_hint(lint,
+                      "variantctl index annotate --label %s=LABEL %s "
+                      "'%s=NAMESPACE :: FEATURE :: VALUE'",
+                      digest, target, digest);
+}
+
+/* Of two that hosts cannot order. */
+static void hint_rank(struct ocv_lint *lint)
+{
+    ocv_lint_hint(lint,
+                  "rank them: variantctl index annotate --static 'priority=order :: 1, "
+                  "order :: 2' %s, then add priority :: order :: N to each",
+                  ocv_lint_target(lint));
+}
+
+/* What the reader says of a malformed entry. */
+static void check_code(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
+{
+    static const struct {
+        enum ocv_reject code;
+        enum ocv_lint_id id;
+        const char *member;
+        enum remedy remedy;
+    } codes[] = {
+        {OCV_REJECT_LABEL_MISSING, OCV_LINT_LABEL_MISSING, "/annotations", RELABEL},
+        {OCV_REJECT_PROPERTIES_MISSING, OCV_LINT_PROPERTIES_MISSING, "/annotations", ANNOTATE},
+        {OCV_REJECT_BAD_LABEL, OCV_LINT_LABEL_MALFORMED, AT_LABEL, RELABEL},
+        {OCV_REJECT_DUPLICATE_LABEL, OCV_LINT_LABEL_DUPLICATE, AT_LABEL, RELABEL},
+        {OCV_REJECT_NULL_WITH_PROPERTIES, OCV_LINT_NULL_WITH_PROPERTIES, AT_PROPERTIES, RELABEL},
+        {OCV_REJECT_EMPTY_NOT_NULL, OCV_LINT_EMPTY_NOT_NULL, AT_LABEL, BOTH},
+        {OCV_REJECT_TOO_LONG, OCV_LINT_PROPERTIES_TOO_LONG, AT_PROPERTIES, NONE},
+    };
+    for (size_t k = 0; k < OCV_LINT_COUNT(codes); k++) {
+        if (codes[k].code != entry->code)
+            continue;
+        ocv_lint_entry_at(lint, codes[k].id, i, codes[k].member, "%s",
+                          entry->detail ? entry->detail : ocv_reject_name(entry->code));
+        hint_remedy(lint, codes[k].remedy, entry->digest);
+    }
+    if (entry->label && !ocv_label_valid(entry->label, strlen(entry->label))) {
+        ocv_lint_entry_at(lint, OCV_LINT_LABEL_UNWRITABLE, i, AT_LABEL,
+                          "'%s' is read, but should not be written", entry->label);
+        hint_remedy(lint, RELABEL, entry->digest);
+    }
+}
+
+static bool same_sets(const struct ocv_entry *a, const struct ocv_entry *b)
+{
+    return a->n_properties == b->n_properties &&
+           !memcmp(a->properties, b->properties, a->n_properties * sizeof(*a->properties));
+}
+
+static bool same_feature(const struct ocv_lint *lint, uint32_t a, uint32_t b)
+{
+    struct ocv_property p = ocv_index_property(lint->index, a);
+    struct ocv_property q = ocv_index_property(lint->index, b);
+    return !strcmp(p.ns, q.ns) && !strcmp(p.feature, q.feature);
+}
+
+/* Both lists are sorted, so each feature is one run in each. True: the same features, and each has
+ * a value that is in both. */
+static bool may_tie(const struct ocv_lint *lint, const struct ocv_entry *a,
+                    const struct ocv_entry *b)
+{
+    size_t i = 0, k = 0;
+    while (i < a->n_properties && k < b->n_properties) {
+        size_t i_end = i, k_end = k;
+        bool shared = false;
+        if (!same_feature(lint, a->properties[i], b->properties[k]))
+            return false;
+        for (;
+             i_end < a->n_properties && same_feature(lint, a->properties[i], a->properties[i_end]);
+             i_end++)
+            for (k_end = k; k_end < b->n_properties &&
+                            same_feature(lint, b->properties[k], b->properties[k_end]);
+                 k_end++)
+                shared = shared || a->properties[i_end] == b->properties[k_end];
+        if (!shared)
+            return false;
+        i = i_end;
+        k = k_end;
+    }
+    return i == a->n_properties && k == b->n_properties && i > 0;
+}
+
+static bool is_variant(const struct ocv_entry *entry)
+{
+    return entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_VARIANT;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return !strcmp(a ? a : "", b ? b : "");
+}
+
+/* Platforms that decide before properties do leave nothing to the label. */
+static bool equal_platform(const struct ocv_entry *a, const struct ocv_entry *b)
+{
+    const char *x = ocv_lint_hidden(a) ? "" : a->platform.variant;
+    const char *y = ocv_lint_hidden(b) ? "" : b->platform.variant;
+    return ocv_lint_same_platform(a, b) && same_text(x, y) && !a->platform.n_os_features &&
+           !b->platform.n_os_features;
+}
+
+/* What was said of an entry: once each is enough, however many others it is like. */
+struct said {
+    bool differ, equal, tie, image;
+};
+
+static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *said)
+{
+    const struct ocv_entry *a = ocv_index_entry(lint->index, i);
+    const struct ocv_entry *b = ocv_index_entry(lint->index, k);
+    bool equal = same_sets(a, b);
+    bool twins = !strcmp(a->label, b->label);
+    if (!said->differ && !equal && twins) {
+        said->differ = true;
+        ocv_lint_entry_at(lint, OCV_LINT_LABEL_SETS_DIFFER, k, AT_PROPERTIES,
+                          "'%s' has other properties in entry %zu", b->label, i);
+        hint_remedy(lint, RELABEL, b->digest);
+    }
+    if (twins || !equal_platform(a, b))
+        return;
+    if (equal && !said->equal) {
+        said->equal = true;
+        ocv_lint_entry_at(lint, OCV_LINT_SETS_EQUAL, k, AT_PROPERTIES,
+                          "%s and %s have equal properties: only the label separates them",
+                          a->label, b->label);
+        hint_rank(lint);
+    } else if (!equal && !said->tie && may_tie(lint, a, b) && !ocv_lint_minor_settles(lint, a, b)) {
+        said->tie = true;
+        ocv_lint_entry_at(lint, OCV_LINT_ONLY_LABEL_SEPARATES, k, AT_PROPERTIES,
+                          "on some hosts only the label decides between %s and %s", a->label,
+                          b->label);
+        hint_rank(lint);
+    }
+    if (!said->image && !strcmp(a->digest, b->digest) && !ocv_lint_minor_twins(lint, a, b)) {
+        said->image = true;
+        ocv_lint_entry_at(lint, OCV_LINT_SAME_IMAGE_TWICE, k, "/digest",
+                          "%s and %s are the same image", a->label, b->label);
+    }
+}
+
+void ocv_lint_check_labels(struct ocv_lint *lint)
+{
+    size_t n = ocv_index_count(lint->index);
+    for (size_t i = 0; i < n; i++)
+        check_code(lint, i, ocv_index_entry(lint->index, i));
+    for (size_t k = 0; k < n && lint->status == OCV_OK; k++) {
+        struct said said = {0};
+        if (!is_variant(ocv_index_entry(lint->index, k)))
+            continue;
+        for (size_t i = 0; i < k; i++)
+            if (is_variant(ocv_index_entry(lint->index, i)))
+                check_pair(lint, i, k, &said);
+    }
+}

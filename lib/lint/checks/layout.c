@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Documents and entries as older clients see them: media types, what is there, what is attached
+ * (OCV506, 511 to 513, 515 to 520). Platforms are in check_platforms.c. */
+#include "lib/lint/lint_internal.h"
+
+#include <string.h>
+
+static bool is_docker(const char *type)
+{
+    return !strncmp(type, "application/vnd.docker.", 23);
+}
+
+static void check_types(struct ocv_lint *lint)
+{
+    const char *type = json_string_value(json_object_get(lint->root, "mediaType"));
+    if (!type) {
+        ocv_lint_index_at(lint, OCV_LINT_MEDIA_TYPE_MISSING, "", "the index has no mediaType");
+        ocv_lint_hint(lint, "--fix adds %s", OCV_MEDIA_TYPE_INDEX);
+        type = lint->input->media_type ? lint->input->media_type : OCV_MEDIA_TYPE_INDEX;
+    }
+    bool docker = !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
+    if (docker && ocv_index_has_variants(lint->index)) {
+        ocv_lint_index_at(lint, OCV_LINT_DOCKER_LIST, "/mediaType",
+                          "a Docker manifest list has no annotations, and so no variants");
+        ocv_lint_hint(lint, "variantctl index create writes an OCI index over the same images");
+        return;
+    }
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        if (entry->code == OCV_REJECT_MEDIA_TYPE || is_docker(entry->media_type) == docker)
+            continue;
+        ocv_lint_entry_at(lint, OCV_LINT_MEDIA_TYPES_MIXED, i, "/mediaType", "%.200s in %.200s",
+                          entry->media_type, type);
+        ocv_lint_hint(lint, "push the image in one format: skopeo copy --format %s",
+                      docker ? "v2s2" : "oci");
+        return; /* one is enough to say it */
+    }
+}
+
+static void check_kind(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
+{
+    const json_t *object = ocv_lint_entry_json(lint, i);
+    if (entry->code == OCV_REJECT_NESTED) {
+        ocv_lint_entry_at(lint, OCV_LINT_INDEX_NESTED, i, "/mediaType", "an index in the index");
+        ocv_lint_hint(lint,
+                      "list its images instead: variantctl index remove %s %s, then index add",
+                      ocv_lint_target(lint), entry->digest);
+    } else if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_ARTIFACT) {
+        ocv_lint_entry_at(lint, OCV_LINT_ENTRY_NOT_IMAGE, i, "/mediaType", "%.200s is no image",
+                          entry->code == OCV_REJECT_ARTIFACT
+                              ? json_string_value(json_object_get(object, "artifactType"))
+                              : entry->media_type);
+    }
+    if (json_object_get(object, "urls") || json_object_get(object, "data"))
+        ocv_lint_entry_at(
+            lint, OCV_LINT_URLS_OR_DATA, i, json_object_get(object, "urls") ? "/urls" : "/data",
+            "%s is not used by readers", json_object_get(object, "urls") ? "urls" : "data");
+}
+
+static void check_child(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_lint_child *child =
+        i < lint->input->n_children ? &lint->input->children[i] : NULL;
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    if (child && child->state == OCV_LINT_STATE_MISSING) {
+        ocv_lint_entry_at(lint, OCV_LINT_CHILD_MISSING, i, "/digest", "%s is not there",
+                          entry->digest);
+        ocv_lint_hint(lint,
+                      "push it into the repository of the index, or variantctl index remove %s %s",
+                      ocv_lint_target(lint), entry->digest);
+    } else if (child && child->state == OCV_LINT_STATE_BROKEN) {
+        ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "/digest", "%s",
+                          child->problem ? child->problem : "the image is not what is announced");
+        ocv_lint_hint(lint, "push the image again and write the index anew");
+    }
+}
+
+/* ---- annotations of layers, which containerd hands to its snapshotter ---- */
+
+#define SNAPSHOT "containerd.io/snapshot/"
+#define SNAPSHOT_MAX 4096u /* key and value together (reference: containerd labels.Validate) */
+
+static void check_layers(struct ocv_lint *lint, size_t i, const json_t *manifest)
+{
+    const json_t *layers = json_object_get(manifest, "layers"), *layer;
+    size_t n;
+    json_array_foreach((json_t *)layers, n, layer)
+    {
+        const char *key;
+        json_t *value;
+        json_object_foreach(json_object_get(layer, "annotations"), key, value)
+        {
+            size_t len = strlen(key) + json_string_length(value);
+            if (strncmp(key, SNAPSHOT, strlen(SNAPSHOT)) != 0 || len <= SNAPSHOT_MAX)
+                continue;
+            ocv_lint_entry_at(lint, OCV_LINT_SNAPSHOT_LABEL_TOO_LONG, i, "",
+                              "layer %zu: %.100s and its value have %zu bytes, at most %u", n, key,
+                              len, SNAPSHOT_MAX);
+            ocv_lint_hint(lint, "push the image without that annotation, and list that one");
+        }
+    }
+    size_t count = json_array_size(layers);
+    const json_t *top = count ? json_array_get(layers, count - 1) : NULL;
+    const char *named = json_string_value(
+        json_object_get(json_object_get(top, "annotations"), SNAPSHOT OCV_ANNOTATION_LABEL));
+    bool is_default = ocv_index_entry(lint->index, i)->kind == OCV_ENTRY_NON_VARIANT;
+    const char *label = is_default ? "null" : ocv_lint_label(lint, i);
+    if (named && strcmp(named, label) != 0) {
+        ocv_lint_entry_at(lint, OCV_LINT_SNAPSHOT_LABEL_DISAGREES, i, "/annotations",
+                          "the top layer says '%.64s', the entry '%.64s'", named, label);
+        ocv_lint_hint(lint, "variantctl index create --relabel writes what the index says");
+    }
+}
+
+void ocv_lint_check_layout(struct ocv_lint *lint)
+{
+    check_types(lint);
+    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        const struct ocv_lint_child *child = ocv_lint_child(lint, i);
+        check_kind(lint, i, ocv_index_entry(lint->index, i));
+        check_child(lint, i);
+        if (child && child->manifest && !ocv_lint_attests(lint, i))
+            check_layers(lint, i, child->manifest);
+    }
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Platforms and order of entries (OCV501 to 505, 507 to 509, 514, 521, 522): what clients that know
+ * nothing of variants take. */
+#include "lib/lint/lint_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool plain(const struct ocv_entry *entry)
+{
+    const char *variant = entry->platform.variant;
+    return !variant || !*variant;
+}
+
+/* Under a platform x-..., and without annotations: a variant to come. */
+static bool is_waiting(const struct ocv_entry *entry)
+{
+    return entry->kind == OCV_ENTRY_NON_VARIANT && ocv_lint_hidden(entry);
+}
+
+/* A format that only some hosts read, as nydus and EROFS. Windows names its own features so. */
+static bool is_other_format(const struct ocv_entry *entry)
+{
+    const char *os = entry->platform.os;
+    return entry->platform.n_os_features && (!os || strcmp(os, "windows") != 0);
+}
+
+static bool is_default(const struct ocv_entry *entry)
+{
+    return ocv_lint_usable(entry) && entry->kind != OCV_ENTRY_VARIANT && !is_waiting(entry) &&
+           !is_other_format(entry);
+}
+
+static const struct ocv_entry *entry_at(const struct ocv_lint *lint, size_t i)
+{
+    return ocv_index_entry(lint->index, i);
+}
+
+/* First of the entries that an operator would count to this platform. */
+static bool seen_before(const struct ocv_lint *lint, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (ocv_lint_usable(entry_at(lint, k)) &&
+            ocv_lint_same_platform(entry_at(lint, i), entry_at(lint, k)))
+            return true;
+    return false;
+}
+
+static void check_default(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    char name[128];
+    if (!entry->has_platform || seen_before(lint, i))
+        return;
+    for (size_t k = 0; k < ocv_index_count(lint->index); k++)
+        if (is_default(entry_at(lint, k)) && ocv_lint_same_platform(entry, entry_at(lint, k)))
+            return;
+    struct ocv_platform platform = {.os = entry->platform.os,
+                                    .architecture = entry->platform.architecture};
+    ocv_platform_format(&platform, name, sizeof(name));
+    ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_MISSING, i, "/platform",
+                      "%s has variants and no default entry", name);
+    ocv_lint_hint(lint, "variantctl index add %s null=IMAGE, with an image built for %s",
+                  ocv_lint_target(lint), name);
+}
+
+static bool is_bare(const struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    return is_default(entry) && !ocv_lint_hidden(entry) &&
+           !json_object_get(ocv_lint_entry_json(lint, i), "annotations");
+}
+
+/* Some readers take every annotated descriptor for an attestation. */
+static void check_bare(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    if (!is_default(entry) || !entry->has_platform || ocv_lint_hidden(entry) || is_bare(lint, i))
+        return;
+    for (size_t k = 0; k < ocv_index_count(lint->index); k++)
+        if (ocv_lint_same_platform(entry, entry_at(lint, k)) &&
+            (is_bare(lint, k) || (k < i && is_default(entry_at(lint, k)))))
+            return;
+    ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_ANNOTATED, i, "/annotations",
+                      "readers that drop annotated entries find no image for %s/%s",
+                      entry->platform.os ? entry->platform.os : "",
+                      entry->platform.architecture ? entry->platform.architecture : "");
+    if (entry->kind == OCV_ENTRY_NULL)
+        ocv_lint_hint(lint, "variantctl index annotate --relayout %s makes it an ordinary image",
+                      ocv_lint_target(lint));
+}
+
+/* Any variant before, whatever its platform: defaults stand before all others. */
+static void check_order(struct ocv_lint *lint)
+{
+    const struct ocv_entry *first = NULL;
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+        const struct ocv_entry *entry = entry_at(lint, i);
+        if (ocv_lint_usable(entry) && entry->kind == OCV_ENTRY_VARIANT && !first)
+            first = entry;
+        if (!first || !is_default(entry))
+            continue;
+        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_FIRST, i, "",
+                          "it stands behind the variant %s", first->label);
+        ocv_lint_hint(lint, "--fix moves defaults to the front");
+    }
+}
+
+static void check_variant_platform(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    char wanted[80];
+    if (plain(entry))
+        return;
+    ocv_lint_hidden_variant(entry->label, wanted);
+    if (!ocv_lint_hidden(entry)) {
+        for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_levels); k++)
+            if (!strcmp(ocv_lint_levels[k].a,
+                        entry->platform.architecture ? entry->platform.architecture : "") &&
+                !strcmp(ocv_lint_levels[k].b, entry->platform.variant)) {
+                ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_LEVEL, i, "/platform/variant",
+                                  "%s as platform.variant of a variant", entry->platform.variant);
+                ocv_lint_hint(lint, "--fix writes %s, and adds the property %s", wanted,
+                              ocv_lint_levels[k].c);
+                return;
+            }
+    }
+    if (strcmp(entry->platform.variant, wanted) != 0) {
+        ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_VARIANT_NOT_LABEL, i, "/platform/variant",
+                          "platform.variant is %.64s, the label makes %s", entry->platform.variant,
+                          wanted);
+        ocv_lint_hint(lint, "--fix writes %s", wanted);
+    }
+}
+
+/* How many usable entries have exactly this platform, and whether this is the first of them. */
+static size_t sharing(const struct ocv_lint *lint, size_t i, bool *first)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    size_t n = 0;
+    *first = true;
+    for (size_t k = 0; k < ocv_index_count(lint->index); k++) {
+        const struct ocv_entry *other = entry_at(lint, k);
+        if (!ocv_lint_usable(other) || !ocv_lint_same_platform(entry, other) || !plain(other) ||
+            is_other_format(other) ||
+            strcmp(entry->platform.os_version ? entry->platform.os_version : "",
+                   other->platform.os_version ? other->platform.os_version : "") != 0)
+            continue;
+        *first = *first && k >= i;
+        n++;
+    }
+    return n;
+}
+
+static void check_shared(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    bool first;
+    char name[128];
+    if (!entry->has_platform || !plain(entry) || is_other_format(entry))
+        return;
+    size_t n = sharing(lint, i, &first);
+    if (n < 2 || !first)
+        return;
+    ocv_platform_format(&entry->platform, name, sizeof(name));
+    ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_SHARED, i, "/platform",
+                      "%zu entries for %s: %zu extra image%s on containerd 2.1 and newer", n, name,
+                      n - 1, n == 2 ? "" : "s");
+    ocv_lint_hint(lint, "--fix gives each variant the platform variant x-LABEL");
+}
+
+static bool has_plain_default(const struct ocv_lint *lint, const struct ocv_entry *entry)
+{
+    for (size_t k = 0; k < ocv_index_count(lint->index); k++)
+        if (is_default(entry_at(lint, k)) && !ocv_lint_hidden(entry_at(lint, k)) &&
+            ocv_lint_same_platform(entry, entry_at(lint, k)))
+            return true;
+    return false;
+}
+
+/* No variant, though its platform says so. */
+static void check_hidden(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    const char *variant = entry->platform.variant;
+    if (is_waiting(entry)) {
+        ocv_lint_entry_at(lint, OCV_LINT_VARIANT_UNANNOTATED, i, "/annotations",
+                          "platform.variant %.64s and no annotations: nobody gets it", variant);
+        ocv_lint_hint(lint,
+                      "variantctl index annotate --label %s=LABEL %s "
+                      "'%s=NAMESPACE :: FEATURE :: VALUE'",
+                      entry->digest, ocv_lint_target(lint), entry->digest);
+    } else if (entry->kind == OCV_ENTRY_NULL && !has_plain_default(lint, entry)) {
+        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_PLAIN, i, "/platform/variant",
+                          "a default entry with platform.variant %.64s", variant);
+        ocv_lint_hint(lint, "variantctl index annotate --relayout %s makes it plain",
+                      ocv_lint_target(lint));
+    }
+}
+
+static void check_entry(struct ocv_lint *lint, size_t i)
+{
+    const struct ocv_entry *entry = entry_at(lint, i);
+    const char *variant = entry->platform.variant;
+    if (!entry->has_platform) {
+        ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_MISSING, i, "", "an image without platform");
+        ocv_lint_hint(lint,
+                      "write the index anew: variantctl index create reads it from the image");
+    }
+    if (variant && !strcmp(variant, "v1") && entry->platform.architecture &&
+        !strcmp(entry->platform.architecture, "amd64")) {
+        ocv_lint_entry_at(lint, OCV_LINT_AMD64_V1, i, "/platform/variant", "amd64 with variant v1");
+        ocv_lint_hint(lint, "--fix leaves the variant out");
+    } else if (entry->kind == OCV_ENTRY_VARIANT) {
+        check_variant_platform(lint, i);
+    }
+    if (is_other_format(entry) && !ocv_lint_hidden(entry))
+        ocv_lint_entry_at(lint, OCV_LINT_OS_FEATURES, i, "/platform/os.features",
+                          "os.features are ignored by most clients");
+    if (ocv_lint_hidden(entry))
+        check_hidden(lint, i);
+    check_shared(lint, i);
+}
+
+void ocv_lint_check_platforms(struct ocv_lint *lint)
+{
+    bool variants = ocv_index_has_variants(lint->index);
+    for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
+        if (!ocv_lint_usable(entry_at(lint, i)))
+            continue;
+        if (variants) {
+            check_default(lint, i);
+            check_bare(lint, i);
+        }
+        check_entry(lint, i);
+    }
+    if (variants)
+        check_order(lint);
+}

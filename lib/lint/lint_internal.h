@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What the checks of lint share. */
+#ifndef OCV_LINT_INTERNAL_H
+#define OCV_LINT_INTERNAL_H
+
+#include "gen/lint-facts.h"
+#include "lib/base/json.h"
+#include "lib/lint/lint.h"
+
+#define OCV_LINT_COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/** Where an entry stands in the index's text. */
+struct ocv_lint_place {
+    size_t offset, line, column;
+};
+
+/** What an index itself says of a property. Order is place in the annotation. */
+struct ocv_lint_static {
+    bool is_static; /**< the index defines its namespace */
+    bool malformed; /**< by a list that counts as empty */
+    int value;      /**< place of the value in that list, -1: not there */
+    int feature;    /**< place of the feature, -1: not there */
+};
+
+/** One run over one input. The first failure stays in `status`; after it nothing is reported. */
+struct ocv_lint {
+    const struct ocv_lint_input *input;
+    const struct ocv_lint_options *options;
+    struct ocv_lint_report *report;
+    struct ocv_error *err;
+    int status;
+    json_t *root;                    /* of the index, or NULL */
+    struct ocv_index *index;         /* the same, or NULL */
+    struct ocv_lint_static *statics; /* by property id */
+    struct ocv_lint_place *places;   /* of entries; NULL: not a file */
+    struct ocv_lint_finding *last;   /* what ocv_lint_hint adds to, or NULL */
+};
+
+/** Report about the index as a whole; `pointer` may be "". */
+void ocv_lint_index_at(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer,
+                       const char *format, ...) OCV_PRINTF(4, 5);
+/** Report about an entry; `member` is "" or a pointer inside of it ("/platform"). */
+void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry, const char *member,
+                       const char *format, ...) OCV_PRINTF(5, 6);
+/** Report about a tag. */
+void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, const char *format,
+                     ...) OCV_PRINTF(4, 5);
+/** What to do about the last finding. */
+void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...) OCV_PRINTF(2, 3);
+
+/** The places of `n` entries of an index's text, in one walk. */
+void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place *out, size_t n);
+
+/** What a command has to name: the input, or "REPO:TAG" where that is a file. */
+const char *ocv_lint_target(const struct ocv_lint *lint);
+/** The label annotation's text, "" where there is none. */
+const char *ocv_lint_label(const struct ocv_lint *lint, size_t entry);
+const json_t *ocv_lint_entry_json(const struct ocv_lint *lint, size_t entry);
+/** A string annotation of the entry, or NULL. */
+const char *ocv_lint_annotation(const struct ocv_lint *lint, size_t entry, const char *key);
+const char *ocv_lint_index_annotation(const struct ocv_lint *lint, const char *key);
+/** An image that readers choose from: a variant, null or ordinary image without a fault. */
+bool ocv_lint_usable(const struct ocv_entry *entry);
+/** The entry speaks of another one (vnd.docker.reference.type). */
+bool ocv_lint_attests(const struct ocv_lint *lint, size_t entry);
+bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b);
+/** platform.variant is "x-..." */
+bool ocv_lint_hidden(const struct ocv_entry *entry);
+/** An ordinary image beside variants: what tables and messages call "(default)". */
+bool ocv_lint_is_default(const struct ocv_lint *lint, size_t entry);
+/** platform.variant that the writers' layout has for the label: "x-" and the label with - for . */
+void ocv_lint_hidden_variant(const char *label, char out[80]);
+/** The child of an entry if it was read, else NULL. */
+const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t entry);
+
+/** "ns :: feature" in one text. */
+bool ocv_lint_is_feature(struct ocv_property p, const char *text);
+bool ocv_lint_known_namespace(const char *ns);
+/** Fill `statics`. OCV_ERR_NOMEM only. */
+int ocv_lint_read_statics(struct ocv_lint *lint);
+
+/** Compare dotted numbers ("12.8" < "12.10"); letters compare as text. */
+int ocv_lint_version_compare(const char *a, const char *b);
+
+/** The lowest value that the properties name of a feature ("ns :: feature"), or NULL. */
+const char *ocv_lint_lowest(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                            const char *feature);
+/** An entry that names of a feature whose versions run within their major (schema/toolkits.yaml)
+ * the version it was built with and the first of that major: the former, else NULL. */
+const char *ocv_lint_minor_pair(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                                const char *feature);
+/** The same, also where another entry of the same image names it. */
+const char *ocv_lint_built_with(const struct ocv_lint *lint, const struct ocv_entry *entry,
+                                const char *feature);
+/** Is the entry what an image needs on older hosts of its major, beside one that says more? */
+bool ocv_lint_minor_base(const struct ocv_lint *lint, const struct ocv_entry *entry);
+/** Is one of two entries of an image what the other needs on older hosts of its major? */
+bool ocv_lint_minor_twins(const struct ocv_lint *lint, const struct ocv_entry *a,
+                          const struct ocv_entry *b);
+/** Two such entries tie on hosts that are older than both, and the label chooses the older build
+ *  there: as it should be. */
+bool ocv_lint_minor_settles(const struct ocv_lint *lint, const struct ocv_entry *a,
+                            const struct ocv_entry *b);
+/** How a property's value contradicts the version that was built for, by a relation of
+ *  schema/lint-facts.yaml; NULL: it does not. */
+const char *ocv_lint_contradiction(const char *relation, const char *value, const char *version);
+
+/** The container toolkit's conditions: alternatives of conditions that all must hold. */
+#define OCV_LINT_CONDITIONS_MAX 1024u
+#define OCV_LINT_CONDITION_TEXT 64
+struct ocv_lint_condition {
+    size_t alternative;
+    char name[OCV_LINT_CONDITION_TEXT], op[3], value[OCV_LINT_CONDITION_TEXT];
+};
+struct ocv_lint_requirement {
+    struct ocv_lint_condition *list;
+    size_t n, alternatives;
+};
+/** Parse. OCV_ERR_DATA says what is not understood. */
+int ocv_lint_require_parse(const char *text, struct ocv_lint_requirement *out,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_lint_require_free(struct ocv_lint_requirement *requirement);
+/** The lowest value of `name` that some alternative admits for every brand of device; NULL if one
+ * asks for nothing. Points into the requirement. */
+const char *ocv_lint_require_least(const struct ocv_lint_requirement *requirement,
+                                   const char *name);
+
+/* The checks, one file each. */
+void ocv_lint_check_annotations(struct ocv_lint *lint);
+void ocv_lint_check_labels(struct ocv_lint *lint);
+void ocv_lint_check_reach(struct ocv_lint *lint);
+void ocv_lint_check_properties(struct ocv_lint *lint);
+void ocv_lint_check_tags(struct ocv_lint *lint);
+/** Tag `i` of the input, of a repository that no rule knows. */
+void ocv_lint_check_tag_words(struct ocv_lint *lint, size_t i);
+/** The input's tags against each other; for each its family, NULL where no rule knows it. */
+void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families);
+void ocv_lint_check_configs(struct ocv_lint *lint);
+void ocv_lint_check_config_labels(struct ocv_lint *lint);
+void ocv_lint_check_layout(struct ocv_lint *lint);
+void ocv_lint_check_platforms(struct ocv_lint *lint);
+void ocv_lint_check_trust(struct ocv_lint *lint);
+
+/** Append a line for each platform on which clients without variants get another image by the
+ *  corrected index: "linux/amd64: DIGEST instead of DIGEST". */
+int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *fixed,
+                       struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+int ocv_lint_format_sarif(const struct ocv_lint_report *report,
+                          const struct ocv_lint_failure *failures, size_t n_failures,
+                          struct ocv_buffer *out, struct ocv_error *err);
+
+#endif

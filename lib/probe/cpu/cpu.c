@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From what the kernel says of a processor to the features of its namespace. */
+#include "lib/probe/cpu/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *key, const void *item)
+{
+    return strcmp(key, *(const char *const *)item);
+}
+
+static bool said(const struct ocv_cpu_facts *facts, const struct ocv_cpu_flag *flag)
+{
+    if (flag->bit != OCV_CPU_NO_BIT && (facts->words[flag->word] >> flag->bit & 1))
+        return true;
+    if (facts->without && strcmp(facts->without, flag->name) == 0)
+        return false;
+    return facts->n_names > 0 && bsearch(flag->name, facts->names, facts->n_names,
+                                         sizeof(*facts->names), by_name) != NULL;
+}
+
+static const struct ocv_cpu_flag *find(const struct ocv_cpu *cpu, const char *name)
+{
+    for (size_t i = 0; i < cpu->n_flags; i++)
+        if (strcmp(cpu->flags[i].name, name) == 0)
+            return &cpu->flags[i];
+    return NULL;
+}
+
+static bool has(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts,
+                const struct ocv_cpu_flag *flag)
+{
+    return said(facts, flag) || (flag->implied_by && ocv_cpu_has(cpu, facts, flag->implied_by));
+}
+
+bool ocv_cpu_has(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts, const char *name)
+{
+    const struct ocv_cpu_flag *flag = find(cpu, name);
+    return flag && has(cpu, facts, flag);
+}
+
+void ocv_cpu_put(struct ocv_cpu_answer *answer, const char *feature, const char *value)
+{
+    if (answer->n < OCV_CPU_ITEMS_MAX)
+        answer->items[answer->n++] = (struct ocv_cpu_item){feature, value};
+}
+
+/* Walk up and stop at the first level of which a flag is missing. */
+static size_t count_levels(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts)
+{
+    for (size_t i = 0; i < cpu->n_levels; i++)
+        for (size_t k = 0; k < OCV_CPU_NEEDS_MAX && cpu->levels[i].needs[k]; k++)
+            if (!ocv_cpu_has(cpu, facts, cpu->levels[i].needs[k]))
+                return i;
+    return cpu->n_levels;
+}
+
+void ocv_cpu_detect(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts,
+                    struct ocv_cpu_answer *answer)
+{
+    size_t levels = count_levels(cpu, facts);
+    *answer = (struct ocv_cpu_answer){0};
+    if (cpu->put_levels)
+        cpu->put_levels(cpu, facts, levels, answer);
+    else
+        for (size_t i = levels; i-- > 0;)
+            ocv_cpu_put(answer, cpu->feature, cpu->levels[i].name);
+    for (size_t i = 0; i < cpu->n_flags; i++)
+        if (!cpu->flags[i].internal && has(cpu, facts, &cpu->flags[i]))
+            ocv_cpu_put(answer, cpu->flags[i].name, "on");
+}
+
+bool ocv_cpu_live(const struct ocv_cpu *cpu, struct ocv_cpu_facts *facts)
+{
+    if (!cpu->live)
+        return false;
+    *facts = (struct ocv_cpu_facts){.source = "hwcap"};
+    cpu->live(facts);
+    return true;
+}
+
+bool ocv_cpu_thin(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts)
+{
+    return cpu->hwcap_is_thin && strcmp(facts->source, "hwcap") == 0;
+}
+
+bool ocv_cpu_recorded(const struct ocv_cpu *cpu, const struct ocv_cpuinfo *cpuinfo,
+                      struct ocv_cpu_facts *facts)
+{
+    if (!cpuinfo->architecture || strcmp(cpuinfo->architecture, cpu->architecture) != 0)
+        return false;
+    facts->source = "cpuinfo";
+    facts->names = cpuinfo->flags;
+    facts->n_names = cpuinfo->n_flags;
+    if (cpu->correct)
+        cpu->correct(cpuinfo, facts);
+    return true;
+}

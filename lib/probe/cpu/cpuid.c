@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* CPUID as a table of answers: read from the processor or from a file, looked up alike. */
+#include "lib/probe/probe_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#define LEAF1_ECX_OSXSAVE (1u << 27)
+
+static int by_leaf(const void *a, const void *b)
+{
+    const struct ocv_cpuid_row *x = a, *y = b;
+    if (x->leaf != y->leaf)
+        return x->leaf < y->leaf ? -1 : 1;
+    return x->subleaf == y->subleaf ? 0 : x->subleaf < y->subleaf ? -1 : 1;
+}
+
+static const struct ocv_cpuid_row *find(const struct ocv_cpuid *cpuid, uint32_t leaf,
+                                        uint32_t subleaf)
+{
+    struct ocv_cpuid_row key = {.leaf = leaf, .subleaf = subleaf};
+    if (cpuid->n == 0)
+        return NULL;
+    return bsearch(&key, cpuid->rows, cpuid->n, sizeof(key), by_leaf);
+}
+
+static uint32_t raw(const struct ocv_cpuid *cpuid, uint32_t leaf, uint32_t subleaf,
+                    enum ocv_register reg)
+{
+    const struct ocv_cpuid_row *row = find(cpuid, leaf, subleaf);
+    return row ? row->registers[reg] : 0;
+}
+
+uint32_t ocv_cpuid_word(const struct ocv_cpuid *cpuid, uint32_t leaf, uint32_t subleaf,
+                        enum ocv_register reg)
+{
+    if (leaf > raw(cpuid, leaf & 0x80000000u, 0, OCV_EAX))
+        return 0;
+    if (leaf == 7 && subleaf > raw(cpuid, 7, 0, OCV_EAX))
+        return 0;
+    return raw(cpuid, leaf, subleaf, reg);
+}
+
+uint64_t ocv_cpuid_xcr0(const struct ocv_cpuid *cpuid)
+{
+    if (!(ocv_cpuid_word(cpuid, 1, 0, OCV_ECX) & LEAF1_ECX_OSXSAVE))
+        return 0;
+    return cpuid->has_xcr0 ? cpuid->xcr0 : UINT64_MAX;
+}
+
+void ocv_cpuid_free(struct ocv_cpuid *cpuid)
+{
+    free(cpuid->rows);
+    *cpuid = (struct ocv_cpuid){0};
+}
+
+/* ---- the processor ----------------------------------------------------------------------------
+ */
+
+#if defined(__x86_64__) || defined(__i386__)
+static uint64_t xgetbv0(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+int ocv_cpuid_live(const uint32_t (*leaves)[2], size_t n, struct ocv_cpuid *out,
+                   struct ocv_error *err)
+{
+    struct ocv_cpuid cpuid = {.rows = calloc(n, sizeof(*cpuid.rows)), .n = n, .has_xcr0 = true};
+    if (!cpuid.rows)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        struct ocv_cpuid_row *row = &cpuid.rows[i];
+        uint32_t *r = row->registers;
+        row->leaf = leaves[i][0];
+        row->subleaf = leaves[i][1];
+        __cpuid_count(row->leaf, row->subleaf, r[0], r[1], r[2], r[3]);
+    }
+    qsort(cpuid.rows, n, sizeof(*cpuid.rows), by_leaf);
+    /* XGETBV is an invalid instruction until the operating system has set OSXSAVE */
+    if (ocv_cpuid_word(&cpuid, 1, 0, OCV_ECX) & LEAF1_ECX_OSXSAVE)
+        cpuid.xcr0 = xgetbv0();
+    *out = cpuid;
+    return OCV_OK;
+}
+#else
+int ocv_cpuid_live(const uint32_t (*leaves)[2], size_t n, struct ocv_cpuid *out,
+                   struct ocv_error *err)
+{
+    (void)leaves, (void)n, (void)out;
+    return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "this processor has no CPUID");
+}
+#endif
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+/* A piece of a line, and where it stands for messages. */
+struct line {
+    const char *source;
+    size_t number;
+    const char *at;
+    const char *end;
+};
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The next word: its length, 0 at the end of the line. */
+static size_t next_word(struct line *line, const char **word)
+{
+    while (line->at < line->end && blank(*line->at))
+        line->at++;
+    *word = line->at;
+    while (line->at < line->end && !blank(*line->at))
+        line->at++;
+    return (size_t)(line->at - *word);
+}
+
+static int parse_hex(const struct line *line, const char *word, size_t len, size_t digits,
+                     uint64_t *out, struct ocv_error *err)
+{
+    uint64_t value = 0;
+    size_t i = len > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X') ? 2 : 0;
+    bool good = len > i && len - i <= digits;
+    for (; good && i < len; i++) {
+        char c = word[i];
+        uint64_t digit = c >= '0' && c <= '9'   ? (uint64_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint64_t)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (uint64_t)(c - 'A' + 10)
+                                                : 16;
+        good = digit < 16;
+        value = value << 4 | digit;
+    }
+    if (!good)
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "%s:%zu: \"%.*s\" is not a word of 1 to %zu "
+                             "hexadecimal digits",
+                             line->source, line->number, (int)(len < 40 ? len : 40), word, digits);
+    *out = value;
+    return OCV_OK;
+}
+
+static int end_of_line(struct line *line, struct ocv_error *err)
+{
+    const char *word;
+    size_t len = next_word(line, &word);
+    if (len > 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: \"%.*s\" is one column too many",
+                             line->source, line->number, (int)(len < 40 ? len : 40), word);
+    return OCV_OK;
+}
+
+static int parse_xcr0(struct line *line, struct ocv_cpuid *cpuid, struct ocv_error *err)
+{
+    const char *word;
+    size_t len = next_word(line, &word);
+    if (len == 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: xcr0 has no value", line->source,
+                             line->number);
+    if (cpuid->has_xcr0)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: xcr0 is there twice", line->source,
+                             line->number);
+    cpuid->has_xcr0 = true;
+    int status = parse_hex(line, word, len, 16, &cpuid->xcr0, err);
+    return status < 0 ? status : end_of_line(line, err);
+}
+
+static int add_row(struct ocv_cpuid *cpuid, const struct line *line, const uint64_t columns[6],
+                   struct ocv_error *err)
+{
+    if (cpuid->n == OCV_CPUID_ROWS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: more than %u leaves", line->source,
+                             line->number, OCV_CPUID_ROWS_MAX);
+    if ((cpuid->n & (cpuid->n - 1)) == 0) { /* grow at every power of two */
+        size_t cap = cpuid->n ? cpuid->n * 2 : 1;
+        struct ocv_cpuid_row *rows = realloc(cpuid->rows, cap * sizeof(*rows));
+        if (!rows)
+            return ocv_error_nomem(err);
+        cpuid->rows = rows;
+    }
+    struct ocv_cpuid_row *row = &cpuid->rows[cpuid->n++];
+    row->leaf = (uint32_t)columns[0];
+    row->subleaf = (uint32_t)columns[1];
+    for (size_t i = 0; i < 4; i++)
+        row->registers[i] = (uint32_t)columns[2 + i];
+    return OCV_OK;
+}
+
+static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_error *err)
+{
+    uint64_t columns[6] = {0};
+    const char *word;
+    for (size_t i = 0; i < 6; i++) {
+        size_t len = next_word(line, &word);
+        if (len == 0 && i == 0)
+            return OCV_OK;
+        if (len == 0)
+            return ocv_error_set(err, OCV_ERR_DATA,
+                                 "%s:%zu: %zu columns; wanted LEAF SUBLEAF EAX EBX ECX EDX",
+                                 line->source, line->number, i);
+        if (i == 0 && len == 4 && memcmp(word, "xcr0", 4) == 0)
+            return parse_xcr0(line, cpuid, err);
+        int status = parse_hex(line, word, len, 8, &columns[i], err);
+        if (status < 0)
+            return status;
+    }
+    int status = end_of_line(line, err);
+    return status < 0 ? status : add_row(cpuid, line, columns, err);
+}
+
+static int parse_lines(const char *source, const char *text, size_t len, struct ocv_cpuid *cpuid,
+                       struct ocv_error *err)
+{
+    struct line line = {.source = source};
+    const char *end = text + len;
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        line.number++;
+        line.at = text;
+        line.end = newline ? newline : end;
+        text = newline ? newline + 1 : end;
+        const char *comment = memchr(line.at, '#', (size_t)(line.end - line.at));
+        if (comment)
+            line.end = comment;
+        int status = parse_line(&line, cpuid, err);
+        if (status < 0)
+            return status;
+    }
+    return OCV_OK;
+}
+
+int ocv_cpuid_parse(const char *source, const char *text, size_t len, struct ocv_cpuid *out,
+                    struct ocv_error *err)
+{
+    struct ocv_cpuid cpuid = {0};
+    int status = parse_lines(source, text, len, &cpuid, err);
+    if (status == OCV_OK && !cpuid.rows)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: no CPUID leaf in it", source);
+    if (status == OCV_OK)
+        qsort(cpuid.rows, cpuid.n, sizeof(*cpuid.rows), by_leaf);
+    for (size_t i = 1; status == OCV_OK && i < cpuid.n; i++)
+        if (by_leaf(&cpuid.rows[i - 1], &cpuid.rows[i]) == 0)
+            status = ocv_error_set(err, OCV_ERR_DATA, "%s: leaf %08x subleaf %08x is there twice",
+                                   source, cpuid.rows[i].leaf, cpuid.rows[i].subleaf);
+    if (status < 0) {
+        ocv_cpuid_free(&cpuid);
+        return status;
+    }
+    *out = cpuid;
+    return OCV_OK;
+}
+
+int ocv_cpuid_read(const char *path, struct ocv_cpuid *out, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_CPUID_FILE_MAX);
+    char block[16384];
+    ssize_t n;
+    int status = OCV_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
+                             strerror(errno));
+    do {
+        n = read(fd, block, sizeof(block));
+        if (n < 0 && errno != EINTR)
+            status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+        else if (n > 0 && (status = ocv_buffer_append(&text, block, (size_t)n, err)) < 0)
+            ocv_error_prefix(err, "%s", path);
+    } while (status == OCV_OK && n != 0);
+    close(fd);
+    return status < 0 ? status
+                      : ocv_cpuid_parse(path, text.data ? text.data : "", text.len, out, err);
+}

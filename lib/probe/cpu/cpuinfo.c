@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /proc/cpuinfo: the flags that every processor has, and the architecture it speaks of. The kernel
+ * lists a flag only where it is usable, so XCR0 needs no second look here. */
+#include "lib/probe/cpu/cpuinfo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct span {
+    const char *data;
+    size_t len;
+};
+
+/* Flags of one processor, sorted. */
+struct flags {
+    struct span *items;
+    size_t n;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    int order = memcmp(x->data, y->data, x->len < y->len ? x->len : y->len);
+    return order ? order : x->len == y->len ? 0 : x->len < y->len ? -1 : 1;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static struct span trim(const char *start, const char *end)
+{
+    while (start < end && is_blank(*start))
+        start++;
+    while (end > start && is_blank(end[-1]))
+        end--;
+    return (struct span){start, (size_t)(end - start)};
+}
+
+static bool starts(struct span text, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return text.len >= len && memcmp(text.data, prefix, len) == 0;
+}
+
+static bool equals(struct span text, const char *whole)
+{
+    return text.len == strlen(whole) && starts(text, whole);
+}
+
+static int too_many(struct ocv_error *err)
+{
+    return ocv_error_set(err, OCV_ERR_DATA, "/proc/cpuinfo: more than %u flags",
+                         OCV_CPUINFO_FLAGS_MAX);
+}
+
+static int split(struct span line, struct flags *out, struct ocv_error *err)
+{
+    struct span *items = malloc(OCV_CPUINFO_FLAGS_MAX * sizeof(*items));
+    const char *at = line.data, *end = line.data + line.len;
+    size_t n = 0;
+    if (!items)
+        return ocv_error_nomem(err);
+    for (;;) {
+        while (at < end && is_blank(*at))
+            at++;
+        if (at == end)
+            break;
+        if (n == OCV_CPUINFO_FLAGS_MAX) {
+            free(items);
+            return too_many(err);
+        }
+        const char *start = at;
+        while (at < end && !is_blank(*at))
+            at++;
+        items[n++] = (struct span){start, (size_t)(at - start)};
+    }
+    qsort(items, n, sizeof(*items), by_text);
+    *out = (struct flags){items, n};
+    return OCV_OK;
+}
+
+/* Extensions of an isa line. */
+static int split_isa(struct span line, struct flags *out, struct ocv_error *err)
+{
+    struct span *items = malloc(OCV_CPUINFO_FLAGS_MAX * sizeof(*items));
+    struct span item;
+    struct ocv_isa isa = {0};
+    size_t n = 0;
+    if (!items)
+        return ocv_error_nomem(err);
+    if (ocv_isa_begin(&isa, line.data, line.len))
+        while (ocv_isa_next(&isa, &item.data, &item.len)) {
+            if (n == OCV_CPUINFO_FLAGS_MAX) {
+                free(items);
+                return too_many(err);
+            }
+            items[n++] = item;
+        }
+    qsort(items, n, sizeof(*items), by_text);
+    *out = (struct flags){items, n};
+    return OCV_OK;
+}
+
+typedef int (*splitter)(struct span line, struct flags *out, struct ocv_error *err);
+
+static int intersect(struct flags *have, struct span line, splitter split_line,
+                     struct ocv_error *err)
+{
+    struct flags other = {0};
+    int status = split_line(line, &other, err);
+    if (status < 0)
+        return status;
+    size_t kept = 0;
+    for (size_t i = 0; i < have->n; i++)
+        if (other.n > 0 &&
+            bsearch(&have->items[i], other.items, other.n, sizeof(*other.items), by_text))
+            have->items[kept++] = have->items[i];
+    have->n = kept;
+    free(other.items);
+    return OCV_OK;
+}
+
+/* What a line says of the architecture, first hit wins. Sources: the show_cpuinfo functions of
+ * Linux (arch/.../kernel). Kernels for the ARM1176 write "CPU architecture: 7"; its name, which
+ * stands before that line, says v6. POWER does not tell its endianness; from POWER8 on Linux runs
+ * it little-endian. */
+static const struct {
+    const char *key, *prefix, *architecture, *variant;
+} signs[] = {
+    {"model name", "ARMv6-compatible", "arm", "v6"},
+    {"Processor", "ARMv6-compatible", "arm", "v6"},
+    {"CPU architecture", "AArch64", "arm64", NULL},
+    {"CPU architecture", "8", "arm64", NULL},
+    {"CPU architecture", "7", "arm", "v7"},
+    {"CPU architecture", "6", "arm", "v6"},
+    {"CPU architecture", "5", "arm", "v5"},
+    {"vendor_id", "IBM/S390", "s390x", NULL},
+    {"isa", "rv64", "riscv64", NULL},
+    {"cpu", "POWER8", "ppc64le", NULL},
+    {"cpu", "POWER9", "ppc64le", NULL},
+    {"cpu", "POWER10", "ppc64le", NULL},
+    {"cpu", "POWER11", "ppc64le", NULL},
+    {"cpu", "POWER", "ppc64", NULL},
+    {"CPU Family", "Loongson-64bit", "loong64", NULL},
+};
+
+static void read_sign(struct ocv_cpuinfo *cpuinfo, struct span key, struct span value)
+{
+    for (size_t i = 0; !cpuinfo->architecture && i < sizeof(signs) / sizeof(*signs); i++)
+        if (equals(key, signs[i].key) && starts(value, signs[i].prefix)) {
+            cpuinfo->architecture = signs[i].architecture;
+            cpuinfo->variant = signs[i].variant;
+        }
+}
+
+/* Where the walk over the lines stands. */
+struct walk {
+    struct flags flags;
+    struct span first; /* first flags line, as most of the others are equal to it */
+    struct span fields[OCV_CPUINFO_FIELDS];
+    bool x86, x86_32;
+};
+
+/* Lines that are kept; s390x numbers its processors in the key. */
+static void read_field(struct walk *walk, struct span key, struct span value)
+{
+    static const char *const keys[OCV_CPUINFO_FIELDS] = {[OCV_CPUINFO_CPU] = "cpu",
+                                                         [OCV_CPUINFO_MACHINE] = "processor 0",
+                                                         [OCV_CPUINFO_UARCH] = "uarch",
+                                                         [OCV_CPUINFO_MVENDORID] = "mvendorid",
+                                                         [OCV_CPUINFO_MARCHID] = "marchid"};
+    for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
+        if (!walk->fields[i].data && equals(key, keys[i]))
+            walk->fields[i] = value;
+}
+
+static int read_line(struct ocv_cpuinfo *cpuinfo, struct walk *walk, const char *start,
+                     const char *end, struct ocv_error *err)
+{
+    const char *colon = memchr(start, ':', (size_t)(end - start));
+    if (!colon)
+        return OCV_OK;
+    struct span key = trim(start, colon);
+    struct span value = trim(colon + 1, end);
+    read_sign(cpuinfo, key, value);
+    read_field(walk, key, value);
+    walk->x86_32 |= equals(key, "fdiv_bug");
+    bool x86 = equals(key, "flags"), isa = equals(key, "isa");
+    if (!x86 && !isa && !equals(key, "Features") && !equals(key, "features"))
+        return OCV_OK;
+    splitter split_line = isa ? split_isa : split;
+    walk->x86 |= x86;
+    if (!walk->first.data) {
+        walk->first = value;
+        return split_line(value, &walk->flags, err);
+    }
+    if (value.len == walk->first.len && memcmp(value.data, walk->first.data, value.len) == 0)
+        return OCV_OK;
+    return intersect(&walk->flags, value, split_line, err);
+}
+
+static const char *keep(char **at, struct span span)
+{
+    char *text = *at;
+    memcpy(text, span.data, span.len);
+    text[span.len] = '\0';
+    *at += span.len + 1;
+    return text;
+}
+
+/* Keep the flags and fields as strings. */
+static int keep_strings(struct ocv_cpuinfo *cpuinfo, const struct walk *walk, struct ocv_error *err)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < walk->flags.n; i++)
+        size += walk->flags.items[i].len + 1;
+    for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
+        size += walk->fields[i].len + 1;
+    char *at = cpuinfo->strings = malloc(size);
+    cpuinfo->flags = calloc(walk->flags.n + 1, sizeof(*cpuinfo->flags));
+    if (!cpuinfo->strings || !cpuinfo->flags)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < walk->flags.n; i++)
+        cpuinfo->flags[i] = keep(&at, walk->flags.items[i]);
+    cpuinfo->n_flags = walk->flags.n;
+    for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
+        if (walk->fields[i].data)
+            cpuinfo->fields[i] = keep(&at, walk->fields[i]);
+    return OCV_OK;
+}
+
+static void settle_architecture(struct ocv_cpuinfo *cpuinfo, const struct walk *walk)
+{
+    /* only 32-bit kernels write of the Pentium's bugs, also on processors that could do more */
+    if (walk->x86)
+        cpuinfo->architecture = ocv_cpuinfo_has(cpuinfo, "lm") && !walk->x86_32 ? "amd64" : "386";
+    /* a 32-bit kernel on a v8 processor also writes "CPU architecture: 8" */
+    else if (cpuinfo->architecture && strcmp(cpuinfo->architecture, "arm64") == 0 &&
+             ocv_cpuinfo_has(cpuinfo, "thumb")) {
+        cpuinfo->architecture = "arm";
+        cpuinfo->variant = "v8";
+    }
+}
+
+int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out, struct ocv_error *err)
+{
+    struct ocv_cpuinfo cpuinfo = {0};
+    struct walk walk = {0};
+    int status = OCV_OK;
+    const char *at = text->data;
+    const char *end = at ? at + text->len : at;
+    while (status == OCV_OK && at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        status = read_line(&cpuinfo, &walk, at, newline ? newline : end, err);
+        at = newline ? newline + 1 : end;
+    }
+    if (status == OCV_OK)
+        status = keep_strings(&cpuinfo, &walk, err);
+    free(walk.flags.items);
+    ocv_buffer_free(text);
+    if (status < 0) {
+        ocv_cpuinfo_free(&cpuinfo);
+        return status;
+    }
+    settle_architecture(&cpuinfo, &walk);
+    *out = cpuinfo;
+    return OCV_OK;
+}
+
+void ocv_cpuinfo_free(struct ocv_cpuinfo *cpuinfo)
+{
+    free(cpuinfo->flags);
+    free(cpuinfo->strings);
+    *cpuinfo = (struct ocv_cpuinfo){0};
+}
+
+static int by_name(const void *key, const void *item)
+{
+    return strcmp(key, *(const char *const *)item);
+}
+
+bool ocv_cpuinfo_has(const struct ocv_cpuinfo *cpuinfo, const char *flag)
+{
+    return cpuinfo->n_flags > 0 && bsearch(flag, cpuinfo->flags, cpuinfo->n_flags,
+                                           sizeof(*cpuinfo->flags), by_name) != NULL;
+}

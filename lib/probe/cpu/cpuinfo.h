@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /proc/cpuinfo of this machine or of a recorded one. Needs no library but the core's buffers and
+ * errors, so that it can be cross-built alone (test/tools/cpuprobe.c). */
+#ifndef OCV_CPUINFO_H
+#define OCV_CPUINFO_H
+
+#include "ocivariant/buffer.h"
+#include "ocivariant/error.h"
+
+#define OCV_CPUINFO_MAX (64u * 1024 * 1024) /**< bytes; 8,192 processors write about 16 MiB */
+#define OCV_CPUINFO_FLAGS_MAX 1024u         /**< flags of a processor */
+
+/** Lines that are kept as they are, of the first processor that has them. */
+enum ocv_cpuinfo_field {
+    OCV_CPUINFO_CPU,       /**< POWER: "POWER9 (raw), altivec supported" */
+    OCV_CPUINFO_MACHINE,   /**< s390x: "version = FF,  identification = 2733E8,  machine = 3931" */
+    OCV_CPUINFO_UARCH,     /**< RISC-V: "sifive,u74-mc" */
+    OCV_CPUINFO_MVENDORID, /**< RISC-V: "0x710" */
+    OCV_CPUINFO_MARCHID,   /**< RISC-V: "0x8000000058000001" */
+    OCV_CPUINFO_FIELDS
+};
+
+struct ocv_cpuinfo {
+    char *strings;      /**< what the others point into */
+    const char **flags; /**< sorted; what every processor has. RISC-V: extensions of the isa line */
+    size_t n_flags;
+    const char *architecture; /**< GOARCH by the content, or NULL */
+    const char *variant;      /**< of the platform where the content says it, or NULL */
+    const char *fields[OCV_CPUINFO_FIELDS]; /**< NULL where there is no such line */
+};
+
+/** Take over `text` (also on failure) and read it. OCV_ERR_DATA past a limit. */
+int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_cpuinfo_free(struct ocv_cpuinfo *cpuinfo);
+bool ocv_cpuinfo_has(const struct ocv_cpuinfo *cpuinfo, const char *flag);
+
+/* ---- RISC-V isa line (isa.c) ----------------------------------------------------------------- */
+
+/** Walk over a line like "rv64imafdcv_zicbom_zba"; `g` counts as what it stands for. */
+struct ocv_isa {
+    const char *at, *end;
+    const char *const *general; /**< rest of what `g` stands for */
+};
+
+/** False unless the line speaks of 64-bit RISC-V. */
+bool ocv_isa_begin(struct ocv_isa *isa, const char *line, size_t len);
+/** Next extension in line order, without its version: letters and digits, not terminated. False at
+ *  the end, or where the line is no isa line any more. */
+bool ocv_isa_next(struct ocv_isa *isa, const char **name, size_t *len);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Devices that a declarative provider's rules find in folders of sysfs: entries of a class, and
+ * platform devices by their device tree node. */
+#include "lib/probe/declarative/declarative_match.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENTRIES_MAX 4096u /* of a class, of the platform bus */
+#define LINE_MAX_LEN 256
+#define COMPATIBLE_MAX 4096u /* bytes of a device tree node's list */
+
+/* ---- folders of sysfs ------------------------------------------------------------------------ */
+
+typedef int (*visit)(const struct ocv_matcher *m, const struct ocv_yaml *rule, const char *folder,
+                     const char *name);
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int read_names(DIR *dir, char ***names, size_t *n, const struct ocv_matcher *m)
+{
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.' || strlen(entry->d_name) >= 200)
+            continue;
+        if (*n == ENTRIES_MAX)
+            return ocv_error_set(m->err, OCV_ERR_DATA, "more than %u entries in a folder",
+                                 ENTRIES_MAX);
+        if (*n % 64 == 0) {
+            char **grown = realloc(*names, (*n + 64) * sizeof(*grown));
+            if (!grown)
+                return ocv_error_nomem(m->err);
+            *names = grown;
+        }
+        if (!((*names)[*n] = strdup(entry->d_name)))
+            return ocv_error_nomem(m->err);
+        ++*n;
+    }
+    return OCV_OK;
+}
+
+/* Every entry by name; a folder that is not there has none. */
+static int each_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule, const char *folder,
+                      visit call)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int fd = ocv_sysroot_openat(m->host->root, folder, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+    if (fd < 0)
+        return OCV_OK;
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return ocv_error_nomem(m->err);
+    }
+    int status = read_names(dir, &names, &n, m);
+    closedir(dir);
+    if (n > 0)
+        qsort(names, n, sizeof(*names), by_name);
+    for (size_t i = 0; i < n; i++) {
+        if (status == OCV_OK)
+            status = call(m, rule, folder, names[i]);
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+/* Last component of a link in a folder of sysfs; false if there is no such link. */
+static bool link_name(const struct ocv_matcher *m, const char *dir, const char *link, char *out,
+                      size_t size)
+{
+    char target[512];
+    int fd = ocv_sysroot_openat(m->host->root, dir, O_PATH | O_DIRECTORY);
+    if (fd < 0)
+        return false;
+    ssize_t n = readlinkat(fd, link, target, sizeof(target) - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    target[n] = '\0';
+    const char *slash = strrchr(target, '/');
+    const char *name = slash ? slash + 1 : target;
+    if (strlen(name) >= size)
+        return false;
+    memcpy(out, name, strlen(name) + 1);
+    return true;
+}
+
+static bool text_fits(const struct ocv_yaml *want, const char *text)
+{
+    if (want->type == OCV_YAML_SCALAR)
+        return strcasecmp(want->text, text) == 0;
+    for (const struct ocv_yaml *w = want->first; w; w = w->next)
+        if (strcasecmp(w->text, text) == 0)
+            return true;
+    return false;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+/* DDDD:BB:SS.F, in either case. */
+static bool is_pci_address(const char *text)
+{
+    static const char hex[] = "0123456789abcdefABCDEF";
+    size_t domain = strspn(text, hex);
+    const char *rest = text + domain;
+    return domain >= 4 && domain <= 8 && strlen(rest) == 8 && rest[0] == ':' &&
+           strspn(rest + 1, hex) == 2 && rest[3] == ':' && strspn(rest + 4, hex) == 2 &&
+           rest[6] == '.' && strspn(rest + 7, hex) == 1;
+}
+
+static bool entry_fits(const struct ocv_matcher *m, const struct ocv_yaml *want, const char *dir)
+{
+    char path[640], line[LINE_MAX_LEN];
+    uint32_t id;
+    const char *vendor = ocv_yaml_text(want, "vendor");
+    if (vendor) {
+        snprintf(path, sizeof(path), "%s/device/vendor", dir);
+        if (!ocv_sysroot_line(m->host->root, path, line, sizeof(line)) ||
+            !ocv_pci_hex(line, 0xffff, &id) || !ocv_match_hex(ocv_yaml_get(want, "vendor"), id, 4))
+            return false;
+    }
+    const struct ocv_yaml *attributes = ocv_yaml_get(want, "attributes");
+    for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; a; a = a->next) {
+        snprintf(path, sizeof(path), "%s/%s", dir, a->key);
+        if (!ocv_sysroot_line(m->host->root, path, line, sizeof(line)) || !text_fits(a, line))
+            return false;
+    }
+    return true;
+}
+
+/* PCI address of a class entry: of the attribute that the rule names, else of its parent. */
+static bool entry_address(const struct ocv_matcher *m, const struct ocv_yaml *want, const char *dir,
+                          char *out, size_t size)
+{
+    char path[640];
+    const char *attribute = ocv_yaml_text(want, "pci_address");
+    bool found;
+    if (attribute) {
+        snprintf(path, sizeof(path), "%s/%s", dir, attribute);
+        found = ocv_sysroot_line(m->host->root, path, out, size);
+    } else {
+        found = link_name(m, dir, "device", out, size);
+    }
+    return found && is_pci_address(out);
+}
+
+/* What is known of the device already; entries of one class name a device once. */
+static struct ocv_declared *known(const struct ocv_matcher *m, const char *id)
+{
+    for (size_t i = 0; i < m->out->n; i++)
+        if (strcasecmp(m->out->items[i].id, id) == 0)
+            return &m->out->items[i];
+    return NULL;
+}
+
+static const struct ocv_pci_device *shown_pci(const struct ocv_matcher *m, const char *address)
+{
+    for (size_t i = 0; i < m->host->pci.n; i++)
+        if (strcasecmp(m->host->pci.devices[i].address, address) == 0)
+            return &m->host->pci.devices[i];
+    return NULL;
+}
+
+/* True if a class entry may be a device of its own: not where PCI shows a virtual function, or what
+ * a PCI rule fits and left out. */
+static bool may_stand_alone(const struct ocv_matcher *m, const struct ocv_pci_device *pci)
+{
+    return !pci || (!pci->virtual_function && !ocv_match_pci_rule(m, pci));
+}
+
+static int match_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule, const char *folder,
+                       const char *name)
+{
+    const struct ocv_yaml *want = ocv_yaml_get(rule, "sysfs");
+    char dir[320], id[LINE_MAX_LEN];
+    int status;
+    snprintf(dir, sizeof(dir), "%s/%s", folder, name);
+    if (!entry_fits(m, want, dir))
+        return OCV_OK;
+    const struct ocv_pci_device *pci = NULL;
+    if (entry_address(m, want, dir, id, sizeof(id)))
+        pci = shown_pci(m, id);
+    else
+        snprintf(id, sizeof(id), "%s/%s", folder + strlen("sys/class/"), name);
+    struct ocv_declared *device = known(m, id);
+    if (device && device->class_rule)
+        return OCV_OK; /* an earlier rule knows it */
+    if (!device && (!ocv_yaml_get(rule, "set") || !may_stand_alone(m, pci)))
+        return OCV_OK; /* without `set` a rule adds to devices that PCI rules found */
+    if (!device) {
+        if (!(device = ocv_match_append(m, &status)))
+            return status;
+        snprintf(device->id, sizeof(device->id), "%s", id);
+        snprintf(device->dir, sizeof(device->dir), "%s", dir);
+        device->pci = pci;
+        device->rule = rule;
+    }
+    device->class_rule = rule;
+    device->driven = true; /* the entry is the driver's */
+    snprintf(device->class_dir, sizeof(device->class_dir), "%s", dir);
+    return OCV_OK;
+}
+
+/* ---- device tree ----------------------------------------------------------------------------- */
+
+static int match_platform(const struct ocv_matcher *m, const struct ocv_yaml *rule,
+                          const char *folder, const char *name)
+{
+    const struct ocv_yaml *want = ocv_yaml_get(ocv_yaml_get(rule, "devicetree"), "compatible");
+    char path[640], id[LINE_MAX_LEN], driver[LINE_MAX_LEN] = "";
+    bool fits = false;
+    int status;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, COMPATIBLE_MAX);
+    snprintf(path, sizeof(path), "%s/%s/of_node/compatible", folder, name);
+    if (ocv_sysroot_read(m->host->root, path, &text, NULL) < 0)
+        return OCV_OK;
+    for (size_t at = 0; at < text.len && !fits; at += strlen(text.data + at) + 1)
+        fits = ocv_yaml_find(want, text.data + at) >= 0;
+    snprintf(id, sizeof(id), "platform/%s", name);
+    if (!fits || known(m, id))
+        return OCV_OK;
+    struct ocv_declared *device = ocv_match_append(m, &status);
+    if (!device)
+        return status;
+    snprintf(device->id, sizeof(device->id), "%s", id);
+    snprintf(device->dir, sizeof(device->dir), "%s/%s", folder, name);
+    link_name(m, device->dir, "driver", driver, sizeof(driver));
+    device->rule = rule;
+    device->driven = ocv_match_driver(m, driver);
+    return OCV_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+int ocv_match_folders(const struct ocv_matcher *m, const struct ocv_yaml *rule)
+{
+    char folder[96];
+    const struct ocv_yaml *sysfs = ocv_yaml_get(rule, "sysfs");
+    if (sysfs) {
+        snprintf(folder, sizeof(folder), "sys/class/%s", ocv_yaml_text(sysfs, "class"));
+        return each_entry(m, rule, folder, match_entry);
+    }
+    if (ocv_yaml_get(rule, "devicetree"))
+        return each_entry(m, rule, "sys/bus/platform/devices", match_platform);
+    return OCV_OK;
+}

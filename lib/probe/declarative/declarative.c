@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A namespace of the profile from a declarative provider's file. A device without its driver, or of
+ * a generation that the file does not name, is shown with empty lists and as secondary: it serves
+ * no build, and it takes nothing from the devices beside it. */
+#include "lib/probe/declarative/declarative.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_LEN 256
+
+struct filler {
+    const struct ocv_declaration *declaration;
+    const struct ocv_probe_host *host;
+    struct ocv_result *result;
+    struct ocv_error *err;
+    const char *driver_version; /* of all devices, or empty */
+};
+
+/* ---- features -------------------------------------------------------------------------------- */
+
+static const char *set_value(const struct ocv_declared *device, const char *feature)
+{
+    return ocv_yaml_text(ocv_yaml_get(device->rule, "set"), feature);
+}
+
+static bool usable(const struct ocv_declared *device)
+{
+    return device->driven && ocv_yaml_get(device->rule, "set");
+}
+
+static const struct ocv_yaml *compat_of(const struct ocv_yaml *feature, const char *value)
+{
+    return ocv_yaml_get(ocv_yaml_get(feature, "compat"), value);
+}
+
+static int fill_device_feature(const struct filler *f, const struct ocv_declared *device,
+                               const struct ocv_yaml *feature, json_t *json)
+{
+    const char *name = ocv_yaml_text(feature, "feature");
+    const char *value = usable(device) ? set_value(device, name) : NULL;
+    int status = value ? ocv_device_add(json, name, value, f->err) : OCV_OK;
+    const struct ocv_yaml *compat = value ? compat_of(feature, value) : NULL;
+    for (const struct ocv_yaml *c = compat ? compat->first : NULL; status == OCV_OK && c;
+         c = c->next)
+        status = ocv_device_add(json, name, c->text, f->err);
+    if (value || status < 0)
+        return status;
+    json_t *features = json_object_get(json, "features");
+    if (!features && json_object_set_new(json, "features", features = json_array()) < 0)
+        return ocv_error_nomem(f->err);
+    json_t *none = json_pack("{s:s, s:[]}", "name", name, "values");
+    return !none || json_array_append_new(features, none) < 0 ? ocv_error_nomem(f->err) : OCV_OK;
+}
+
+/* True if a device's list has the value. */
+static bool offered(const struct ocv_declared_list *devices, const struct ocv_yaml *feature,
+                    const char *value)
+{
+    for (size_t i = 0; i < devices->n; i++) {
+        const char *own = usable(&devices->items[i])
+                              ? set_value(&devices->items[i], ocv_yaml_text(feature, "feature"))
+                              : NULL;
+        if (own && (strcmp(own, value) == 0 || ocv_yaml_find(compat_of(feature, own), value) >= 0))
+            return true;
+    }
+    return false;
+}
+
+static int fill_features(const struct filler *f, const struct ocv_declared_list *devices)
+{
+    int status = OCV_OK;
+    const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
+    for (; feature && status == OCV_OK; feature = feature->next) {
+        const char *name = ocv_yaml_text(feature, "feature");
+        const struct ocv_yaml *values = ocv_yaml_get(feature, "values");
+        const struct ocv_yaml *sources = ocv_yaml_get(feature, "read");
+        char text[LINE_LEN];
+        if (sources && ocv_source_read(f->host, sources, "", text, sizeof(text)) &&
+            ocv_source_version(text))
+            status = ocv_result_add(f->result, name, text, f->err);
+        for (const struct ocv_yaml *v = values ? values->first : NULL; status == OCV_OK && v;
+             v = v->next)
+            if (offered(devices, feature, v->text))
+                status = ocv_result_add(f->result, name, v->text, f->err);
+    }
+    return status;
+}
+
+/* ---- why a device serves nothing ---------------------------------------------------------------
+ */
+
+/* True if the kernel has one of the drivers that the file names, whatever it is bound to. */
+static const char *loaded_driver(const struct filler *f)
+{
+    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
+    const struct ocv_yaml *d = drivers && !drivers->text ? drivers->first : drivers;
+    for (; d; d = drivers->text ? NULL : d->next) {
+        static const char *const buses[] = {"pci", "platform"};
+        for (size_t i = 0; i < 2; i++) {
+            char path[128];
+            snprintf(path, sizeof(path), "sys/bus/%s/drivers/%s", buses[i], d->text);
+            if (ocv_sysroot_folder(f->host->root, path))
+                return d->text;
+        }
+    }
+    return NULL;
+}
+
+static void reason(const struct filler *f, const struct ocv_declared *device, char *out,
+                   size_t size)
+{
+    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
+    const char *driver = !drivers ? "*" : drivers->text ? drivers->text : drivers->first->text;
+    const char *loaded = loaded_driver(f);
+    if (device->split)
+        snprintf(out, size, "split into virtual functions, and none of them is left for this host");
+    else if (device->driven)
+        snprintf(out, size, "recognised, but its generation is not known to this version");
+    else if (device->pci && device->pci->driver[0])
+        snprintf(out, size, "bound to driver '%s', which serves no builds here",
+                 device->pci->driver);
+    else if (loaded)
+        snprintf(out, size,
+                 "driver '%.48s' is loaded but did not take it; the kernel's log says why", loaded);
+    else if (strcmp(driver, "*") != 0)
+        snprintf(out, size, "driver '%.48s' is not loaded", driver);
+    else
+        snprintf(out, size, "no driver is loaded");
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static int fill_attributes(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
+                           json_t *json)
+{
+    const struct ocv_yaml *attributes = ocv_yaml_get(rule, "attributes");
+    int status = OCV_OK;
+    for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; status == OCV_OK && a;
+         a = a->next) {
+        char text[LINE_LEN];
+        if (!ocv_source_read(f->host, a, dir, text, sizeof(text)))
+            continue;
+        if (strcmp(a->key, "driver_version") == 0 && !f->result->driver[0])
+            snprintf(f->result->driver, sizeof(f->result->driver), "%.63s", text);
+        status = ocv_device_attribute(json, a->key, text, f->err);
+    }
+    return status;
+}
+
+/* The device's memory in bytes, as a decimal number. */
+static int fill_memory(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
+                       json_t *json)
+{
+    const struct ocv_yaml *memory = ocv_yaml_get(rule, "memory");
+    char text[LINE_LEN];
+    uint64_t bytes;
+    if (!ocv_source_read(f->host, memory, dir, text, sizeof(text)) ||
+        !ocv_source_bytes(text, ocv_yaml_text(memory, "unit"), &bytes))
+        return OCV_OK;
+    snprintf(text, sizeof(text), "%" PRIu64, bytes);
+    return ocv_device_attribute(json, "memory", text, f->err);
+}
+
+/* What a rule says of a device beside its features. */
+static int fill_known(const struct filler *f, const struct ocv_yaml *rule, const char *dir,
+                      json_t *json)
+{
+    int status = fill_memory(f, rule, dir, json);
+    return status < 0 ? status : fill_attributes(f, rule, dir, json);
+}
+
+static const char *name_of(const struct ocv_declared *device)
+{
+    const char *name = ocv_yaml_text(device->rule, "name");
+    return name || !device->class_rule ? name : ocv_yaml_text(device->class_rule, "name");
+}
+
+static int fill_device(const struct filler *f, const struct ocv_declared *device, size_t index)
+{
+    json_t *json = ocv_result_device(f->result, device->id, name_of(device));
+    if (!json || json_object_set_new(json, "index", json_integer((json_int_t)index)) < 0)
+        return ocv_error_nomem(f->err);
+    if (!usable(device) && json_object_set_new(json, "secondary", json_true()) < 0)
+        return ocv_error_nomem(f->err);
+    int status = fill_known(f, device->rule, device->dir, json);
+    if (status == OCV_OK && device->class_rule && device->class_rule != device->rule)
+        status = fill_known(f, device->class_rule, device->class_dir, json);
+    if (status == OCV_OK && device->pci && device->pci->driver[0])
+        status = ocv_device_attribute(json, "driver", device->pci->driver, f->err);
+    if (status == OCV_OK && device->driven &&
+        !json_object_get(json_object_get(json, "attributes"), "driver_version"))
+        status = ocv_device_attribute(json, "driver_version", f->driver_version, f->err);
+    const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
+    for (; feature && status == OCV_OK; feature = feature->next)
+        /* what is read from a file is of the machine, but for a device that it does not serve */
+        if (ocv_yaml_get(feature, "values") || !usable(device))
+            status = fill_device_feature(f, device, feature, json);
+    if (status == OCV_OK && !usable(device)) {
+        char why[128];
+        reason(f, device, why, sizeof(why));
+        status = ocv_device_attribute(json, "reason", why, f->err);
+    }
+    return status;
+}
+
+/* Place of a device: by the values of its features, most important first; unusable ones last. */
+static int compare(const struct filler *f, const struct ocv_declared *a,
+                   const struct ocv_declared *b)
+{
+    if (usable(a) != usable(b))
+        return usable(a) ? -1 : 1;
+    const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
+    for (; feature; feature = feature->next) {
+        const char *name = ocv_yaml_text(feature, "feature");
+        const struct ocv_yaml *values = ocv_yaml_get(feature, "values");
+        const char *va = set_value(a, name), *vb = set_value(b, name);
+        int ia = va ? ocv_yaml_find(values, va) : INT32_MAX;
+        int ib = vb ? ocv_yaml_find(values, vb) : INT32_MAX;
+        if (ia != ib)
+            return ia < ib ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Most capable first; equal ones keep their order. At most OCV_DECLARED_DEVICES_MAX of them. */
+static int fill_devices(const struct filler *f, const struct ocv_declared_list *devices)
+{
+    size_t *order = calloc(devices->n, sizeof(*order));
+    if (!order)
+        return ocv_error_nomem(f->err);
+    for (size_t i = 0; i < devices->n; i++) {
+        size_t at = i;
+        for (; at > 0 && compare(f, &devices->items[i], &devices->items[order[at - 1]]) < 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    int status = OCV_OK;
+    for (size_t i = 0; i < devices->n && status == OCV_OK; i++)
+        status = fill_device(f, &devices->items[order[i]], order[i]);
+    free(order);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* What an operator has to know of the first device that serves nothing. */
+static void note(const struct filler *f, const struct ocv_declared_list *devices)
+{
+    const struct ocv_declared *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < devices->n; i++)
+        if (!usable(&devices->items[i]) && n++ == 0)
+            first = &devices->items[i];
+    if (!first)
+        return;
+    char more[48] = "", why[128];
+    const char *name = name_of(first) ? name_of(first) : f->declaration->ns;
+    if (n > 1)
+        snprintf(more, sizeof(more), " (and %zu more)", n - 1);
+    reason(f, first, why, sizeof(why));
+    snprintf(f->result->note, sizeof(f->result->note), "%s %.48s%s: %s", first->id, name, more,
+             why);
+    f->result->status = OCV_RESULT_PARTIAL;
+}
+
+int ocv_declaration_probe(const struct ocv_declaration *declaration,
+                          const struct ocv_probe_host *host, struct ocv_result *result,
+                          struct ocv_error *err)
+{
+    char text[LINE_LEN] = "";
+    const struct filler f = {declaration, host, result, err, text};
+    struct ocv_declared_list devices = {0};
+    int status = ocv_declaration_match(declaration, host, &devices, err);
+    if (status < 0 || devices.n == 0)
+        return status;
+    bool serves = false;
+    for (size_t i = 0; i < devices.n; i++)
+        if (usable(&devices.items[i])) {
+            serves = true;
+            result->guess = result->guess || ocv_yaml_get(devices.items[i].rule, "guess");
+        }
+    result->status = OCV_RESULT_OK;
+    result->source = "sysfs";
+    if (ocv_source_read(host, ocv_yaml_get(declaration->tree, "driver_version"), "", text,
+                        sizeof(text)))
+        snprintf(result->driver, sizeof(result->driver), "%.63s", text);
+    else
+        text[0] = '\0';
+    if (serves)
+        status = fill_features(&f, &devices);
+    if (status == OCV_OK)
+        status = fill_devices(&f, &devices);
+    if (status == OCV_OK)
+        note(&f, &devices);
+    free(devices.items);
+    return status;
+}

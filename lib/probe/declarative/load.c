@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Folders of declarative providers, and which provider answers for a namespace. */
+#include "gen/datadir.h"
+#include "lib/base/paths.h"
+#include "lib/probe/declarative/declarative.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_text(const char *path, struct ocv_buffer *text, struct ocv_error *err)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
+                             strerror(errno));
+    char block[4096];
+    int status = ocv_buffer_append(text, "", 0, err);
+    for (size_t n; status == OCV_OK && text->len <= OCV_DECLARATION_MAX &&
+                   (n = fread(block, 1, sizeof(block), file)) > 0;) {
+        if (n > text->max - text->len)
+            n = text->max - text->len; /* one byte too many is enough to refuse it */
+        status = ocv_buffer_append(text, block, n, err);
+    }
+    if (status == OCV_OK && ferror(file))
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    fclose(file);
+    return status;
+}
+
+/* With a host: a file that the build knew is not read where nothing of it is. */
+static int read_file(const char *path, const struct ocv_probe_host *host,
+                     struct ocv_declaration *out, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_DECLARATION_MAX + 1);
+    int status = read_text(path, &text, err);
+    if (status < 0)
+        return status;
+    const char *data = text.data ? text.data : "";
+    const struct ocv_known_file *known = host ? ocv_known_file(data, text.len) : NULL;
+    if (!known || ocv_known_file_concerns(known, host))
+        return ocv_declaration_read(path, data, text.len, out, err);
+    *out = (struct ocv_declaration){
+        .ns = known->ns, .name = known->name, .version = known->version, .source = strdup(path)};
+    return out->source ? OCV_OK : ocv_error_nomem(err);
+}
+
+static int is_provider(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return entry->d_name[0] != '.' && dot && strcmp(dot, ".yaml") == 0;
+}
+
+/* Opening a FIFO would wait for its writer. */
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static int append(struct ocv_declarations *set, const char *path, const struct ocv_probe_host *host,
+                  struct ocv_error *err)
+{
+    struct ocv_declaration d;
+    int status = read_file(path, host, &d, err);
+    if (status < 0)
+        return status;
+    struct ocv_declaration *items = realloc(set->items, (set->n + 1) * sizeof(*items));
+    if (!items) {
+        ocv_declaration_free(&d);
+        return ocv_error_nomem(err);
+    }
+    set->items = items;
+    set->items[set->n++] = d;
+    return OCV_OK;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int ocv_declarations_load(struct ocv_declarations *set, const char *folder,
+                          const struct ocv_probe_host *host, struct ocv_error *err)
+{
+    struct dirent **entries;
+    int n = scandir(folder, &entries, is_provider, by_name);
+    if (n < 0)
+        return errno == ENOENT ? OCV_OK
+               : errno == ENOMEM
+                   ? ocv_error_nomem(err)
+                   : ocv_error_set(err, OCV_ERR_IO, "%s: %s", folder, strerror(errno));
+    int status = OCV_OK;
+    if ((size_t)n > OCV_DECLARATIONS_MAX)
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: more than %u providers", folder,
+                               OCV_DECLARATIONS_MAX);
+    for (int i = 0; i < n; i++) {
+        char *path = NULL;
+        if (status == OCV_OK && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
+            status = ocv_error_nomem(err);
+        else if (status == OCV_OK && !is_file(path))
+            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: not a regular file", path);
+        else if (status == OCV_OK)
+            status = append(set, path, host, err);
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+static int line_of(const struct ocv_declaration *d, const char *key)
+{
+    const struct ocv_yaml *node = ocv_yaml_get(d->tree, key);
+    return node ? (int)node->line : 1;
+}
+
+/* Mark what `d` replaces. A later file stands in for an earlier one, never the reverse. */
+static int replace(struct ocv_declarations *set, size_t at, const struct provider *const *builtin,
+                   size_t n_builtin, struct ocv_error *err)
+{
+    const struct ocv_declaration *d = &set->items[at];
+    const char *ns = NULL;
+    for (size_t i = 0; i < n_builtin && !ns; i++)
+        if (strcmp(builtin[i]->name, d->replaces) == 0)
+            ns = builtin[i]->ns;
+    for (size_t i = 0; i < at && !ns; i++)
+        if (!set->items[i].replaced && strcmp(set->items[i].name, d->replaces) == 0) {
+            ns = set->items[i].ns;
+            set->items[i].replaced = true;
+        }
+    if (!ns)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%d: no provider is called '%s'", d->source,
+                             line_of(d, "replaces"), d->replaces);
+    if (strcmp(ns, d->ns) != 0)
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "%s:%d: provider '%s' is of namespace '%s', not '%s'", d->source,
+                             line_of(d, "replaces"), d->replaces, ns, d->ns);
+    return OCV_OK;
+}
+
+static int conflict(const struct ocv_declaration *d, const char *name, const char *where,
+                    struct ocv_error *err)
+{
+    ocv_error_set(err, OCV_ERR_CONFIG, "%s:%d: namespace '%s' has a provider already: '%s' (%s)",
+                  d->source, line_of(d, "namespace"), d->ns, name, where);
+    ocv_error_hint(err, "write 'replaces: %s' into the file that shall stand in its place", name);
+    return OCV_ERR_CONFIG;
+}
+
+/* Apply `replaces`; afterwards every namespace has one provider. */
+static int settle(struct ocv_declarations *set, const struct provider *const *builtin,
+                  size_t n_builtin, struct ocv_error *err)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        int status = set->items[i].replaces ? replace(set, i, builtin, n_builtin, err) : OCV_OK;
+        if (status < 0)
+            return status;
+    }
+    for (size_t i = 0; i < set->n; i++) {
+        const struct ocv_declaration *d = &set->items[i];
+        for (size_t k = 0; k < i; k++)
+            if (!d->replaced && !set->items[k].replaced && strcmp(d->ns, set->items[k].ns) == 0)
+                return conflict(d, set->items[k].name, set->items[k].source, err);
+        for (size_t k = 0; k < n_builtin; k++)
+            if (!d->replaced && strcmp(d->ns, builtin[k]->ns) == 0 &&
+                !ocv_declarations_replace(set, builtin[k]))
+                return conflict(d, builtin[k]->name, "built in", err);
+    }
+    return OCV_OK;
+}
+
+int ocv_declarations_open(const struct ocv_probe_options *options,
+                          const struct ocv_probe_host *host, const struct provider *const *builtin,
+                          size_t n_builtin, struct ocv_declarations *out, struct ocv_error *err)
+{
+    const char *datadir = options->datadir ? options->datadir : OCV_DEFAULT_DATADIR;
+    const char *own = options->providers ? options->providers : OCV_PATH_PROVIDERS;
+    struct ocv_declarations set = {0};
+    char *shipped = NULL;
+    int status;
+    if (options->check) {
+        status = append(&set, options->check, NULL, err);
+    } else if (asprintf(&shipped, "%s/providers", datadir) < 0) {
+        return ocv_error_nomem(err);
+    } else {
+        status = ocv_declarations_load(&set, shipped, host, err);
+        if (status == OCV_OK)
+            status = ocv_declarations_load(&set, own, NULL, err);
+        if (status == OCV_OK)
+            status = settle(&set, builtin, n_builtin, err);
+        free(shipped);
+    }
+    if (status < 0)
+        ocv_declarations_free(&set);
+    else
+        *out = set;
+    return status;
+}
+
+bool ocv_declarations_replace(const struct ocv_declarations *set, const struct provider *provider)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (!set->items[i].replaced && strcmp(set->items[i].ns, provider->ns) == 0 &&
+            set->items[i].replaces && strcmp(set->items[i].replaces, provider->name) == 0)
+            return true;
+    return false;
+}
+
+void ocv_declarations_free(struct ocv_declarations *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        ocv_declaration_free(&set->items[i]);
+    free(set->items);
+    *set = (struct ocv_declarations){0};
+}

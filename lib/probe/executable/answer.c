@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From what an executable provider printed to a namespace of the profile. */
+#include "lib/probe/executable/executable.h"
+
+#include "lib/base/json.h"
+#include "lib/probe/child.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Who says so: our name for it, whatever it calls itself. */
+static json_t *describe_provider(const char *name, const json_t *answer)
+{
+    static const char *const kept[] = {"source", "version"};
+    const json_t *own = json_object_get(answer, "provider");
+    json_t *provider = json_pack("{s:s, s:s}", "name", name, "kind", "executable");
+    for (size_t i = 0; provider && i < sizeof(kept) / sizeof(*kept); i++) {
+        json_t *value = json_object_get(own, kept[i]);
+        if (value && json_object_set(provider, kept[i], value) < 0) {
+            json_decref(provider);
+            return NULL;
+        }
+    }
+    return provider;
+}
+
+/* Members that stay as they are, in the order of all namespaces; false without memory. */
+static bool copy_members(const json_t *answer, json_t *out)
+{
+    static const char *const keys[] = {"error", "driver", "guess", "features", "devices"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        json_t *value = json_object_get(answer, keys[i]);
+        if (strcmp(keys[i], "features") == 0 && !value) {
+            if (json_object_set_new(out, keys[i], json_array()) < 0)
+                return false;
+            continue;
+        }
+        bool says = value && !json_is_false(value) &&
+                    !(strcmp(keys[i], "devices") == 0 && json_array_size(value) == 0);
+        if (says && json_object_set(out, keys[i], value) < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool number_devices(json_t *devices)
+{
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        json_t *device = json_array_get(devices, i);
+        if (!json_object_get(device, "index") &&
+            json_object_set_new(device, "index", json_integer((json_int_t)i)) < 0)
+            return false;
+    }
+    return true;
+}
+
+static json_t *compose(const char *name, const json_t *answer)
+{
+    json_t *status = json_object_get(answer, "status");
+    json_t *out = json_object();
+    if (!out || json_object_set(out, "namespace", json_object_get(answer, "namespace")) < 0 ||
+        json_object_set_new(out, "provider", describe_provider(name, answer)) < 0 ||
+        json_object_set_new(out, "status", status ? json_incref(status) : json_string("ok")) < 0 ||
+        !copy_members(answer, out) || !number_devices(json_object_get(out, "devices"))) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+int ocv_executable_answer(const char *name, const char *bytes, size_t len, json_t **out,
+                          char replaces[OCV_EXECUTABLE_NAME_MAX + 1], struct ocv_error *err)
+{
+    json_t *answer = NULL;
+    int status =
+        len == 0 ? ocv_error_set(err, OCV_ERR_DATA, "it printed nothing")
+                 : ocv_json_load("what it printed", bytes, len, OCV_CHILD_OUTPUT_MAX, &answer, err);
+    if (status < 0)
+        return status;
+    status = ocv_executable_check(answer, err);
+    if (status < 0) {
+        ocv_error_prefix(err, "what it printed is not a namespace of a profile");
+    } else {
+        const char *other = json_string_value(json_object_get(answer, "replaces"));
+        json_t *composed = compose(name, answer);
+        if (composed) {
+            snprintf(replaces, OCV_EXECUTABLE_NAME_MAX + 1, "%s", other ? other : "");
+            *out = composed;
+        } else {
+            status = ocv_error_nomem(err);
+        }
+    }
+    json_decref(answer);
+    return status;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Executable providers in a probe: run them all, decide who answers for what, report. */
+#include "lib/probe/executable/executable.h"
+
+#include "lib/probe/child.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- running ----------------------------------------------------------------------------------
+ */
+
+/* Take what a program printed, as long as the profile has room for it. */
+static void take(struct ocv_executable *item, const struct ocv_buffer *text, size_t *room)
+{
+    item->status = ocv_executable_answer(item->name, text->data, text->len, &item->answer,
+                                         item->replaces, &item->error);
+    if (item->status < 0)
+        return;
+    ocv_auto_buffer pretty;
+    ocv_buffer_init(&pretty, *room);
+    item->status = ocv_pretty_append(item->answer, 4, &pretty, &item->error);
+    if (item->status < 0) {
+        json_decref(item->answer);
+        item->answer = NULL;
+    }
+    if (item->status == OCV_ERR_DATA)
+        item->status = ocv_error_set(&item->error, OCV_ERR_DATA,
+                                     "what it printed takes the programs' part of the profile over "
+                                     "%u bytes",
+                                     OCV_EXECUTABLE_PROFILE_MAX);
+    else if (item->status == OCV_OK)
+        *room -= pretty.len;
+}
+
+static void collect(struct ocv_executables *set, const struct ocv_child *children)
+{
+    size_t room = OCV_EXECUTABLE_PROFILE_MAX;
+    for (size_t i = 0; i < set->n; i++) {
+        struct ocv_executable *item = &set->items[i];
+        const struct ocv_child *child = &children[i];
+        if (!child->path)
+            continue;
+        item->status = child->status;
+        item->error = child->error;
+        if (item->status == OCV_OK)
+            take(item, child->out, &room);
+        if (item->status < 0 && item->status != OCV_ERR_NOMEM)
+            ocv_error_prefix(&item->error, "%s", item->path);
+    }
+}
+
+/* Where the programs shall look: they are told always, so that none forgets that it is asked. */
+static void run(const struct ocv_probe_options *options, struct ocv_executables *set,
+                struct ocv_child *children, struct ocv_buffer *texts, const char *(*argv)[5])
+{
+    static const struct ocv_child none = {0};
+    const struct ocv_child_limits limits = {.timeout_ms = options->timeout_ms};
+    size_t n = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        ocv_buffer_init(&texts[i], OCV_CHILD_OUTPUT_MAX);
+        if (set->items[i].status < 0)
+            continue;
+        const char *path = set->items[i].path;
+        const char *words[5] = {path, "--sysroot", options->sysroot ? options->sysroot : "/",
+                                options->deep ? "--deep" : NULL, NULL};
+        memcpy(argv[i], words, sizeof(words));
+        children[n++] =
+            (struct ocv_child){.path = path, .argv = argv[i], .limits = &limits, .out = &texts[i]};
+    }
+    ocv_child_run_all(children, n);
+    for (size_t i = set->n; i-- > 0;) { /* each to the place of its program */
+        const bool ran = set->items[i].status == OCV_OK;
+        children[i] = ran ? children[--n] : none;
+    }
+    collect(set, children);
+    for (size_t i = 0; i < set->n; i++)
+        ocv_buffer_free(&texts[i]);
+}
+
+static int run_all(const struct ocv_probe_options *options, struct ocv_executables *set,
+                   struct ocv_error *err)
+{
+    struct ocv_child *children = calloc(set->n, sizeof(*children));
+    struct ocv_buffer *texts = calloc(set->n, sizeof(*texts));
+    const char *(*argv)[5] = calloc(set->n, sizeof(*argv));
+    int status = OCV_OK;
+    if (children && texts && argv)
+        run(options, set, children, texts, argv);
+    else
+        status = ocv_error_nomem(err);
+    for (size_t i = 0; status == OCV_OK && i < set->n; i++)
+        if (set->items[i].status == OCV_ERR_NOMEM)
+            status = ocv_error_nomem(err);
+    free(children);
+    free(texts);
+    free(argv);
+    return status;
+}
+
+/* ---- who answers for what ---------------------------------------------------------------------
+ */
+
+static const char *namespace_of(const struct ocv_executable *item)
+{
+    return item->answer ? json_string_value(json_object_get(item->answer, "namespace")) : NULL;
+}
+
+/* Everybody else who could answer for a namespace. */
+struct others {
+    const struct ocv_declarations *declarations;
+    const struct provider *const *builtin;
+    size_t n_builtin;
+};
+
+/* Name of the provider that has the namespace so far, or NULL; `*earlier` if it is a program. */
+static const char *owner_of(struct ocv_executables *set, size_t at, const struct others *others,
+                            const char *ns, struct ocv_executable **earlier)
+{
+    *earlier = NULL;
+    for (size_t i = 0; i < at; i++)
+        if (namespace_of(&set->items[i]) && !set->items[i].replaced &&
+            strcmp(namespace_of(&set->items[i]), ns) == 0) {
+            *earlier = &set->items[i];
+            return set->items[i].name;
+        }
+    for (size_t i = 0; i < others->declarations->n; i++) {
+        const struct ocv_declaration *d = &others->declarations->items[i];
+        if (!d->replaced && strcmp(d->ns, ns) == 0)
+            return d->name;
+    }
+    for (size_t i = 0; i < others->n_builtin; i++)
+        if (strcmp(others->builtin[i]->ns, ns) == 0)
+            return others->builtin[i]->name;
+    return NULL;
+}
+
+static int settle(struct ocv_executables *set, size_t at, const struct others *others,
+                  struct ocv_error *err)
+{
+    struct ocv_executable *item = &set->items[at], *earlier;
+    const char *ns = namespace_of(item);
+    const char *owner = ns ? owner_of(set, at, others, ns, &earlier) : NULL;
+    if (!ns || (!owner && !item->replaces[0]))
+        return OCV_OK;
+    if (owner && strcmp(owner, item->replaces) == 0) {
+        if (earlier)
+            earlier->replaced = true;
+        return OCV_OK;
+    }
+    if (item->replaces[0])
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "%s: it replaces '%s', but namespace '%s' has %s%s%s", item->path,
+                             item->replaces, ns, owner ? "the provider '" : "no provider",
+                             owner ? owner : "", owner ? "'" : "");
+    ocv_error_set(err, OCV_ERR_CONFIG, "%s: namespace '%s' has a provider already: '%s'",
+                  item->path, ns, owner);
+    ocv_error_hint(err, "the program that shall stand in its place prints \"replaces\": \"%s\"",
+                   owner);
+    return OCV_ERR_CONFIG;
+}
+
+int ocv_executables_open(const struct ocv_probe_options *options, const struct ocv_probe_host *host,
+                         const struct ocv_declarations *declarations,
+                         const struct provider *const *builtin, size_t n_builtin,
+                         struct ocv_executables *out, struct ocv_error *err)
+{
+    const struct others others = {declarations, builtin, n_builtin};
+    struct ocv_executables set = {0};
+    char folder[PATH_MAX];
+    *out = set;
+    /* a file or a dump that is looked at alone says nothing of the machine that they would see */
+    if (options->check || options->pci_dump ||
+        !ocv_host_libexec(host, "providers", folder, sizeof(folder)))
+        return OCV_OK;
+    int status = ocv_executables_find(folder, &set, err);
+    if (status == OCV_OK && set.n > 0)
+        status = run_all(options, &set, err);
+    for (size_t i = 0; status == OCV_OK && i < set.n; i++)
+        status = settle(&set, i, &others, err);
+    if (status < 0)
+        ocv_executables_free(&set);
+    else
+        *out = set;
+    return status;
+}
+
+bool ocv_executables_replace(const struct ocv_executables *set, const char *ns, const char *name)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (namespace_of(&set->items[i]) && strcmp(namespace_of(&set->items[i]), ns) == 0 &&
+            strcmp(set->items[i].replaces, name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- reporting --------------------------------------------------------------------------------
+ */
+
+static json_t *find(const json_t *namespaces, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(namespaces); i++) {
+        json_t *ns = json_array_get(namespaces, i);
+        if (strcmp(json_string_value(json_object_get(ns, "namespace")), name) == 0)
+            return ns;
+    }
+    return NULL;
+}
+
+/* Somebody answered for the namespace that a failed program is named after, perhaps the one that it
+ * was to replace: that answer stands, and says what it lacks. */
+static int remark(json_t *ns, const char *message, struct ocv_error *err)
+{
+    const char *status = json_string_value(json_object_get(ns, "status"));
+    const char *before = json_string_value(json_object_get(ns, "error"));
+    struct ocv_error joined = {0};
+    ocv_error_set(&joined, OCV_ERR_IO, "%s%s%s", before ? before : "", before ? "; " : "", message);
+    const char *now = strcmp(status, "ok") == 0       ? "partial"
+                      : strcmp(status, "absent") == 0 ? "failed"
+                                                      : status;
+    return json_object_set_new(ns, "status", json_string(now)) < 0 ||
+                   json_object_set_new(ns, "error", json_string(joined.message)) < 0
+               ? ocv_error_nomem(err)
+               : OCV_OK;
+}
+
+static int report_failure(const struct ocv_executable *item, json_t *namespaces,
+                          struct ocv_error *err)
+{
+    json_t *ns = find(namespaces, item->name);
+    if (ns)
+        return remark(ns, item->error.message, err);
+    ns = json_pack("{s:s, s:{s:s, s:s}, s:s, s:s, s:[]}", "namespace", item->name, "provider",
+                   "name", item->name, "kind", "executable", "status", "failed", "error",
+                   item->error.message, "features");
+    return !ns || json_array_append_new(namespaces, ns) < 0 ? ocv_error_nomem(err) : OCV_OK;
+}
+
+int ocv_executables_report(const struct ocv_executables *set, json_t *namespaces,
+                           struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < set->n; i++) {
+        const struct ocv_executable *item = &set->items[i];
+        if (item->answer && !item->replaced && json_array_append(namespaces, item->answer) < 0)
+            status = ocv_error_nomem(err);
+    }
+    for (size_t i = 0; status == OCV_OK && i < set->n; i++)
+        if (set->items[i].status < 0)
+            status = report_failure(&set->items[i], namespaces, err);
+    return status;
+}
+
+void ocv_executables_free(struct ocv_executables *set)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        free(set->items[i].path);
+        json_decref(set->items[i].answer);
+    }
+    free(set->items);
+    *set = (struct ocv_executables){0};
+}

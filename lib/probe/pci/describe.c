@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What only people read of PCI devices: names from a list of names, ids, the kernel's driver, and
+ * accelerators that no provider knows. The list is 1.3 MB of text, so it is opened when the first
+ * name is wanted, and not at all for a profile that programs read. */
+#include "lib/probe/pci/pci_libpci.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OTHERS_MAX 256u /* accelerators without a provider that are listed */
+
+struct describer {
+    const char *datadir;
+    struct ocv_libpci *names;
+    bool tried;
+};
+
+/* False where nothing knows the ids, or libpci or its list is not installed: a name is a nicety. */
+static bool name_of(struct describer *d, const struct ocv_pci_device *device, char *out,
+                    size_t size)
+{
+    char path[4096];
+    if (!d->tried) {
+        snprintf(path, sizeof(path), "%s/pci.ids", d->datadir);
+        bool own = access(path, R_OK) == 0;
+        d->tried = true;
+        if (ocv_libpci_open(&d->names, OCV_LIBPCI_NAMES, own ? path : NULL, NULL) < 0)
+            d->names = NULL;
+    }
+    return d->names && ocv_libpci_name(d->names, device->vendor, device->device, out, size);
+}
+
+static int describe(struct describer *d, const struct ocv_pci_device *pci, json_t *device,
+                    struct ocv_error *err)
+{
+    char text[160];
+    if (!json_object_get(device, "name") && name_of(d, pci, text, sizeof(text)))
+        (void)json_object_set_new(device, "name", json_string(text)); /* not UTF-8: no name */
+    snprintf(text, sizeof(text), "%04x:%04x", pci->vendor, pci->device);
+    if (json_object_set_new(device, "pci_id", json_string(text)) < 0 ||
+        json_object_set_new(device, "kernel_driver", json_string(pci->driver)) < 0)
+        return ocv_error_nomem(err);
+    return OCV_OK;
+}
+
+/* Display controllers, processing accelerators, co-processors. */
+static bool is_accelerator(uint32_t class_code)
+{
+    return class_code >> 16 == 0x03 || class_code >> 16 == 0x12 || class_code >> 8 == 0x0b40;
+}
+
+static int add_others(struct describer *d, const struct ocv_pci_list *list, const bool *claimed,
+                      json_t *others, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < list->n; i++) {
+        const struct ocv_pci_device *pci = &list->devices[i];
+        if (claimed[i] || !is_accelerator(pci->class_code) || pci->virtual_function ||
+            json_array_size(others) == OTHERS_MAX)
+            continue;
+        json_t *device = json_pack("{s:s}", "id", pci->address);
+        if (!device || json_array_append_new(others, device) < 0)
+            return ocv_error_nomem(err);
+        status = describe(d, pci, device, err);
+    }
+    return status;
+}
+
+static int describe_all(struct describer *d, const struct ocv_pci_list *list, json_t *profile,
+                        bool *claimed, struct ocv_error *err)
+{
+    size_t i, k;
+    json_t *ns, *device, *others = json_array();
+    int status = OCV_OK;
+    json_array_foreach(json_object_get(profile, "namespaces"), i, ns)
+    {
+        json_array_foreach(json_object_get(ns, "devices"), k, device)
+        {
+            const char *id = json_string_value(json_object_get(device, "id"));
+            const struct ocv_pci_device *pci = id ? ocv_pci_find(list, id) : NULL;
+            if (!pci || status < 0)
+                continue;
+            claimed[pci - list->devices] = true;
+            status = describe(d, pci, device, err);
+        }
+    }
+    if (json_object_set_new(profile, "other_devices", others) < 0)
+        return ocv_error_nomem(err);
+    if (status == OCV_OK)
+        status = add_others(d, list, claimed, others, err);
+    return status;
+}
+
+int ocv_pci_describe(const struct ocv_probe_host *host, const char *datadir, json_t *profile,
+                     struct ocv_error *err)
+{
+    struct describer d = {.datadir = datadir};
+    const struct ocv_pci_list *list = &host->pci;
+    bool *claimed = calloc(list->n + 1, sizeof(*claimed));
+    if (!claimed)
+        return ocv_error_nomem(err);
+    int status = describe_all(&d, list, profile, claimed, err);
+    if (status == OCV_OK && list->broken &&
+        json_object_set_new(profile, "broken_devices", json_integer((json_int_t)list->broken)) < 0)
+        status = ocv_error_nomem(err);
+    if (status == OCV_OK && host->pci_error.status != OCV_OK &&
+        json_object_set_new(profile, "pci_error", json_string(host->pci_error.message)) < 0)
+        status = ocv_error_nomem(err);
+    ocv_libpci_close(d.names);
+    free(claimed);
+    return status;
+}

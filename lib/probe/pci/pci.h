@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PCI devices of the machine that is looked at. They are read once, when the host is opened, and
+ * shared by all providers as `host->pci`. */
+#ifndef OCV_PCI_H
+#define OCV_PCI_H
+
+#include "ocivariant/error.h"
+
+struct ocv_probe_host;
+
+#define OCV_PCI_DEVICES_MAX 65536u /**< entries of sys/bus/pci/devices */
+
+#define OCV_PCI_NVIDIA 0x10deu
+#define OCV_PCI_AMD 0x1002u
+#define OCV_PCI_INTEL 0x8086u
+
+struct ocv_pci_device {
+    char address[24]; /**< DDDD:BB:SS.F, lower case; domains beyond 16 bits have up to 8 digits */
+    uint16_t vendor;
+    uint16_t device;
+    uint16_t subsystem_vendor; /**< both 0 where the kernel shows none */
+    uint16_t subsystem_device;
+    uint32_t class_code; /**< 24 bits: base class, subclass, programming interface */
+    uint8_t revision;
+    bool virtual_function; /**< of SR-IOV: has a physfn */
+    char driver[32];       /**< bound kernel driver, or empty */
+    int numa_node;         /**< -1 unknown */
+};
+
+struct ocv_pci_list {
+    struct ocv_pci_device *devices; /**< by address */
+    size_t n;
+    size_t broken; /**< entries without address, vendor, device or class; they are not listed */
+};
+
+/** Read all devices. No PCI at all is an empty list. OCV_ERR_IO where the folder cannot be read,
+ *  OCV_ERR_DATA past OCV_PCI_DEVICES_MAX. */
+int ocv_pci_scan(const struct ocv_probe_host *host, struct ocv_pci_list *out,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_pci_list_free(struct ocv_pci_list *list);
+/** Read a hexadecimal attribute, with or without 0x, of at most `max`. */
+bool ocv_pci_hex(const char *text, uint32_t max, uint32_t *out);
+
+#endif

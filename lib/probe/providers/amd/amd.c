@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Namespace amd. A GPU that no program can compute on (another driver, none, refused by KFD) is
+ * shown with empty lists and as secondary: it serves no build and takes nothing from the others.
+ * Overrides of user space (HSA_OVERRIDE_GFX_VERSION) are not looked at: an image may lack them. */
+#include "lib/probe/providers/amd/amd.h"
+#include "ocivariant/property.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CAPABILITY_SRAMECC (1u << 26) /* HSA_CAP_SRAM_EDCSUPPORTED, uapi/linux/kfd_sysfs.h */
+#define FIRST_WITH_RETRY 90000u       /* gfx900 */
+#define FORCED_MAX 64u                /* targets in the environment variable */
+
+struct run {
+    const struct ocv_probe_host *host;
+    const struct ocv_amd_machine *m;
+    struct ocv_result *result;
+    struct ocv_error *err;
+    char noretry;      /* amdgpu's parameter: '0', '1', or '-' for the driver's own choice */
+    bool assumed;      /* it could not be read */
+    const char *xnack; /* mode of a program's GPUs, or NULL */
+    const char *force; /* targets from the environment, or NULL */
+    struct ocv_amd_driver driver;
+};
+
+/* ---- features -------------------------------------------------------------------------------- */
+
+enum value { EXACT, GENERIC, XNACK, SRAMECC, N_VALUES };
+
+static const char *const feature_of[N_VALUES] = {"gfx_arch", "gfx_arch", "xnack", "sramecc"};
+
+/* What a program that asks for nothing gets. It is one mode for all GPUs of the process: off as
+ * soon as one of them cannot retry (Linux, kfd_process_xnack_mode, which asks nobody before gfx9).
+ * NULL where it cannot be told. */
+static const char *xnack_mode(const struct run *run)
+{
+    bool unsettled = false;
+    for (size_t i = 0; i < run->m->usable; i++) {
+        unsigned target = run->m->gpus[i].target, traits = ocv_amd_traits(target);
+        if (target < FIRST_WITH_RETRY)
+            continue;
+        if (!(traits & OCV_AMD_XNACK) || (traits & OCV_AMD_NO_RETRY) || run->noretry == '1')
+            return "off";
+        if (run->noretry != '0' && (traits & OCV_AMD_UNSETTLED))
+            unsettled = true;
+        else if (run->noretry != '0' && !(traits & OCV_AMD_RETRY))
+            return "off";
+    }
+    return unsettled ? NULL : "on";
+}
+
+static const char *value_of(const struct run *run, const struct ocv_amd_gpu *gpu, enum value kind)
+{
+    unsigned traits = ocv_amd_traits(gpu->target);
+    if (kind == EXACT)
+        return gpu->name;
+    if (kind == GENERIC)
+        return ocv_amd_generic(gpu->target);
+    if (kind == XNACK)
+        return traits & OCV_AMD_XNACK ? run->xnack : NULL;
+    if (!gpu->node || !gpu->node->has_capability || !(traits & OCV_AMD_SRAMECC))
+        return NULL;
+    return gpu->node->capability & CAPABILITY_SRAMECC ? "on" : "off";
+}
+
+/* The namespace's own lists are the union; every exact target stands before the generic ones. */
+static int add_union(const struct run *run)
+{
+    int status = OCV_OK;
+    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++)
+        for (size_t i = 0; i < run->m->usable && status == OCV_OK; i++) {
+            const char *value = value_of(run, &run->m->gpus[i], (enum value)kind);
+            if (value)
+                status = ocv_gpu_add_once(run->result, feature_of[kind], value, run->err);
+        }
+    return status;
+}
+
+static int bar(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
+{
+    static const char *const features[] = {
+        "gfx_arch",       "xnack", "sramecc", "rocm_version", "rocm_version_lower_bound",
+        "rocm_user_space"};
+    char reason[160];
+    ocv_amd_reason(run->m, gpu, reason, sizeof(reason));
+    return ocv_gpu_bar(device, features, sizeof(features) / sizeof(*features), reason, run->err);
+}
+
+/* `device` NULL: the namespace's list, which is that of the least bounded GPU. */
+static int add_user_spaces(const struct run *run, unsigned target, json_t *device)
+{
+    struct ocv_rocm_version versions[OCV_AMD_USER_SPACES_MAX];
+    char text[32];
+    int status = OCV_OK;
+    size_t n = ocv_amd_user_spaces(&run->driver, target, versions);
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        snprintf(text, sizeof(text), "%u.%u", versions[i].major, versions[i].minor);
+        status = device ? ocv_device_add(device, "rocm_user_space", text, run->err)
+                        : ocv_result_add(run->result, "rocm_user_space", text, run->err);
+    }
+    return status;
+}
+
+static unsigned least_bounded(const struct run *run)
+{
+    for (size_t i = 0; i < run->m->usable; i++)
+        if (!ocv_amd_bounded(&run->driver, run->m->gpus[i].target))
+            return 0;
+    return run->m->usable ? run->m->gpus[0].target : 0;
+}
+
+static int add_values(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
+{
+    int status = OCV_OK;
+    if (gpu->state != OCV_AMD_USABLE)
+        return bar(run, gpu, device);
+    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES && status == OCV_OK; kind++) {
+        const char *value = value_of(run, gpu, (enum value)kind);
+        if (value)
+            status = ocv_device_add(device, feature_of[kind], value, run->err);
+    }
+    if (status == OCV_OK && ocv_amd_bounded(&run->driver, gpu->target))
+        status = add_user_spaces(run, gpu->target, device);
+    return status;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static int add_line(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device,
+                    const char *key, const char *file)
+{
+    char path[128], line[96];
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/%s", gpu->address, file);
+    if (!gpu->pci || !ocv_sysroot_line(run->host->root, path, line, sizeof(line)))
+        return OCV_OK;
+    return ocv_device_attribute(device, key, line, run->err);
+}
+
+static int add_attributes(const struct run *run, const struct ocv_amd_gpu *gpu, json_t *device)
+{
+    int status = ocv_gpu_add_number(device, "memory", gpu->memory, run->err);
+    if (status == OCV_OK && gpu->pci)
+        status = ocv_device_attribute(device, "driver", gpu->pci->driver, run->err);
+    if (status == OCV_OK && gpu->nodes > 1)
+        status = ocv_gpu_add_number(device, "partitions", gpu->nodes, run->err);
+    if (status == OCV_OK)
+        status = add_line(run, gpu, device, "compute_partition", "current_compute_partition");
+    if (status == OCV_OK)
+        status = add_line(run, gpu, device, "memory_partition", "current_memory_partition");
+    return status;
+}
+
+static int add_gpu(const struct run *run, const struct ocv_amd_gpu *gpu)
+{
+    char path[96], name[96], uuid[32];
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/product_name", gpu->address);
+    bool named = gpu->pci && ocv_sysroot_line(run->host->root, path, name, sizeof(name));
+    json_t *device = ocv_result_device(run->result, gpu->address, named ? name : NULL);
+    if (!device)
+        return ocv_error_nomem(run->err);
+    int status = ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, run->err);
+    if (status == OCV_OK && gpu->node && gpu->node->unique_id) { /* as ROCm's tools write it */
+        snprintf(uuid, sizeof(uuid), "GPU-%016llx", (unsigned long long)gpu->node->unique_id);
+        if (json_object_set_new(device, "uuid", json_string(uuid)) < 0)
+            return ocv_error_nomem(run->err);
+    }
+    if (status == OCV_OK)
+        status = add_attributes(run, gpu, device);
+    return status == OCV_OK ? add_values(run, gpu, device) : status;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* Targets of the published provider's variable; it separates them by commas, semicolons, blanks. */
+static int add_forced(const struct run *run)
+{
+    static const char separators[] = ",; \t\n";
+    size_t n = 0;
+    for (const char *at = run->force; *(at += strspn(at, separators));) {
+        size_t len = strcspn(at, separators);
+        char value[32];
+        snprintf(value, sizeof(value), "%.*s", (int)len, at);
+        if (n++ == FORCED_MAX || len >= sizeof(value) || strncmp(value, "gfx", 3) != 0 ||
+            !ocv_property_value_valid(value, len))
+            return ocv_error_set(
+                run->err, OCV_ERR_CONFIG,
+                "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH=%.200s: not a list of targets", run->force);
+        int status = ocv_gpu_add_once(run->result, "gfx_arch", value, run->err);
+        if (status < 0)
+            return status;
+        at += len;
+    }
+    return OCV_OK;
+}
+
+static int forced_rocm(const struct run *run, struct ocv_rocm_version *version)
+{
+    const char *text = ocv_host_variable(run->host, "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION");
+    if (text && !ocv_rocm_parse(text, version))
+        return ocv_error_set(run->err, OCV_ERR_CONFIG,
+                             "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION=%.200s: not a version", text);
+    return OCV_OK;
+}
+
+static void read_xnack(struct run *run)
+{
+    char line[16];
+    run->assumed = !ocv_sysroot_line(run->host->root, "sys/module/amdgpu/parameters/noretry", line,
+                                     sizeof(line));
+    run->noretry = run->assumed ? '-' : line[0];
+    run->xnack = xnack_mode(run);
+}
+
+static int fill(struct run *run)
+{
+    struct ocv_rocm_version rocm = {0};
+    int status = run->force ? add_forced(run) : OCV_OK;
+    if (status == OCV_OK)
+        status = add_union(run);
+    if (status == OCV_OK && (run->m->usable || run->force))
+        rocm = ocv_rocm_read(run->host);
+    if (status == OCV_OK)
+        status = forced_rocm(run, &rocm);
+    if (status == OCV_OK)
+        status = ocv_rocm_add(run->result, rocm, run->err);
+    if (status == OCV_OK && (run->m->usable || run->force))
+        status = add_user_spaces(run, least_bounded(run), NULL);
+    /* a forced target counts for the machine, also where no GPU of it can */
+    bool devices = run->m->usable || !run->force;
+    for (size_t i = 0; i < run->m->n && status == OCV_OK && devices; i++)
+        status = add_gpu(run, &run->m->gpus[i]);
+    return status;
+}
+
+static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
+                 struct ocv_error *err)
+{
+    struct ocv_amd_machine m;
+    struct run run = {.host = host, .m = &m, .result = result, .err = err};
+    int status = ocv_amd_look(host, &m, err);
+    if (status < 0)
+        return status;
+    run.force = ocv_host_variable(host, "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH");
+    if (m.n || m.kfd.hidden || m.kfd.broken || run.force) {
+        result->source = run.force ? "environment" : m.kfd.n ? "kfd" : "sysfs";
+        read_xnack(&run);
+        run.driver = ocv_amd_driver(host);
+        ocv_gpu_driver_version(host, "amdgpu", result->driver, sizeof(result->driver));
+        ocv_amd_judge(host, &m, result);
+        status = fill(&run);
+        result->guess = run.driver.guess && (m.usable || run.force);
+        for (size_t i = 0; i < m.usable; i++)
+            result->guess = result->guess || m.gpus[i].guess ||
+                            (run.assumed && value_of(&run, &m.gpus[i], XNACK));
+    }
+    ocv_kfd_free(&m.kfd);
+    return status;
+}
+
+const struct provider ocv_provider_amd = {
+    .name = "amd", .ns = "amd", .kind = "builtin", .version = "1", .probe = probe, .quiet = true};

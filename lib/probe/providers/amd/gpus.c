@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The AMD GPUs of a machine: what the PCI bus shows, with the KFD nodes that belong to each. */
+#include "lib/probe/providers/amd/amd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FUNCTION_MASK 0x7u
+
+static bool is_gpu(const struct ocv_pci_device *device)
+{
+    if (device->vendor != OCV_PCI_AMD || !ocv_gpu_is_class(device->class_code))
+        return false;
+    /* virtual functions that this host made are for guests, where they look like devices */
+    return !device->virtual_function || strcmp(device->driver, "amdgpu") == 0;
+}
+
+static struct ocv_amd_gpu *find(struct ocv_amd_machine *m, const char *address)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->gpus[i].address, address) == 0)
+            return &m->gpus[i];
+    return NULL;
+}
+
+static void address_of(const struct ocv_kfd_node *node, unsigned function, char *out, size_t size)
+{
+    snprintf(out, size, "%04x:%02x:%02x.%x", node->domain, node->location >> 8,
+             node->location >> 3 & 0x1f, function);
+}
+
+/* Partitions of a GPU count up in the function bits of their location. */
+static void attach(struct ocv_amd_machine *m, const struct ocv_kfd_node *node)
+{
+    char address[24];
+    address_of(node, node->location & FUNCTION_MASK, address, sizeof(address));
+    struct ocv_amd_gpu *gpu = find(m, address);
+    if (!gpu) {
+        address_of(node, 0, address, sizeof(address));
+        gpu = find(m, address);
+    }
+    if (!gpu && m->n < OCV_AMD_GPUS_MAX) {
+        gpu = &m->gpus[m->n++];
+        *gpu = (struct ocv_amd_gpu){.device = (uint16_t)node->device};
+        memcpy(gpu->address, address, sizeof(address));
+    }
+    if (!gpu)
+        return;
+    if (gpu->nodes++ == 0)
+        gpu->node = node;
+    if (node->memory <= UINT64_MAX - gpu->memory)
+        gpu->memory += node->memory;
+}
+
+static unsigned discovered(const struct ocv_probe_host *host, const char *address)
+{
+    static const char *const files[] = {"major", "minor", "revision"};
+    uint64_t ip[3];
+    for (size_t i = 0; i < 3; i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/ip_discovery/die/0/GC/0/%s", address,
+                 files[i]);
+        if (!ocv_gpu_number(host, path, &ip[i]))
+            return 0;
+    }
+    return ocv_amd_of_ip(ip[0], ip[1], ip[2]);
+}
+
+static void find_target(const struct ocv_probe_host *host, struct ocv_amd_gpu *gpu)
+{
+    if (gpu->node)
+        gpu->target = gpu->node->target;
+    if (gpu->target == 0 && gpu->pci)
+        gpu->target = discovered(host, gpu->address);
+    if (gpu->target == 0)
+        gpu->target = ocv_amd_of_device(gpu->device, &gpu->guess);
+}
+
+/* Only amdgpu computes, and only what KFD has. A recording of devices alone shows neither KFD nor
+ * modules: there the driver's link is enough. */
+static enum ocv_amd_state state_of(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu)
+{
+    const char *driver = gpu->pci ? gpu->pci->driver : "";
+    bool bound = strcmp(driver, "amdgpu") == 0;
+    if (gpu->target == 0)
+        return OCV_AMD_UNKNOWN;
+    if (*driver && !bound)
+        return OCV_AMD_OTHER_DRIVER;
+    if (gpu->node)
+        return OCV_AMD_USABLE;
+    if (!bound)
+        return OCV_AMD_NO_DRIVER;
+    if (m->kfd.present)
+        return OCV_AMD_NOT_IN_KFD;
+    return m->whole ? OCV_AMD_NO_KFD : OCV_AMD_USABLE;
+}
+
+static void describe(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
+                     struct ocv_amd_gpu *gpu)
+{
+    char path[96];
+    uint64_t memory;
+    find_target(host, gpu);
+    if (gpu->target && !ocv_amd_name(gpu->target, gpu->name, sizeof(gpu->name)))
+        gpu->target = 0;
+    gpu->state = state_of(m, gpu);
+    if (!gpu->pci)
+        return;
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/mem_info_vram_total", gpu->address);
+    if (ocv_gpu_number(host, path, &memory))
+        gpu->memory = memory;
+}
+
+static bool integrated(const struct ocv_amd_gpu *gpu)
+{
+    unsigned traits = ocv_amd_traits(gpu->target);
+    return (traits & OCV_AMD_INTEGRATED) ||
+           (gpu->node && gpu->node->with_cpu && !(traits & OCV_AMD_COMPUTE));
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct ocv_amd_gpu *left = a, *right = b;
+    size_t n = strlen(left->address), m = strlen(right->address);
+    return n != m ? (n < m ? -1 : 1) : strcmp(left->address, right->address);
+}
+
+/* Cards for computing before others; of one sort, the newer target. Equal ones stay together. */
+static int by_capability(const void *a, const void *b)
+{
+    const struct ocv_amd_gpu *left = a, *right = b;
+    unsigned l = ocv_amd_traits(left->target) & OCV_AMD_COMPUTE;
+    unsigned r = ocv_amd_traits(right->target) & OCV_AMD_COMPUTE;
+    if ((left->state == OCV_AMD_USABLE) != (right->state == OCV_AMD_USABLE))
+        return left->state == OCV_AMD_USABLE ? -1 : 1;
+    if (left->secondary != right->secondary)
+        return left->secondary ? 1 : -1;
+    if (l != r)
+        return l > r ? -1 : 1;
+    if (left->target != right->target)
+        return left->target > right->target ? -1 : 1;
+    return left->index < right->index ? -1 : 1;
+}
+
+static void order(struct ocv_amd_machine *m)
+{
+    bool discrete = false;
+    qsort(m->gpus, m->n, sizeof(*m->gpus), by_address);
+    for (size_t i = 0; i < m->n; i++) {
+        m->gpus[i].index = (unsigned)i;
+        m->usable += m->gpus[i].state == OCV_AMD_USABLE;
+        discrete = discrete || (m->gpus[i].state == OCV_AMD_USABLE && !integrated(&m->gpus[i]));
+    }
+    for (size_t i = 0; i < m->n; i++)
+        m->gpus[i].secondary =
+            m->gpus[i].state != OCV_AMD_USABLE || (discrete && integrated(&m->gpus[i]));
+    qsort(m->gpus, m->n, sizeof(*m->gpus), by_capability);
+}
+
+int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
+                 struct ocv_error *err)
+{
+    out->n = out->usable = 0;
+    out->whole = host->live || ocv_sysroot_folder(host->root, "sys/module/amdgpu");
+    int status = ocv_kfd_read(host, &out->kfd, err);
+    if (status < 0)
+        return status;
+    for (size_t i = 0; i < host->pci.n && out->n < OCV_AMD_GPUS_MAX; i++)
+        if (is_gpu(&host->pci.devices[i])) {
+            struct ocv_amd_gpu *gpu = &out->gpus[out->n++];
+            *gpu = (struct ocv_amd_gpu){.pci = &host->pci.devices[i],
+                                        .device = host->pci.devices[i].device};
+            memcpy(gpu->address, gpu->pci->address, sizeof(gpu->address));
+        }
+    for (size_t i = 0; i < out->kfd.n; i++)
+        attach(out, &out->kfd.nodes[i]);
+    for (size_t i = 0; i < out->n; i++)
+        describe(host, out, &out->gpus[i]);
+    if (out->n)
+        order(out);
+    return OCV_OK;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The installed ROCm tree. */
+#include "lib/probe/providers/amd/amd.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VERSION_FILE ".info/version"
+#define TREES_MAX 1024u /* entries of /opt that are looked at */
+#define MINOR_MAX 99u
+#define MAJOR_MAX 99u
+
+/* Last minor version of the majors that are over. Source: ROCm's release history. A major that is
+ * not here counts from MINOR_OPEN down, which leaves room for versions that are not out yet. */
+static const struct {
+    unsigned major, minor;
+} last[] = {{6, 4}, {5, 7}, {4, 5}};
+#define MINOR_OPEN 20u
+#define MAJOR_OLDEST 4u
+
+static bool digits(const char **text, unsigned max, unsigned *out)
+{
+    unsigned value = 0;
+    if (!isdigit((unsigned char)**text))
+        return false;
+    for (; isdigit((unsigned char)**text); (*text)++) {
+        value = value * 10 + (unsigned)(**text - '0');
+        if (value > max)
+            return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool ocv_rocm_parse(const char *text, struct ocv_rocm_version *out)
+{
+    struct ocv_rocm_version found = {0};
+    if (!digits(&text, MAJOR_MAX, &found.major) || found.major == 0 || *text++ != '.' ||
+        !digits(&text, MINOR_MAX, &found.minor))
+        return false;
+    *out = found;
+    return true;
+}
+
+static bool read_tree(const struct ocv_probe_host *host, const char *tree,
+                      struct ocv_rocm_version *out)
+{
+    char path[PATH_MAX], line[128];
+    while (*tree == '/')
+        tree++;
+    if ((size_t)snprintf(path, sizeof(path), "%s/" VERSION_FILE, tree) >= sizeof(path))
+        return false;
+    return ocv_sysroot_line(host->root, path, line, sizeof(line)) && ocv_rocm_parse(line, out);
+}
+
+static bool newer(struct ocv_rocm_version a, struct ocv_rocm_version b)
+{
+    return a.major != b.major ? a.major > b.major : a.minor > b.minor;
+}
+
+/* The newest of /opt/rocm-6.4.1 and the like, where nobody made one of them /opt/rocm. */
+static struct ocv_rocm_version newest_tree(const struct ocv_probe_host *host)
+{
+    struct ocv_rocm_version best = {0}, found;
+    struct dirent *entry;
+    int fd = ocv_sysroot_openat(host->root, "opt", O_RDONLY | O_DIRECTORY);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return best;
+    }
+    for (size_t n = 0; n < TREES_MAX && (entry = readdir(dir)); n++) {
+        char tree[NAME_MAX + 8];
+        if (strncmp(entry->d_name, "rocm-", 5) != 0)
+            continue;
+        snprintf(tree, sizeof(tree), "opt/%s", entry->d_name);
+        if (read_tree(host, tree, &found) && newer(found, best))
+            best = found;
+    }
+    closedir(dir);
+    return best;
+}
+
+struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host)
+{
+    struct ocv_rocm_version found = {0};
+    const char *own = ocv_host_variable(host, "ROCM_PATH");
+    if ((own && read_tree(host, own, &found)) || read_tree(host, "opt/rocm", &found))
+        return found;
+    return newest_tree(host);
+}
+
+static unsigned last_minor(unsigned major)
+{
+    for (size_t i = 0; i < sizeof(last) / sizeof(*last); i++)
+        if (last[i].major == major)
+            return last[i].minor;
+    return MINOR_OPEN;
+}
+
+int ocv_rocm_add(struct ocv_result *result, struct ocv_rocm_version version, struct ocv_error *err)
+{
+    char text[32];
+    if (version.major == 0)
+        return OCV_OK;
+    snprintf(text, sizeof(text), "%u.%u", version.major, version.minor);
+    int status = ocv_result_add(result, "rocm_version", text, err);
+    unsigned oldest = version.major < MAJOR_OLDEST ? version.major : MAJOR_OLDEST;
+    for (unsigned major = version.major; status == OCV_OK && major >= oldest; major--) {
+        unsigned minor = major == version.major ? version.minor : last_minor(major);
+        for (unsigned i = minor + 1; status == OCV_OK && i-- > 0;) {
+            snprintf(text, sizeof(text), "%u.%u", major, i);
+            status = ocv_result_add(result, "rocm_version_lower_bound", text, err);
+        }
+        snprintf(text, sizeof(text), "%u", major);
+        if (status == OCV_OK)
+            status = ocv_result_add(result, "rocm_version_lower_bound", text, err);
+    }
+    return status;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Namespace intel: GPUs by their id, and NPUs. A device without its driver, or of an id that the
+ * tables lack, is shown with empty lists and as secondary: it serves no build and takes nothing
+ * from the others. An NPU takes no part in what is asked of GPUs, and the reverse: each has lists
+ * of its own features only. */
+#include "lib/probe/providers/intel/intel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICES_MAX 256u /* GPUs and NPUs of a machine; more are not looked at */
+#define TILES_MAX 8u     /* of a GPU; each has memory of its own */
+#define FORCED_MAX 64u   /* bytes of the environment variable */
+
+struct device {
+    const struct ocv_pci_device *pci;
+    const struct ocv_intel_gpu *gpu; /* NULL: an NPU, or unknown */
+    const char *npu;                 /* generation, NULL: a GPU, or unknown */
+    bool is_npu;
+    bool driven;
+    bool secondary;
+    unsigned index; /* by PCI address */
+};
+
+struct machine {
+    struct device devices[DEVICES_MAX]; /* usable first */
+    size_t n;
+    size_t usable;
+};
+
+static bool usable(const struct device *device)
+{
+    return device->driven && (device->gpu || device->npu);
+}
+
+/* ---- what is there --------------------------------------------------------------------------- */
+
+static bool is_gpu_driver(const char *driver)
+{
+    return strcmp(driver, "i915") == 0 || strcmp(driver, "xe") == 0;
+}
+
+/* False if the PCI device is neither a GPU nor an NPU. */
+static bool classify(const struct ocv_probe_host *host, const struct ocv_pci_device *pci,
+                     struct device *out)
+{
+    char node[32];
+    *out = (struct device){.pci = pci};
+    if (pci->vendor != OCV_PCI_INTEL)
+        return false;
+    out->npu = ocv_intel_npu_find(pci->device);
+    out->is_npu = out->npu || strcmp(pci->driver, "intel_vpu") == 0;
+    if (!out->is_npu && !ocv_gpu_is_class(pci->class_code))
+        return false;
+    if (out->is_npu) {
+        /* the device's own folder tells whose entry of the shared class accel it is */
+        out->driven = strcmp(pci->driver, "intel_vpu") == 0 ||
+                      (!pci->driver[0] &&
+                       ocv_gpu_node(host, pci->address, "accel", "accel", node, sizeof(node)));
+    } else {
+        out->gpu = ocv_intel_gpu_find(pci->device);
+        out->driven = is_gpu_driver(pci->driver);
+        /* other accelerators of this vendor have providers of their own, or none */
+        if (!out->gpu && pci->class_code >> 16 == 0x12)
+            return false;
+    }
+    /* virtual functions that this host made and does not use itself are for guests */
+    return out->driven || !pci->virtual_function;
+}
+
+/* Newer IP versions first; the numbers between the dots count. */
+static int compare_ip(const char *a, const char *b)
+{
+    while (*a && *b) {
+        char *end_a, *end_b;
+        unsigned long left = strtoul(a, &end_a, 10), right = strtoul(b, &end_b, 10);
+        if (left != right)
+            return left > right ? -1 : 1;
+        a = end_a + (*end_a == '.');
+        b = end_b + (*end_b == '.');
+    }
+    return 0;
+}
+
+/* Usable ones first, GPUs before NPUs, cards before what shares the processor's package. */
+static int by_capability(const void *a, const void *b)
+{
+    const struct device *left = a, *right = b;
+    if (usable(left) != usable(right))
+        return usable(left) ? -1 : 1;
+    if (left->is_npu != right->is_npu)
+        return left->is_npu ? 1 : -1;
+    if (left->secondary != right->secondary)
+        return left->secondary ? 1 : -1;
+    int order = 0;
+    if (left->gpu && right->gpu)
+        order = compare_ip(left->gpu->ip, right->gpu->ip);
+    else if (left->npu && right->npu)
+        order = strcmp(right->npu, left->npu);
+    return order ? order : left->index < right->index ? -1 : 1;
+}
+
+static void look(const struct ocv_probe_host *host, struct machine *m)
+{
+    bool discrete = false;
+    m->n = m->usable = 0;
+    for (size_t i = 0; i < host->pci.n && m->n < DEVICES_MAX; i++)
+        if (classify(host, &host->pci.devices[i], &m->devices[m->n])) {
+            struct device *device = &m->devices[m->n];
+            device->index = (unsigned)m->n++;
+            m->usable += usable(device);
+            discrete = discrete || (usable(device) && device->gpu && !device->gpu->integrated);
+        }
+    for (size_t i = 0; i < m->n; i++) {
+        struct device *device = &m->devices[i];
+        device->secondary = !usable(device) || (discrete && device->gpu && device->gpu->integrated);
+    }
+    if (m->n)
+        qsort(m->devices, m->n, sizeof(*m->devices), by_capability);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static int add_union(const struct machine *m, const char *force, struct ocv_result *result,
+                     struct ocv_error *err)
+{
+    int status = force ? ocv_result_add(result, "device_ip", force, err) : OCV_OK;
+    for (size_t i = 0; i < m->usable && status == OCV_OK; i++) {
+        const struct device *device = &m->devices[i];
+        if (device->npu)
+            status = ocv_gpu_add_once(result, "npu_arch", device->npu, err);
+        else if (device->gpu && !force)
+            status = ocv_gpu_add_once(result, "device_ip", device->gpu->ip, err);
+        if (status == OCV_OK && device->gpu && device->gpu->base && !force)
+            status = ocv_gpu_add_once(result, "device_ip", device->gpu->base, err);
+    }
+    return status;
+}
+
+/* Why a device serves no build. */
+static void reason_of(const struct device *device, char *out, size_t size)
+{
+    const char *driver = device->pci->driver;
+    if (!device->gpu && !device->npu)
+        snprintf(out, size, "its PCI id 8086:%04x is %s", device->pci->device,
+                 device->is_npu
+                     ? "newer than this program knows"
+                     : "older than the Xe generations, or newer than this program knows");
+    else if (strcmp(driver, "vfio-pci") == 0)
+        snprintf(out, size, "it is given to a virtual machine (driver 'vfio-pci')");
+    else if (*driver)
+        snprintf(out, size, "driver '%s' is bound, which serves no builds here", driver);
+    else
+        snprintf(out, size, "%s loaded for it",
+                 device->is_npu ? "the driver 'intel_vpu' is not" : "neither 'xe' nor 'i915' is");
+}
+
+static int add_values(const struct device *device, bool forced, json_t *json, struct ocv_error *err)
+{
+    static const char *const features[] = {"device_ip", "npu_arch"};
+    if (!usable(device)) {
+        char reason[160];
+        reason_of(device, reason, sizeof(reason));
+        return ocv_gpu_bar(json, features, sizeof(features) / sizeof(*features), reason, err);
+    }
+    if (device->npu)
+        return ocv_device_add(json, "npu_arch", device->npu, err);
+    if (forced)
+        return OCV_OK;
+    int status = ocv_device_add(json, "device_ip", device->gpu->ip, err);
+    if (status == OCV_OK && device->gpu->base)
+        status = ocv_device_add(json, "device_ip", device->gpu->base, err);
+    return status;
+}
+
+/* xe shows the memory of each tile, i915 (of discrete cards) that of the card. */
+static uint64_t memory_of(const struct ocv_probe_host *host, const char *address)
+{
+    char path[128], card[32];
+    uint64_t total = 0, size;
+    for (unsigned tile = 0; tile < TILES_MAX; tile++) {
+        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/tile%u/physical_vram_size_bytes",
+                 address, tile);
+        if (!ocv_gpu_number(host, path, &size) || size > UINT64_MAX - total)
+            break;
+        total += size;
+    }
+    if (total == 0 && ocv_gpu_node(host, address, "drm", "card", card, sizeof(card))) {
+        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/drm/%s/lmem_total_bytes", address,
+                 card);
+        if (ocv_gpu_number(host, path, &size))
+            total = size;
+    }
+    return total;
+}
+
+static int add_device(const struct ocv_probe_host *host, const struct device *device, bool forced,
+                      struct ocv_result *result, struct ocv_error *err)
+{
+    const char *address = device->pci->address;
+    json_t *json = ocv_result_device(result, address, NULL); /* names are for people: pci.ids */
+    if (!json)
+        return ocv_error_nomem(err);
+    bool guess = device->gpu && device->gpu->guess;
+    int status = ocv_gpu_mark(json, device->index, device->secondary, guess, err);
+    if (status == OCV_OK && device->gpu)
+        status = ocv_device_attribute(json, "family", device->gpu->name, err);
+    if (status == OCV_OK && !device->is_npu && device->driven)
+        status = ocv_gpu_add_number(json, "memory", memory_of(host, address), err);
+    if (status == OCV_OK)
+        status = ocv_device_attribute(json, "driver", device->pci->driver, err);
+    return status == OCV_OK ? add_values(device, forced, json, err) : status;
+}
+
+/* ---- what an operator has to know ------------------------------------------------------------ */
+
+static void say_why(const struct machine *m, char *out, size_t size)
+{
+    const struct device *device = &m->devices[m->usable]; /* the first that is not usable */
+    char more[32] = "", reason[160];
+    if (m->n - m->usable > 1)
+        snprintf(more, sizeof(more), " (and %zu more)", m->n - m->usable - 1);
+    reason_of(device, reason, sizeof(reason));
+    snprintf(out, size, "%s %s%s: %s", device->is_npu ? "NPU" : "GPU", device->pci->address, more,
+             reason);
+}
+
+/* The device nodes that programs open; only on the machine that this runs on. */
+static bool say_access(const struct ocv_probe_host *host, const struct machine *m, char *out,
+                       size_t size)
+{
+    for (size_t i = 0; i < m->usable; i++) {
+        const struct device *device = &m->devices[i];
+        char node[32], path[64];
+        if (!ocv_gpu_node(host, device->pci->address, device->is_npu ? "accel" : "drm",
+                          device->is_npu ? "accel" : "renderD", node, sizeof(node)))
+            continue;
+        snprintf(path, sizeof(path), "dev/%s/%s", device->is_npu ? "accel" : "dri", node);
+        enum ocv_gpu_access access = ocv_gpu_access(host, path);
+        if (access == OCV_GPU_MAY)
+            continue;
+        snprintf(out, size,
+                 access == OCV_GPU_MISSING
+                     ? "/%s is missing here: programs started from here do not find the device"
+                     : "this user may not open /%s (group render): its programs find no device",
+                 path);
+        return true;
+    }
+    return false;
+}
+
+/* Version of the driver of the first device that has one. */
+static void read_driver(const struct ocv_probe_host *host, const struct machine *m,
+                        struct ocv_result *result)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->devices[i].driven && m->devices[i].pci->driver[0]) {
+            ocv_gpu_driver_version(host, m->devices[i].pci->driver, result->driver,
+                                   sizeof(result->driver));
+            return;
+        }
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* Three numbers with dots. */
+static bool is_ip(const char *text)
+{
+    unsigned parts = 0;
+    if (strlen(text) >= FORCED_MAX)
+        return false;
+    for (;; text++) {
+        size_t len = strspn(text, "0123456789");
+        text += len;
+        if (len == 0 || ++parts > 3)
+            return false;
+        if (*text != '.')
+            return parts == 3 && *text == '\0';
+    }
+}
+
+/* The published provider's variable, for the machine that this runs on only. */
+static int read_force(const struct ocv_probe_host *host, const char **out, struct ocv_error *err)
+{
+    static const char key[] = "INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP";
+    const char *text = ocv_host_variable(host, key);
+    *out = text && *text ? text : NULL;
+    if (*out && !is_ip(*out))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%.200s: not NUMBER.NUMBER.NUMBER", key, *out);
+    return OCV_OK;
+}
+
+static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
+                 struct ocv_error *err)
+{
+    struct machine m;
+    const char *force;
+    int status = read_force(host, &force, err);
+    look(host, &m);
+    if (status < 0 || (m.n == 0 && !force))
+        return status;
+    result->source = force ? "environment" : "sysfs";
+    for (size_t i = 0; i < m.usable && !force; i++)
+        result->guess = result->guess || (m.devices[i].gpu && m.devices[i].gpu->guess);
+    result->status = OCV_RESULT_PARTIAL;
+    if (m.usable < m.n)
+        say_why(&m, result->note, sizeof(result->note));
+    else if (!say_access(host, &m, result->note, sizeof(result->note)))
+        result->status = OCV_RESULT_OK;
+    read_driver(host, &m, result);
+    status = add_union(&m, force, result, err);
+    /* a forced version counts for the machine, also where no GPU of it can */
+    bool devices = m.usable || !force;
+    for (size_t i = 0; i < m.n && status == OCV_OK && devices; i++)
+        status = add_device(host, &m.devices[i], force != NULL, result, err);
+    return status;
+}
+
+const struct provider ocv_provider_intel = {.name = "intel",
+                                            .ns = "intel",
+                                            .kind = "builtin",
+                                            .version = "1",
+                                            .probe = probe,
+                                            .quiet = true};

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Namespace nvidia: which GPUs there are, which machine code they run and which CUDA version their
+ * driver supports. Files of the kernel first, NVIDIA's libraries only where they were asked for. */
+#include "lib/probe/providers/nvidia/nvidia.h"
+
+#include "lib/probe/providers/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the published provider's variables say instead of the machine. */
+struct forced {
+    bool cuda, sm;
+    struct ocv_cuda_version version;
+    unsigned capability;
+};
+
+static int read_forced(const struct ocv_probe_host *host, struct forced *out, struct ocv_error *err)
+{
+    static const char cuda_key[] = "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION";
+    static const char sm_key[] = "NV_VARIANT_PROVIDER_FORCE_SM_ARCH";
+    *out = (struct forced){.cuda = false};
+    const char *text = ocv_host_variable(host, cuda_key);
+    if (text) {
+        if (!ocv_nvidia_force_cuda(text, &out->version))
+            return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%s: not a version", cuda_key, text);
+        out->cuda = true;
+    }
+    text = ocv_host_variable(host, sm_key);
+    if (text) {
+        if (!ocv_nvidia_force_sm(text, &out->capability))
+            return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%s: not MAJOR.MINOR", sm_key, text);
+        out->sm = true;
+    }
+    return OCV_OK;
+}
+
+/* A failure to ask is a note beside what the files show. */
+static int ask_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
+                         struct ocv_error *err)
+{
+    struct ocv_nvml_answer answer;
+    struct ocv_error failure = {0};
+    int status = ocv_nvml_ask(host, &answer, &failure);
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(err);
+    if (status == OCV_OK) {
+        ocv_nvidia_merge(m, &answer);
+        ocv_nvml_free(&answer);
+    } else if (status != OCV_ERR_NOT_FOUND || m->n || m->loaded) {
+        snprintf(m->trouble, sizeof(m->trouble), "NVIDIA's libraries: %s", failure.message);
+    }
+    return OCV_OK;
+}
+
+static bool set(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+static int add_attributes(const struct ocv_nvidia_gpu *gpu, json_t *device, struct ocv_error *err)
+{
+    char capability[16] = "", memory[24] = "", instances[16] = "";
+    if (gpu->sm)
+        snprintf(capability, sizeof(capability), "%u.%u", gpu->sm / 10, gpu->sm % 10);
+    if (gpu->memory)
+        snprintf(memory, sizeof(memory), "%llu", (unsigned long long)gpu->memory);
+    if (gpu->mig == 1)
+        snprintf(instances, sizeof(instances), "%u", gpu->mig_instances);
+    const char *const attributes[][2] = {
+        {"compute_capability", capability},
+        {"memory", memory},
+        {"driver", gpu->pci ? gpu->pci->driver : ""},
+        {"mig", gpu->mig == 1 ? "enabled" : ""},
+        {"mig_instances", instances},
+        {"mig_uuids", gpu->mig_uuids},
+        {"virtualization", gpu->virtualization},
+        {"integrated", gpu->integrated ? "true" : ""},
+        {"visible", gpu->hidden ? "false" : ""},
+    };
+    int status = OCV_OK;
+    for (size_t i = 0; status == OCV_OK && i < sizeof(attributes) / sizeof(*attributes); i++)
+        status = ocv_device_attribute(device, attributes[i][0], attributes[i][1], err);
+    return status;
+}
+
+static int add_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu,
+                   struct ocv_result *result, struct ocv_error *err)
+{
+    static const char *const features[] = {"cuda_version_lower_bound", "cuda_version_upper_bound",
+                                           "sm_arch"};
+    char why[sizeof(m->trouble)];
+    json_t *device = ocv_result_device(result, gpu->id, gpu->name[0] ? gpu->name : NULL);
+    if (!device || (gpu->uuid[0] && !set(device, "uuid", json_string(gpu->uuid))))
+        return ocv_error_nomem(err);
+    int status = ocv_gpu_mark(device, gpu->index, gpu->secondary, gpu->guess, err);
+    if (status == OCV_OK)
+        status = add_attributes(gpu, device, err);
+    if (status < 0)
+        return status;
+    ocv_nvidia_why(m, gpu, why, sizeof(why));
+    if (ocv_nvidia_barred(gpu))
+        return ocv_gpu_bar(device, features, sizeof(features) / sizeof(*features), why, err);
+    if (m->force_code)
+        return OCV_OK; /* what the namespace has */
+    return gpu->state == OCV_NVIDIA_USABLE
+               ? ocv_nvidia_add_sm(result, device, gpu->sm, gpu->guess, err)
+               : ocv_gpu_add_none(device, "sm_arch", err);
+}
+
+static int add_features(const struct ocv_nvidia_machine *m, const struct forced *forced,
+                        struct ocv_result *result, struct ocv_error *err)
+{
+    /* what no driver runs must not be chosen: without a GPU that counts there are no features */
+    bool counts = m->n > 0 && !ocv_nvidia_barred(&m->gpus[0]);
+    int status = OCV_OK;
+    if (forced->cuda)
+        status = ocv_nvidia_add_cuda(result, forced->version, err);
+    else if (counts && m->cuda.major && ocv_nvidia_driver_state(m) == OCV_NVIDIA_USABLE)
+        status = ocv_nvidia_add_cuda(result, m->cuda, err);
+    if (status == OCV_OK && forced->sm)
+        status = ocv_nvidia_add_sm(result, NULL, forced->capability, false, err);
+    else if (status == OCV_OK && counts && m->gpus[0].state == OCV_NVIDIA_USABLE)
+        status = ocv_nvidia_add_sm(result, NULL, m->gpus[0].sm, m->gpus[0].guess, err);
+    for (size_t i = 0; status == OCV_OK && i < m->n; i++)
+        status = add_gpu(m, &m->gpus[i], result, err);
+    return status;
+}
+
+static int describe(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
+                    struct ocv_result *result, struct ocv_error *err)
+{
+    struct forced forced;
+    int status = read_forced(host, &forced, err);
+    if (status == OCV_OK && host->deep && host->live && !(forced.cuda && forced.sm))
+        status = ask_libraries(host, m, err);
+    if (status < 0)
+        return status;
+    if (m->n == 0 && !m->loaded && !m->wsl && !m->virtual_functions && !m->trouble[0] &&
+        !forced.cuda && !forced.sm)
+        return OCV_OK;
+    m->force_driver = forced.cuda;
+    m->force_code = forced.sm;
+    ocv_nvidia_rank(m);
+    ocv_nvidia_judge(m, result);
+    result->source = forced.cuda || forced.sm ? "environment" : m->source;
+    if ((forced.cuda && forced.sm) || (m->n == 0 && (forced.cuda || forced.sm))) {
+        result->status = OCV_RESULT_OK; /* whatever the machine has, it was not asked */
+        result->note[0] = '\0';
+        result->guess = false;
+    }
+    memcpy(result->driver, m->driver, sizeof(result->driver));
+    return add_features(m, &forced, result, err);
+}
+
+static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
+                 struct ocv_error *err)
+{
+    struct ocv_nvidia_machine m;
+    int status = ocv_nvidia_look(host, &m, err);
+    if (status == OCV_OK) {
+        status = describe(host, &m, result, err);
+        free(m.gpus);
+    }
+    return status;
+}
+
+const struct provider ocv_provider_nvidia = {.name = "nvidia",
+                                             .ns = "nvidia",
+                                             .kind = "builtin",
+                                             .version = "3",
+                                             .probe = probe,
+                                             .quiet = true};

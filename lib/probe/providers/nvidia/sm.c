@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The lists of namespace nvidia: CUDA versions and machine code. */
+#include "lib/probe/providers/nvidia/nvidia.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_version(struct ocv_result *result, const char *feature, unsigned major, int minor,
+                       struct ocv_error *err)
+{
+    char value[32];
+    if (minor < 0)
+        snprintf(value, sizeof(value), "%u", major);
+    else
+        snprintf(value, sizeof(value), "%u.%d", major, minor);
+    return ocv_result_add(result, feature, value, err);
+}
+
+/* MAJOR.from ... MAJOR.to, downwards, and the bare major if `to` is -1. */
+static int add_versions(struct ocv_result *result, const char *feature, unsigned major,
+                        unsigned from, int to, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (int minor = (int)from; status == OCV_OK && minor >= to; minor--)
+        status = add_version(result, feature, major, minor, err);
+    return status;
+}
+
+int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
+                        struct ocv_error *err)
+{
+    static const char lower[] = "cuda_version_lower_bound", upper[] = "cuda_version_upper_bound";
+    int status = OCV_OK;
+    for (unsigned major = cuda.major; status == OCV_OK && major >= OCV_NVIDIA_CUDA_MIN; major--)
+        status = add_versions(result, lower, major,
+                              major == cuda.major ? cuda.minor : OCV_NVIDIA_MINOR_MAX, -1, err);
+    for (unsigned major = OCV_NVIDIA_CUDA_MAX; status == OCV_OK && major > cuda.major; major--)
+        if (major >= OCV_NVIDIA_CUDA_MIN)
+            status = add_versions(result, upper, major, OCV_NVIDIA_MINOR_MAX, -1, err);
+    if (status == OCV_OK && cuda.major <= OCV_NVIDIA_CUDA_MAX)
+        status =
+            add_versions(result, upper, cuda.major, OCV_NVIDIA_MINOR_MAX, (int)cuda.minor + 1, err);
+    return status;
+}
+
+/* Arch-specific code (`a`) runs on its own chip, family code (`f`) on the chip and on those that
+ * came after it in its family. Source: CUDA programming guide, feature sets; 107: PTX ISA 9.4 (CUDA
+ * 13.4), which has sm_107, sm_107a and sm_107f. That 100f or 103f code runs on it is not said. */
+static bool has_specific(unsigned sm)
+{
+    return sm == 90 || sm == 100 || sm == 103 || sm == 107 || sm == 110 || sm == 120 || sm == 121;
+}
+
+static bool runs_family(unsigned sm, unsigned family)
+{
+    switch (family) {
+    case 100:
+        return sm == 100 || sm == 103;
+    case 120:
+        return sm == 120 || sm == 121;
+    case 103:
+    case 107:
+    case 110:
+    case 121:
+        return sm == family;
+    default:
+        return false;
+    }
+}
+
+/* Code of an earlier chip of the same major runs on later ones, but not on Tegras. Source: CUDA
+ * programming guide, "Binary Compatibility": supported for the desktop, not for Tegra. */
+static bool runs_own_only(unsigned sm)
+{
+    return sm == 53 || sm == 62 || sm == 72 || sm == 87;
+}
+
+static int add_form(struct ocv_result *result, json_t *device, unsigned sm, const char *form,
+                    struct ocv_error *err)
+{
+    char value[32];
+    snprintf(value, sizeof(value), "%u%s", sm, form);
+    return device ? ocv_device_add(device, "sm_arch", value, err)
+                  : ocv_result_add(result, "sm_arch", value, err);
+}
+
+int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, bool guess,
+                      struct ocv_error *err)
+{
+    unsigned lowest = runs_own_only(sm) ? sm : sm / 10 * 10;
+    int status = OCV_OK;
+    if (sm < OCV_NVIDIA_SM_MIN)
+        return OCV_OK;
+    for (unsigned code = sm; status == OCV_OK && code >= lowest; code--) {
+        if (code == sm && !guess && has_specific(sm))
+            status = add_form(result, device, code, "a_real", err);
+        if (status == OCV_OK && !guess && runs_family(sm, code))
+            status = add_form(result, device, code, "f_real", err);
+        if (status == OCV_OK)
+            status = add_form(result, device, code, "_real", err);
+    }
+    for (unsigned code = sm; status == OCV_OK && code >= OCV_NVIDIA_SM_MIN; code--)
+        status = add_form(result, device, code, "_virtual", err);
+    return status;
+}
+
+/* At most two digits, zeroes before them aside. */
+static bool number(const char **text, unsigned *out)
+{
+    while (**text == '0' && isdigit((unsigned char)(*text)[1]))
+        (*text)++;
+    size_t digits = strspn(*text, "0123456789");
+    if (digits == 0 || digits > 2)
+        return false;
+    *out = (unsigned)strtoul(*text, NULL, 10);
+    *text += digits;
+    return true;
+}
+
+bool ocv_nvidia_force_cuda(const char *text, struct ocv_cuda_version *out)
+{
+    struct ocv_cuda_version cuda = {0, 0};
+    if (*text == 'v' || *text == 'V')
+        text++;
+    if (!number(&text, &cuda.major) || cuda.major == 0)
+        return false;
+    if (*text == '.' && isdigit((unsigned char)text[1])) {
+        text++;
+        if (!number(&text, &cuda.minor))
+            return false;
+    }
+    if (*text == '!')
+        return false; /* an epoch: versions of another count */
+    /* what else follows is a patch level, "rc1" or "+local": no part of the lists */
+    *out = cuda;
+    return true;
+}
+
+bool ocv_nvidia_force_sm(const char *text, unsigned *out)
+{
+    unsigned major, minor;
+    if (!number(&text, &major) || major == 0 || *text++ != '.' || !number(&text, &minor) ||
+        minor > 9 || *text != '\0')
+        return false;
+    *out = major * 10 + minor;
+    return true;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Answering a 401: Basic, or a token from the realm that the registry names (distribution's token
+ * specification: GET with Basic, or OAuth2 POST for identity tokens and for realms without GET).
+ * Tokens are kept per host and repository until shortly before they expire. */
+#include "lib/registry/registry_internal.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOKEN_MAX (64u * 1024)  /* bytes of a token */
+#define TOKEN_LIFE_DEFAULT_S 60 /* the specification's default */
+#define TOKEN_LIFE_MAX_S (24 * 3600)
+#define SCOPES_MAX 8
+
+static void free_token(struct ocv_token *token)
+{
+    if (token->header)
+        explicit_bzero(token->header, strlen(token->header));
+    free(token->header);
+    free(token->repository);
+    free(token);
+}
+
+void ocv_auth_free(struct ocv_token *tokens)
+{
+    while (tokens) {
+        struct ocv_token *next = tokens->next;
+        free_token(tokens);
+        tokens = next;
+    }
+}
+
+const struct ocv_token *ocv_auth_find(const struct ocv_host *host, const char *repository)
+{
+    for (const struct ocv_token *t = host->tokens; t; t = t->next)
+        if (!strcmp(t->repository, repository))
+            return t->expires > ocv_registry_now() ? t : NULL;
+    return NULL;
+}
+
+static void drop(struct ocv_host *host, const char *repository)
+{
+    for (struct ocv_token **p = &host->tokens; *p; p = &(*p)->next) {
+        if (strcmp((*p)->repository, repository))
+            continue;
+        struct ocv_token *old = *p;
+        *p = old->next;
+        free_token(old);
+        return;
+    }
+}
+
+/* Make room for one more: clients of a daemon choose which repositories it asks for. */
+static void drop_oldest(struct ocv_host *host)
+{
+    struct ocv_token **p = &host->tokens;
+    for (unsigned n = 1; *p && n < OCV_TOKENS_MAX; n++)
+        p = &(*p)->next;
+    ocv_auth_free(*p);
+    *p = NULL;
+}
+
+static int keep(struct ocv_registry *registry, struct ocv_host *host, const char *repository,
+                const char *scheme, const char *secret, int64_t life_ms, struct ocv_error *err)
+{
+    struct ocv_token *token = calloc(1, sizeof(*token));
+    if (!token)
+        return ocv_error_nomem(err);
+    token->repository = strdup(repository);
+    if (asprintf(&token->header, "%s %s", scheme, secret) < 0)
+        token->header = NULL;
+    if (!token->repository || !token->header) {
+        free_token(token);
+        return ocv_error_nomem(err);
+    }
+    drop(host, repository);
+    drop_oldest(host);
+    token->expires = ocv_registry_now() + life_ms;
+    token->serial = ++registry->serial;
+    token->next = host->tokens;
+    host->tokens = token;
+    return OCV_OK;
+}
+
+static char *basic_secret(const struct ocv_credentials *credentials)
+{
+    char *pair = NULL;
+    const char *password = credentials->password ? credentials->password : "";
+    int n = asprintf(&pair, "%s:%s", credentials->username, password);
+    if (n < 0)
+        return NULL;
+    char *out = ocv_base64_encode(pair, (size_t)n);
+    explicit_bzero(pair, (size_t)n);
+    free(pair);
+    return out;
+}
+
+/* ---- token requests -----------------------------------------------------------------------------
+ */
+
+static int add_pair(struct ocv_buffer *out, const char *name, const char *value,
+                    struct ocv_error *err)
+{
+    char *escaped = curl_easy_escape(NULL, value, 0);
+    if (!escaped)
+        return ocv_error_nomem(err);
+    int status = ocv_buffer_printf(out, err, "%s%s=%s", out->len ? "&" : "", name, escaped);
+    explicit_bzero(escaped, strlen(escaped));
+    curl_free(escaped);
+    return status;
+}
+
+/* A scope attribute may hold several scopes, separated by spaces; a GET repeats the parameter. */
+static int add_scopes(struct ocv_buffer *out, const char *scopes, struct ocv_error *err)
+{
+    char one[sizeof(((struct ocv_challenge *)0)->scope)];
+    int status = OCV_OK;
+    for (unsigned i = 0; i < SCOPES_MAX && status == OCV_OK && *scopes; i++) {
+        size_t len = strcspn(scopes, " ");
+        snprintf(one, sizeof(one), "%.*s", (int)len, scopes);
+        if (len)
+            status = add_pair(out, "scope", one, err);
+        scopes += len + (scopes[len] == ' ');
+    }
+    return status;
+}
+
+static int read_token(struct ocv_exchange *answer, struct ocv_exchange *x, struct ocv_error *err)
+{
+    const struct ocv_buffer *body = &answer->transfer.body;
+    json_t *root = body->len ? json_loadb(body->data, body->len, 0, NULL) : NULL;
+    const char *token = json_string_value(json_object_get(root, "token"));
+    if (!token || !*token)
+        token = json_string_value(json_object_get(root, "access_token"));
+    const json_t *expires = json_object_get(root, "expires_in");
+    json_int_t life = json_is_integer(expires) ? json_integer_value(expires) : TOKEN_LIFE_DEFAULT_S;
+    if (life < TOKEN_LIFE_DEFAULT_S)
+        life = TOKEN_LIFE_DEFAULT_S; /* the specification's floor */
+    if (life > TOKEN_LIFE_MAX_S)
+        life = TOKEN_LIFE_MAX_S;
+    int status = OCV_OK;
+    size_t len = token ? strlen(token) : 0;
+    if (!len || len > TOKEN_MAX)
+        status = ocv_error_set(err, OCV_ERR_DATA, "the token server's answer holds no token");
+    for (size_t i = 0; status == OCV_OK && i < len; i++) /* it becomes a header */
+        if (token[i] <= 0x20 || token[i] >= 0x7f)
+            status = ocv_error_set(err, OCV_ERR_DATA, "the token server's token is malformed");
+    if (status == OCV_OK)
+        status = keep(x->registry, x->host, x->repository, "Bearer", token,
+                      (int64_t)life * 1000 - 5000, err);
+    json_decref(root);
+    return status;
+}
+
+static int ask(struct ocv_exchange *x, struct ocv_exchange *request, struct ocv_error *err)
+{
+    char what[512], authority[OCV_ORIGIN_MAX], origin[OCV_ORIGIN_MAX];
+    int status = ocv_url_origin(request->url, origin, err);
+    if (status < 0)
+        return status;
+    ocv_origin_authority(origin, authority, sizeof(authority));
+    snprintf(what, sizeof(what), "token server %s", authority);
+    request->registry = x->registry;
+    request->host = x->host; /* decides whether loopback is fine; its token is not used */
+    request->what = what;
+    request->kind = "token";
+    request->body_max = OCV_TOKEN_BODY_MAX;
+    status = ocv_exchange_run(request, err);
+    if (status == OCV_OK)
+        status = read_token(request, x, err);
+    request->what = "token server";
+    return status;
+}
+
+static int token_by_get(struct ocv_exchange *x, const struct ocv_challenge *challenge, bool guard,
+                        const struct ocv_credentials *credentials, struct ocv_error *err)
+{
+    struct ocv_buffer query, url;
+    struct ocv_exchange request = {.method = "GET", .guard = guard, .accept = "application/json"};
+    char *secret = NULL, *header = NULL;
+    ocv_buffer_init(&query, 16384);
+    ocv_buffer_init(&url, 32768);
+    int status = OCV_OK;
+    if (challenge->service[0])
+        status = add_pair(&query, "service", challenge->service, err);
+    if (status == OCV_OK)
+        status = add_scopes(&query, challenge->scope, err);
+    if (status == OCV_OK && credentials->username)
+        status = add_pair(&query, "account", credentials->username, err);
+    if (status == OCV_OK && credentials->username) {
+        secret = basic_secret(credentials);
+        if (!secret || asprintf(&header, "Basic %s", secret) < 0) {
+            header = NULL;
+            status = ocv_error_nomem(err);
+        }
+    }
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(&url, err, "%s%s%s", challenge->realm,
+                                   strchr(challenge->realm, '?') ? "&" : "?",
+                                   query.data ? query.data : "");
+    request.url = url.data;
+    request.authorization = header;
+    if (status == OCV_OK)
+        status = ask(x, &request, err);
+    if (request.registry)
+        ocv_exchange_free(&request);
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    if (header)
+        explicit_bzero(header, strlen(header));
+    free(secret);
+    free(header);
+    ocv_buffer_free(&query);
+    ocv_buffer_free(&url);
+    return status;
+}
+
+static int token_by_post(struct ocv_exchange *x, const struct ocv_challenge *challenge, bool guard,
+                         const struct ocv_credentials *credentials, struct ocv_error *err)
+{
+    struct ocv_buffer form;
+    struct ocv_exchange request = {.method = "POST", .guard = guard, .accept = "application/json"};
+    ocv_buffer_init(&form, 3 * OCV_DOCKER_CONFIG_MAX); /* every byte may need escaping */
+    const char *grant = credentials->identity_token ? "refresh_token" : "password";
+    int status = add_pair(&form, "grant_type", grant, err);
+    if (status == OCV_OK)
+        status = add_pair(&form, "service", challenge->service, err);
+    if (status == OCV_OK)
+        status = add_pair(&form, "client_id", "ocivariant", err);
+    if (status == OCV_OK)
+        status = add_pair(&form, "scope", challenge->scope, err);
+    if (credentials->identity_token) {
+        if (status == OCV_OK)
+            status = add_pair(&form, "refresh_token", credentials->identity_token, err);
+    } else {
+        if (status == OCV_OK)
+            status = add_pair(&form, "username", credentials->username, err);
+        if (status == OCV_OK)
+            status = add_pair(&form, "password", credentials->password ? credentials->password : "",
+                              err);
+    }
+    request.url = challenge->realm;
+    request.form = form.data;
+    if (status == OCV_OK)
+        status = ask(x, &request, err);
+    if (request.registry)
+        ocv_exchange_free(&request);
+    if (form.data)
+        explicit_bzero(form.data, form.len);
+    ocv_buffer_free(&form);
+    return status;
+}
+
+static int bearer(struct ocv_exchange *x, const char *origin, struct ocv_challenge *challenge,
+                  const struct ocv_credentials *credentials, struct ocv_error *err)
+{
+    bool guard = false;
+    int status =
+        ocv_hop_allowed(x->registry, origin, challenge->realm, "token server", &guard, err);
+    if (status < 0)
+        return status;
+    if (!challenge->scope[0]) /* some registries leave it out on the first challenge */
+        snprintf(challenge->scope, sizeof(challenge->scope), "repository:%s:pull", x->repository);
+    struct ocv_error local = {0};
+    if (credentials->identity_token) {
+        status = token_by_post(x, challenge, guard, credentials, &local);
+    } else {
+        status = token_by_get(x, challenge, guard, credentials, &local);
+        if (status < 0 && credentials->username &&
+            (local.http_status == 404 || local.http_status == 405)) {
+            local = (struct ocv_error){0};
+            status = token_by_post(x, challenge, guard, credentials, &local);
+        }
+    }
+    if (status < 0 && err)
+        *err = local;
+    bool refused = local.http_status == 400 || local.http_status == 401;
+    if (status < 0 && refused && err) {
+        int http_status = local.http_status;
+        status = ocv_error_set(err, OCV_ERR_DENIED, "%s", local.message);
+        err->http_status = http_status;
+        const char *name = x->host->name;
+        ocv_error_hint(err, "%s%sdocker login %s", x->registry->note,
+                       *x->registry->note ? "; " : "", strcmp(name, "docker.io") ? name : "");
+    }
+    return status;
+}
+
+static int answer(struct ocv_exchange *x, const char *origin, struct ocv_challenge *list, size_t n,
+                  const struct ocv_credentials *credentials, struct ocv_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].scheme, "bearer") && list[i].realm[0])
+            return bearer(x, origin, &list[i], credentials, err);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(list[i].scheme, "basic") || !credentials->username)
+            continue;
+        char *secret = basic_secret(credentials);
+        if (!secret)
+            return ocv_error_nomem(err);
+        int status = keep(x->registry, x->host, x->repository, "Basic", secret,
+                          (int64_t)TOKEN_LIFE_MAX_S * 1000, err);
+        explicit_bzero(secret, strlen(secret));
+        free(secret);
+        return status;
+    }
+    return OCV_ERR_NOT_FOUND;
+}
+
+/* The caller has a token already: it is sent once, and what is refused stays so. */
+static int answer_token(struct ocv_exchange *x, bool *used, struct ocv_error *err)
+{
+    const char *token = x->registry->registry_token;
+    *used = true;
+    if (ocv_auth_find(x->host, x->repository))
+        return OCV_ERR_NOT_FOUND;
+    for (const char *p = token; *p; p++) /* it becomes a header */
+        if (*p <= 0x20 || *p >= 0x7f)
+            return ocv_error_set(err, OCV_ERR_INVALID, "the given token is malformed");
+    return keep(x->registry, x->host, x->repository, "Bearer", token,
+                (int64_t)TOKEN_LIFE_MAX_S * 1000, err);
+}
+
+int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, struct ocv_error *err)
+{
+    enum { CHALLENGES = 8 };
+    const struct ocv_buffer *text = &x->transfer.response.challenges;
+    struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
+    struct ocv_credentials credentials = {0};
+    *used = false;
+    if (x->registry->registry_token && !x->registry->anonymous) {
+        free(list);
+        return answer_token(x, used, err);
+    }
+    if (!list)
+        return ocv_error_nomem(err);
+    size_t n = 0;
+    for (const char *line = text->data; line && *line && n < CHALLENGES;) {
+        size_t len = strcspn(line, "\n");
+        n += ocv_challenge_parse(line, len, list + n, CHALLENGES - n);
+        line += len + (line[len] == '\n');
+    }
+    int status = n ? ocv_creds_find(x->registry, x->host->account, x->repository, &credentials, err)
+                   : OCV_ERR_NOT_FOUND;
+    *used = !ocv_credentials_empty(&credentials);
+    drop(x->host, x->repository); /* it was refused */
+    if (status == OCV_OK)
+        status = answer(x, origin, list, n, &credentials, err);
+    ocv_credentials_free(&credentials);
+    free(list);
+    return status;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Parser of WWW-Authenticate. One header may hold several challenges and a comma separates both
+ * challenges and parameters: a token that is followed by '=' is a parameter, any other one begins a
+ * challenge. Never reads past text + len; output is bounded by the caller's array. */
+#include "lib/registry/auth/challenge.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+struct cursor {
+    const char *p;
+    const char *end;
+};
+
+static bool is_token(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c && strchr("!#$%&'*+-.^_`|~/", c));
+}
+
+static void skip(struct cursor *c, const char *set)
+{
+    while (c->p < c->end && *c->p && strchr(set, *c->p))
+        c->p++;
+}
+
+static size_t token(struct cursor *c, const char **start)
+{
+    *start = c->p;
+    while (c->p < c->end && is_token(*c->p))
+        c->p++;
+    return (size_t)(c->p - *start);
+}
+
+/* Copy a token or a quoted string; false if it does not fit or is not closed. */
+static bool value(struct cursor *c, char *out, size_t size)
+{
+    size_t n = 0;
+    bool fits = true;
+    if (c->p < c->end && *c->p == '"') {
+        for (c->p++; c->p < c->end && *c->p != '"'; c->p++) {
+            if (*c->p == '\\' && c->p + 1 < c->end)
+                c->p++;
+            if (n + 1 < size)
+                out[n++] = *c->p;
+            else
+                fits = false;
+        }
+        if (c->p >= c->end)
+            return false;
+        c->p++;
+    } else {
+        for (; c->p < c->end && *c->p != ',' && *c->p != ' ' && *c->p != '\t'; c->p++) {
+            if (n + 1 < size)
+                out[n++] = *c->p;
+            else
+                fits = false;
+        }
+    }
+    out[n] = '\0';
+    return fits && !memchr(out, '\n', n);
+}
+
+static bool parameter(struct cursor *c, struct ocv_challenge *challenge, const char *name,
+                      size_t len)
+{
+    char unknown[2] = "";
+    struct {
+        const char *name;
+        char *out;
+        size_t size;
+    } known[] = {
+        {"realm", challenge->realm, sizeof(challenge->realm)},
+        {"service", challenge->service, sizeof(challenge->service)},
+        {"scope", challenge->scope, sizeof(challenge->scope)},
+        {"error", challenge->error, sizeof(challenge->error)},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (len == strlen(known[i].name) && !strncasecmp(name, known[i].name, len))
+            return value(c, known[i].out, known[i].size);
+    value(c, unknown, sizeof(unknown)); /* too long for nothing: of no interest */
+    return true;
+}
+
+static void begin(struct ocv_challenge *challenge, const char *name, size_t len)
+{
+    memset(challenge, 0, sizeof(*challenge));
+    if (len >= sizeof(challenge->scheme))
+        return;
+    for (size_t i = 0; i < len; i++)
+        challenge->scheme[i] =
+            (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
+}
+
+size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *out, size_t max)
+{
+    struct cursor c = {text, text + len};
+    struct ocv_challenge current = {0};
+    bool open = false, good = true;
+    size_t n = 0;
+    while (n < max) {
+        skip(&c, " \t,\r\n");
+        const char *name = NULL;
+        size_t name_len = token(&c, &name);
+        if (!name_len)
+            break;
+        skip(&c, " \t");
+        if (open && c.p < c.end && *c.p == '=') {
+            c.p++;
+            skip(&c, " \t=");
+            good = parameter(&c, &current, name, name_len) && good;
+            continue;
+        }
+        if (open && good && current.scheme[0])
+            out[n++] = current;
+        begin(&current, name, name_len);
+        open = good = true;
+    }
+    if (n < max && open && good && current.scheme[0])
+        out[n++] = current;
+    return n;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Certificate authorities that several clients share. libcurl reads a bundle of some 140
+ * certificates anew for every connection, which costs milliseconds and a megabyte each; a store
+ * that is read once and counted costs neither. Only where libcurl speaks TLS by OpenSSL. */
+#include "lib/registry/registry_internal.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STORES_MAX 64 /* different sets of authorities; past it each client reads its own */
+
+struct entry {
+    struct entry *next;
+    char digest[OCV_DIGEST_MAX]; /* of the PEM text */
+    X509_STORE *store;
+};
+
+struct ocv_trust {
+    pthread_mutex_t lock;
+    struct entry *entries;
+    size_t n;
+};
+
+int ocv_trust_new(struct ocv_trust **out, struct ocv_error *err)
+{
+    struct ocv_trust *trust = calloc(1, sizeof(*trust));
+    if (!trust)
+        return ocv_error_nomem(err);
+    pthread_mutex_init(&trust->lock, NULL);
+    *out = trust;
+    return OCV_OK;
+}
+
+void ocv_trust_free(struct ocv_trust *trust)
+{
+    if (!trust)
+        return;
+    while (trust->entries) {
+        struct entry *entry = trust->entries;
+        trust->entries = entry->next;
+        X509_STORE_free(entry->store);
+        free(entry);
+    }
+    pthread_mutex_destroy(&trust->lock);
+    free(trust);
+}
+
+/* All certificates of the text; what is none is passed over, as libcurl does. */
+static X509_STORE *read_store(const struct ocv_buffer *pem)
+{
+    BIO *bio = BIO_new_mem_buf(pem->data, (int)pem->len);
+    X509_STORE *store = bio ? X509_STORE_new() : NULL;
+    X509 *certificate;
+    while (store && (certificate = PEM_read_bio_X509_AUX(bio, NULL, NULL, NULL))) {
+        if (!X509_STORE_add_cert(store, certificate)) {
+            X509_STORE_free(store);
+            store = NULL;
+        }
+        X509_free(certificate);
+    }
+    if (store) /* libcurl's own flags */
+        X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+    ERR_clear_error(); /* the end of the text is an error to OpenSSL */
+    BIO_free(bio);
+    return store;
+}
+
+static struct entry *add(struct ocv_trust *trust, const char *digest, const struct ocv_buffer *pem)
+{
+    struct entry *entry = trust->n < STORES_MAX ? calloc(1, sizeof(*entry)) : NULL;
+    if (!entry)
+        return NULL;
+    entry->store = read_store(pem);
+    if (!entry->store) {
+        free(entry);
+        return NULL;
+    }
+    memcpy(entry->digest, digest, sizeof(entry->digest));
+    entry->next = trust->entries;
+    trust->entries = entry;
+    trust->n++;
+    return entry;
+}
+
+X509_STORE *ocv_trust_get(struct ocv_trust *trust, const struct ocv_buffer *pem)
+{
+    char digest[OCV_DIGEST_MAX] = "";
+    const char *backend = curl_version_info(CURLVERSION_NOW)->ssl_version;
+    if (!backend || strncmp(backend, "OpenSSL/", 8) != 0 || !pem->len ||
+        ocv_digest_bytes(pem->data, pem->len, digest, NULL) < 0)
+        return NULL;
+    pthread_mutex_lock(&trust->lock);
+    struct entry *entry = trust->entries;
+    while (entry && strcmp(entry->digest, digest) != 0)
+        entry = entry->next;
+    if (!entry)
+        entry = add(trust, digest, pem);
+    X509_STORE *store = entry && X509_STORE_up_ref(entry->store) ? entry->store : NULL;
+    pthread_mutex_unlock(&trust->lock);
+    return store;
+}
+
+CURLcode ocv_trust_apply(CURL *easy, void *context, void *store)
+{
+    (void)easy;
+    SSL_CTX_set1_cert_store(context, store);
+    return CURLE_OK;
+}

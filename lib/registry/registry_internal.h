@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What the files of the registry client share. One direction: api -> manifest, fetch -> exchange ->
+ * auth -> creds; exchange -> transfer -> host. Nothing here is installed. */
+#ifndef OCV_REGISTRY_INTERNAL_H
+#define OCV_REGISTRY_INTERNAL_H
+
+#include "lib/registry/auth/challenge.h"
+#include "lib/registry/auth/credentials.h"
+#include "ocivariant/buffer.h"
+#include "ocivariant/config.h"
+#include "ocivariant/digest.h"
+#include "ocivariant/registry.h"
+
+#include <curl/curl.h>
+#include <openssl/x509.h>
+
+/* Limits on what servers send. */
+#define OCV_ERROR_BODY_MAX (64u * 1024)  /* body of an error answer that is looked at */
+#define OCV_TOKEN_BODY_MAX (256u * 1024) /* answer of a token server */
+#define OCV_LOCATION_MAX (16u * 1024)    /* Location header: signed URLs are long */
+#define OCV_LINK_MAX (4u * 1024)         /* Link header */
+#define OCV_CHALLENGES_MAX (16u * 1024)  /* all WWW-Authenticate headers together */
+#define OCV_REDIRECTS_MAX 5              /* hops of one request */
+#define OCV_ORIGIN_MAX 320               /* "https://" + host name (255) + port */
+#define OCV_CA_MAX (8u * 1024 * 1024)    /* all trusted certificates of a host together */
+#define OCV_TOKENS_MAX 64u               /* repositories of a host whose tokens are kept */
+
+/* ---- hosts ------------------------------------------------------------------------------------
+ */
+
+enum ocv_scheme { OCV_SCHEME_HTTP, OCV_SCHEME_HTTPS };
+
+/** What is known about one server. Lives as long as the client. */
+struct ocv_host {
+    struct ocv_host *next;
+    char *name;      /* as written in references or URLs: "docker.io", "localhost:5000" */
+    char *authority; /* what is contacted: "registry-1.docker.io" */
+    char *prefix;    /* path before /v2/ of a configured URL, or "" */
+    char *account;   /* whose credentials may be sent there */
+    char *cert;      /* client certificate and its key, or NULL */
+    char *key;
+    struct ocv_buffer ca; /* PEM of additional certificate authorities, then of the system's */
+    X509_STORE *store;    /* the same, shared, in place of the text; or NULL */
+    bool tls_loaded;      /* the three above are read, as the first request with TLS needs them */
+    enum ocv_scheme scheme;
+    bool decided;    /* the scheme is known; else the other one may be tried once */
+    bool loopback;   /* plain HTTP is allowed */
+    bool insecure;   /* by configuration: plain HTTP and unverified TLS are allowed */
+    bool configured; /* named by the administrator or user */
+    bool answered;   /* an HTTP answer came from it: connection trouble is worth a retry */
+    struct ocv_token *tokens;
+};
+
+/** An Authorization header for one repository of one host. */
+struct ocv_token {
+    struct ocv_token *next;
+    char *repository;
+    char *header;    /* "Bearer ..." or "Basic ..." */
+    int64_t expires; /* monotonic milliseconds */
+    uint64_t serial; /* to see that another request has renewed it meanwhile */
+};
+
+struct ocv_registry {
+    CURLM *multi;
+    unsigned transfers; /* running on it */
+    const struct ocv_config *config;
+    char *user_agent, *ca_file, *cert_file, *key_file;
+    char **insecure;
+    size_t n_insecure;
+    char *username, *password, *identity_token, *registry_token;
+    char *auth_file, *certs_dir;
+    unsigned retries, connect_timeout_ms, stall_timeout_ms;
+    struct ocv_trust *trust;
+    bool anonymous, given_only;
+    unsigned patience_ms; /* of ocv_registry_deadline, 0: none */
+    int64_t deadline;     /* monotonic milliseconds */
+    const volatile int *interrupted;
+    void (*log)(void *data, const char *line);
+    void *log_data;
+    int (*room)(void *data, size_t bytes, struct ocv_error *err);
+    void *room_data;
+    struct ocv_host *hosts;
+    uint64_t serial;
+    char note[256]; /* why stored credentials could not be read; becomes part of a hint */
+};
+
+/** A store of the PEM text's certificates, with a reference taken; NULL: libcurl shall read it. */
+X509_STORE *ocv_trust_get(struct ocv_trust *trust, const struct ocv_buffer *pem);
+/** CURLOPT_SSL_CTX_FUNCTION; its data is the store. */
+CURLcode ocv_trust_apply(CURL *easy, void *context, void *store);
+
+/** curl_global_init, once per process. */
+int ocv_registry_global(struct ocv_error *err);
+void ocv_registry_log(const struct ocv_registry *registry, const char *format, ...)
+    OCV_PRINTF(2, 3);
+bool ocv_registry_interrupted(const struct ocv_registry *registry);
+int64_t ocv_registry_now(void); /* monotonic milliseconds */
+/* Milliseconds until the deadline, at most `wait_ms`; 0 when it has passed. */
+int ocv_registry_left(const struct ocv_registry *registry, int wait_ms);
+
+/** The host of that name, made on first use. */
+int ocv_host_get(struct ocv_registry *registry, const char *name, struct ocv_host **out,
+                 struct ocv_error *err);
+/** The host that is contacted at that authority ("host" or "host:port"), made on first use. */
+int ocv_host_at(struct ocv_registry *registry, const char *authority, struct ocv_host **out,
+                struct ocv_error *err);
+void ocv_host_free(struct ocv_host *host);
+/** The URL without its path: scheme://host:port in lower case with the port always there.
+ *  Anything but http and https, or user information in it: OCV_ERR_DATA. */
+int ocv_url_origin(const char *url, char out[OCV_ORIGIN_MAX], struct ocv_error *err);
+/** "host" or "host:port" of an origin, without a default port. */
+void ocv_origin_authority(const char *origin, char *out, size_t size);
+/** URL without query and fragment, for messages: queries of signed URLs are secrets. */
+void ocv_url_public(const char *url, char *out, size_t size);
+/** Loopback, link-local or unspecified address, where a foreign server must not send us. */
+bool ocv_address_is_local(const struct sockaddr *address);
+/** May a server at `from` (an origin) send us to `to`? `*guard`: the address must be checked when
+ * it is known. `kind` is "redirect" or "token server", for the message. */
+int ocv_hop_allowed(struct ocv_registry *registry, const char *from, const char *to,
+                    const char *kind, bool *guard, struct ocv_error *err);
+/** Read certificates for a host (configuration, certs.d) into it, once. */
+int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err);
+void ocv_tls_unload(struct ocv_host *host);
+
+/* ---- one HTTP exchange on the wire --------------------------------------------------------------
+ */
+
+struct ocv_response {
+    long status;
+    char content_type[256];      /* lower case, without parameters */
+    char digest[OCV_DIGEST_MAX]; /* Docker-Content-Digest, or empty */
+    int64_t content_length;      /* -1 where not told */
+    int64_t range_start;         /* Content-Range, -1 where absent or malformed */
+    int64_t range_end;
+    int64_t range_total; /* -1 where unknown */
+    bool encoded;        /* Content-Encoding other than identity */
+    char *location;
+    char *link;
+    char etag[256];
+    char filters[256];            /* OCI-Filters-Applied */
+    struct ocv_buffer challenges; /* one WWW-Authenticate value a line */
+};
+
+struct ocv_transfer {
+    CURL *easy;
+    struct curl_slist *headers;
+    bool running;
+    bool done;
+    bool guard;   /* refuse loopback and link-local addresses */
+    bool refused; /* an address was refused */
+    bool began;   /* the answer's head was judged */
+    bool roomy;   /* there is room for its body */
+    CURLcode result;
+    int abort_status; /* why a callback of ours stopped the transfer, or 0 */
+    char error[CURL_ERROR_SIZE];
+    struct ocv_response response;
+    struct ocv_buffer body; /* documents, and the bodies of error answers */
+    struct ocv_exchange *exchange;
+};
+
+/* ---- one request with redirects, authentication and retries -------------------------------------
+ */
+
+enum ocv_exchange_state {
+    OCV_EXCHANGE_READY,
+    OCV_EXCHANGE_RUNNING,
+    OCV_EXCHANGE_WAITING,
+    OCV_EXCHANGE_DONE
+};
+
+/** What is sent: bytes in memory, or a file from its start. */
+struct ocv_upload {
+    const char *content_type;
+    const void *bytes;
+    int64_t size;
+    int fd; /* -1: `bytes` */
+    void (*progress)(void *data, int64_t sent);
+    void *data;
+};
+
+struct ocv_exchange {
+    /* set by the caller; strings are borrowed */
+    struct ocv_registry *registry;
+    struct ocv_host *host;
+    const char *what;                /* names the thing in messages */
+    const char *kind;                /* what a document is: "index", "token" */
+    const char *method;              /* GET, HEAD, POST */
+    const char *path;                /* from /v2/ on; or NULL and `url` */
+    const char *url;                 /* absolute (token servers) */
+    const char *accept;              /* or NULL */
+    const char *repository;          /* whose token is used; NULL: no authentication */
+    const char *authorization;       /* fixed header value instead of a token, or NULL */
+    const char *form;                /* body of a POST */
+    const struct ocv_upload *upload; /* body of a PUT, or an empty one of a POST; may be NULL */
+    const char *if_match;            /* or NULL */
+    bool once;                       /* never retried: the server may have begun to act */
+    size_t body_max;                 /* of a document */
+    long buffer_size;                /* curl's receive buffer */
+    bool guard;                      /* check the address of the very first hop, too */
+    int64_t range_from;              /* first byte wanted; the callbacks below keep it */
+    int64_t range_end;               /* the byte after the last one wanted, 0: to the end */
+    const char *range;               /* a client's Range value instead, or NULL */
+    const char *if_none_match;       /* or NULL */
+    /** Judge the head of a 2xx answer before its body: 0, or a status with `error` filled.
+     *  OCV_EXCHANGE_AGAIN: stop and ask again (with the new range_from). */
+    int (*begin)(void *data, struct ocv_exchange *exchange);
+    /** Body bytes of a 2xx answer; NULL collects them in transfer.body. */
+    int (*sink)(void *data, const char *bytes, size_t len, struct ocv_error *err);
+    void *data;
+
+    /* results */
+    int status;
+    struct ocv_error error;
+    struct ocv_transfer transfer;
+
+    /* inside */
+    enum ocv_exchange_state state;
+    char *redirect; /* URL of the current hop, NULL at the origin */
+    bool redirect_guard;
+    bool swapped; /* the other scheme was tried */
+    bool swapped_on_400;
+    bool fresh; /* over a connection of its own: an old one began with what was not for us */
+    bool credentials_used;
+    unsigned attempts, redirects, logins, restarts;
+    uint64_t token_serial;
+    int64_t not_before;
+    int64_t started;
+    int64_t sent; /* of the upload */
+    int64_t mark; /* range_from at the last failure: progress resets the count of attempts */
+};
+
+#define OCV_EXCHANGE_AGAIN 1
+
+/** Run until every exchange is done. Returns the status of the first that failed; each has its own.
+ */
+int ocv_exchange_run(struct ocv_exchange *exchange, struct ocv_error *err);
+/** Make progress without waiting; `*wait_ms` becomes smaller if something is due sooner. */
+void ocv_exchange_step(struct ocv_exchange *exchange, int *wait_ms);
+/** Drive all transfers of the client, wait at most `wait_ms` (100 at most) for something to do. */
+int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_error *err);
+void ocv_exchange_free(struct ocv_exchange *exchange);
+/** Judge the ended transfer: the exchange is READY, WAITING or DONE afterwards. */
+void ocv_exchange_judge(struct ocv_exchange *exchange);
+void ocv_exchange_finish(struct ocv_exchange *exchange, int status);
+/** The same; errors of callbacks and of the core do not know yet what was asked for. */
+void ocv_exchange_finish_named(struct ocv_exchange *exchange, int status);
+/** Where the request belongs: the token realm for a token request, else the registry. */
+int ocv_exchange_origin(const struct ocv_exchange *exchange, char out[OCV_ORIGIN_MAX]);
+/** The host of the current hop. */
+int ocv_exchange_hop_host(struct ocv_exchange *exchange, const char *origin, bool at_home,
+                          struct ocv_host **out);
+
+/** curl_multi_perform; SIGPIPE does not reach the program. */
+CURLMcode ocv_multi_perform(CURLM *multi);
+int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const struct ocv_host *host,
+                       const char *authorization);
+/** After an answer: never use a connection again on which more came than that. */
+void ocv_transfer_drop_surplus(const struct ocv_transfer *transfer,
+                               const struct ocv_registry *registry);
+void ocv_transfer_stop(struct ocv_transfer *transfer, struct ocv_registry *registry);
+void ocv_transfer_free(struct ocv_transfer *transfer, struct ocv_registry *registry);
+void ocv_response_reset(struct ocv_response *response);
+size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
+
+/* ---- judging answers
+ * ------------------------------------------------------------------------------ */
+
+/** Fill exchange->error for the transfer's curl failure; returns the status. */
+int ocv_failure_curl(struct ocv_exchange *exchange, const struct ocv_host *host);
+/** The same for an HTTP status that is no success. */
+int ocv_failure_http(struct ocv_exchange *exchange, const struct ocv_host *host);
+
+/* ---- authentication
+ * ------------------------------------------------------------------------------- */
+
+/** The Authorization header for a repository, or NULL. */
+const struct ocv_token *ocv_auth_find(const struct ocv_host *host, const char *repository);
+/** Answer a 401: find credentials, get a token, keep it. `*used`: credentials were sent. */
+int ocv_auth_answer(struct ocv_exchange *exchange, const char *origin, bool *used,
+                    struct ocv_error *err);
+void ocv_auth_free(struct ocv_token *tokens);
+/** The credentials for a host, from options, files and helpers; all empty if there are none. */
+int ocv_creds_find(struct ocv_registry *registry, const char *account, const char *repository,
+                   struct ocv_credentials *out, struct ocv_error *err);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Inside of the tag rules (plugins/tags.d/README.md; schema/tag-rules.schema.json): a rule
+ * file describes how one family of repositories writes its tags. The public face is in
+ * ocivariant.h. */
+#ifndef OCV_TAGS_H
+#define OCV_TAGS_H
+
+#include "lib/base/arena.h"
+#include "lib/base/yaml_tree.h"
+#include "ocivariant/buffer.h"
+#include "ocivariant/property.h"
+#include "ocivariant/reference.h"
+#include "ocivariant/tags.h"
+
+#include <regex.h>
+
+#define OCV_TAG_RULES_SCHEMA "dev.ocivariant.tags/v1"
+#define OCV_TAG_RULES_BYTES_MAX (256u * 1024) /**< of a file */
+#define OCV_TAG_RULES_FILES_MAX 512u          /**< of a folder */
+#define OCV_TAG_PATTERN_MAX 512u              /**< bytes of a pattern */
+#define OCV_TAG_ITEMS_MAX 256u                /**< parts of a family, notations included */
+#define OCV_TAG_LABEL_MAX 48                  /**< characters, as writers make labels */
+#define OCV_TAG_CAPTURES 12                   /**< \0 to \9, and the two of the frame */
+#define OCV_TAG_ASSUMPTIONS_MAX 16u           /**< that hold of one tag */
+#define OCV_TAG_CUDA_MAX 64u                  /**< tables of a family */
+#define OCV_TAG_SM_MAX 32u                    /**< compute capabilities in a table */
+#define OCV_TAG_TEXT_MAX 512u                 /**< of a repository, and of what a template gives */
+
+/** A text with \0 to \9 in it. */
+struct ocv_tag_pair {
+    const char *key; /**< of a group; NULL in a list of properties */
+    const char *text;
+};
+
+/** One thing that a part of a tag, or a repository's name, may say. */
+struct ocv_tag_item {
+    const char *match;
+    regex_t regex; /**< compiled for the family's separators */
+    bool compiled;
+    const char *kind; /**< what it speaks of; said twice, it is ambiguous. NULL: anything */
+    const struct ocv_tag_pair *gives, *assumes, *groups;
+    size_t n_gives, n_assumes, n_groups;
+    const char *platform; /**< "linux/arm64", or NULL */
+    const char *refuse;   /**< why such a tag is no variant of anything, or NULL */
+    bool ignore, first, repeat;
+    size_t line;
+};
+
+/** Groups that must have a value, and its pattern. */
+struct ocv_tag_where {
+    const struct ocv_tag_pair *list;
+    regex_t *regexes;
+    size_t n, n_compiled;
+};
+
+/** What holds where no part said it. */
+struct ocv_tag_default {
+    const char *const *missing; /**< kinds that nothing spoke of; none: always */
+    size_t n_missing;
+    const char *said; /**< kind that something spoke of, or NULL */
+    struct ocv_tag_where where;
+    const struct ocv_tag_pair *gives, *assumes, *groups;
+    size_t n_gives, n_assumes, n_groups;
+    const char *platform, *refuse;
+};
+
+/** What a family's builds hold for CUDA. */
+struct ocv_tag_cuda {
+    struct ocv_tag_where toolkit; /**< the version, if one is asked for */
+    struct ocv_tag_where where;
+    const char *platform;       /**< "linux/arm64", or NULL: every one */
+    const char *const *sm_arch; /**< "90_real"; none: what the toolkit can make */
+    size_t n_sm_arch;
+    bool any_sm; /**< nothing bounds the devices */
+    bool minor;  /**< machine code runs on every driver of the toolkit's major version */
+};
+
+/** Which of several tags that say the same is taken. */
+struct ocv_tag_prefer {
+    const char *key;
+    int direction;             /**< 1: newest, -1: oldest, 0: by the list */
+    bool shortest;             /**< of "tag" itself: the shortest, and nothing else */
+    const char *const *values; /**< best first */
+    size_t n;
+};
+
+struct ocv_tag_family {
+    struct ocv_arena arena;
+    const char *name, *description, *source, *separators;
+    struct ocv_tag_item *repositories, *items;
+    size_t n_repositories, n_items;
+    struct ocv_tag_default *defaults;
+    size_t n_defaults;
+    struct ocv_tag_cuda *cudas; /**< the first that applies speaks; none: `strict` */
+    size_t n_cudas;
+    const char **kinds; /**< what parts and repositories speak of, each once */
+    size_t n_kinds;
+    const char *const *group_tags; /**< "{version}-{python}" */
+    size_t n_group_tags;
+    struct ocv_tag_prefer *prefers;
+    size_t n_prefers;
+    const char *const *namespaces;
+    size_t n_namespaces;
+};
+
+/** A named list of items that families use. */
+struct ocv_tag_notation {
+    struct ocv_tag_notation *next;
+    char *name;
+    struct ocv_yaml *tree; /**< the list of items */
+    char *source;
+};
+
+/** A registry that stands in for another. */
+struct ocv_tag_mirror {
+    struct ocv_tag_mirror *next;
+    char *host, *of;
+};
+
+struct ocv_tag_rules {
+    struct ocv_tag_family **families; /**< the last that matches counts */
+    size_t n;
+    struct ocv_tag_notation *notations;
+    struct ocv_tag_mirror *mirrors;
+};
+
+/* ---- reading (rules_read.c) ------------------------------------------------------------------ */
+
+/** Read the items of a family from its tree. OCV_ERR_CONFIG with file and line. */
+int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
+                        const struct ocv_yaml *tree, struct ocv_tag_family *out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_tag_family_free(struct ocv_tag_family *family);
+
+/** Read a regular file of at most out->max bytes; never waits for a FIFO. */
+int ocv_tag_file_read(const char *path, struct ocv_buffer *out,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- patterns (pattern.c) ----------------------------------------------------------------------
+ */
+
+/** May a text match the whole pattern? Also true where the pattern is wrong. */
+bool ocv_tag_pattern_may(const char *pattern, const char *text);
+/** Compile POSIX extended `pattern`, to stand whole between `separators` (NULL: the whole text). No
+ *  intervals and no back-references: what is left cannot take for ever. */
+int ocv_tag_pattern_compile(const char *pattern, const char *separators, regex_t *out,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+/** Does it match? `*nomem` is set where memory was short and nothing is known. */
+bool ocv_tag_match(const regex_t *regex, const char *text, regmatch_t captures[OCV_TAG_CAPTURES],
+                   bool *nomem);
+/** Fill a template from the captures of a match over `text`. OCV_ERR_DATA if it is too long. */
+int ocv_tag_template(const char *format, const char *text, const regmatch_t *captures, bool lower,
+                     char out[OCV_TAG_TEXT_MAX]) OCV_WARN_UNUSED;
+/** "*" within a component, "**" over components. */
+bool ocv_tag_glob(const char *pattern, const char *text);
+
+/* ---- the set (rules.c) -------------------------------------------------------------------------
+ */
+
+/** The family that knows the repository "HOST/PATH", or NULL. `*nomem` as above. */
+const struct ocv_tag_family *ocv_tag_rules_find(const struct ocv_tag_rules *rules, const char *name,
+                                                bool *nomem);
+
+/* ---- registries that stand in for others (mirror.c) --------------------------------------------
+ */
+
+/** The name under which rules may know the reference's repository: its own, or one in `out`. */
+const char *ocv_tag_rules_name(const struct ocv_tag_rules *rules,
+                               const struct ocv_reference *reference, char out[OCV_TAG_TEXT_MAX]);
+void ocv_tag_mirrors_free(struct ocv_tag_mirror *mirrors);
+
+/* ---- parsing (parse.c) -------------------------------------------------------------------------
+ */
+
+struct ocv_tag_group {
+    const char *key, *text;
+    bool in_tag; /**< said by the tag, not by the repository or a default */
+};
+
+struct ocv_tag {
+    struct ocv_arena arena;
+    const struct ocv_tag_family *family; /**< NULL: no rule knows the repository */
+    const char *reference, *tag;
+    struct ocv_properties *said;       /**< by tag, repository and defaults */
+    struct ocv_properties *properties; /**< with what the family says of its CUDA builds */
+    struct ocv_properties *base;       /**< as ocv_tag_base_properties */
+    struct ocv_tag_group *groups;      /**< sorted by key */
+    size_t n_groups;
+    bool plain; /**< every part of it is a group's value: nothing speaks of hardware */
+    const char **ignored, **unknown, **ambiguous;
+    size_t n_ignored, n_unknown, n_ambiguous;
+    const char *refused; /**< or NULL */
+    bool by_default;     /**< refused for what no part says, not for what one does */
+    /* in a plan: */
+    const char *out;              /**< why it is in no set, or NULL */
+    bool candidate, placed;       /**< of some set; shown in one */
+    const struct ocv_tag *better; /**< says the same, and was taken instead; or NULL */
+    const char *platform;         /**< or NULL */
+};
+
+/* ---- assumptions (assume.c)
+ * ----------------------------------------------------------------------
+ */
+
+/** A list of properties that hold unless the tag says a value of their features. */
+struct ocv_tag_assumption {
+    const struct ocv_tag_pair *list;
+    size_t n;
+};
+
+/** Append to `properties` (comma-separated) what is assumed of features of which it says nothing:
+ *  the values that all assumptions about the feature have. `*none` becomes a property of a feature
+ *  of which they have no value together, else NULL. */
+int ocv_tag_assume(const struct ocv_tag_assumption *all, size_t n, struct ocv_buffer *properties,
+                   const char **none, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- CUDA (cuda.c) -----------------------------------------------------------------------------
+ */
+
+/** The CUDA version that the tag names, normalised ("12.0" for "12"), in `out`; NULL: none, or
+ *  several. */
+const char *ocv_tag_toolkit(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX]);
+/** What an image of the tag needs on `platform` ("linux/arm64", NULL: what the tag says, or
+ *  linux/amd64), and in `*base` what it needs on drivers of its major version that are too old for
+ *  the rest of it, or NULL. `order` (may be NULL) is one property more, in both. */
+int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *order,
+                   struct ocv_properties **all, struct ocv_properties **base,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+
+#define OCV_TAG_BASE_SUFFIX "_minor"
+#define OCV_TAG_BASE_LABEL_SIZE 64 /* as readers take labels */
+/** The label of what `*base` above says, beside the tag's own. */
+const char *ocv_tag_base_label(const char *label, char out[OCV_TAG_BASE_LABEL_SIZE]);
+
+/** Do the groups that are asked for have such values? `*nomem` as above. */
+bool ocv_tag_where_holds(const struct ocv_tag *tag, const struct ocv_tag_where *where, bool *nomem);
+
+/** Value of a group key, or NULL. */
+const char *ocv_tag_group_value(const struct ocv_tag *tag, const char *key);
+/** Which of the family's group_tags the tag is, filled: "1.9-py312" is "{version}-py{python}" and
+ *  its name "1.9-py3.12". NULL where it is none of them. */
+const char *ocv_tag_group_name(const struct ocv_tag *tag, char out[OCV_TAG_TEXT_MAX]);
+/** Is `key` named by the template? */
+bool ocv_tag_group_in(const char *format, const char *key);
+/** Fill "{version}-{python}" from the tag's groups; false where it lacks one. */
+bool ocv_tag_group_format(const struct ocv_tag *tag, const char *format,
+                          char out[OCV_TAG_TEXT_MAX]);
+/** Compare dotted versions: numbers by value, the rest by bytes; a pre-release stands before. */
+int ocv_tag_version_compare(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Containers: what they start from is judged by all that was unpacked there. */
+#include "plugins/containerd/snapshotter/fit/layer_fit_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VARIANTS_MAX 64u /* of one chain that are asked about */
+
+struct variants {
+    struct snap_variant list[VARIANTS_MAX];
+    size_t n;
+};
+
+static int keep_variant(void *data, const struct snap_variant *v)
+{
+    struct variants *all = data;
+    const char *const from[] = {v->label, v->properties, v->digest, v->reference};
+    char *copy[4];
+    for (size_t i = 0; i < 4; i++)
+        copy[i] = strdup(from[i] ? from[i] : "");
+    all->list[all->n++] = (struct snap_variant){
+        .label = copy[0], .properties = copy[1], .digest = copy[2], .reference = copy[3]};
+    return all->n == VARIANTS_MAX;
+}
+
+static const char *or_null(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+/* "NS/SEQ/CHAIN", as containerd's metadata names what it keeps in back ends. */
+static bool split_name(const char *name, char ns[80], const char **chain)
+{
+    size_t len = strcspn(name, "/");
+    const char *last = strrchr(name, '/');
+    if (!last || len >= 80 || !ocv_digest_wellformed(last + 1))
+        return false;
+    memcpy(ns, name, len);
+    ns[len] = '\0';
+    *chain = last + 1;
+    return true;
+}
+
+static void free_variant(const struct snap_variant *v)
+{
+    free(v->label);
+    free(v->properties);
+    free(v->digest);
+    free(v->reference);
+}
+
+/* Any that is allowed speaks for all, else the first. */
+static void ask_for_all(struct snap_judge *j, const struct variants *all,
+                        struct verdict_answer *out)
+{
+    struct verdict_answer answer;
+    for (size_t i = 0; i < all->n && (i == 0 || out->action != VERDICT_ALLOW); i++) {
+        const struct snap_variant *v = &all->list[i];
+        const struct verdict_question q = {.reference = or_null(v->reference),
+                                           .digest = or_null(v->digest),
+                                           .label = or_null(v->label),
+                                           .properties = or_null(v->properties)};
+        snap_judge_ask(j, &q, &answer);
+        if (i == 0 || answer.action == VERDICT_ALLOW)
+            *out = answer;
+    }
+}
+
+/* What is known of the chain cannot be read. */
+static void judge_unread(const struct snap_judge *j, const char *chain, const char *why,
+                         struct verdict_answer *out)
+{
+    *out = (struct verdict_answer){.verdict = VERDICT_UNKNOWN,
+                                   .action = verdict_decide(&j->policy, VERDICT_UNKNOWN, NULL)};
+    snprintf(out->reason, sizeof(out->reason), "what was unpacked to %s cannot be judged: %s",
+             chain, why);
+}
+
+enum grpc_code snap_judge_container(struct snap_judge *j, const char *parent,
+                                    struct ocv_buffer *labels, struct ocv_error *err)
+{
+    struct variants all = {.n = 0};
+    struct verdict_answer answer = {.action = VERDICT_ALLOW};
+    struct ocv_error why = {0};
+    const char *chain = NULL;
+    char ns[80];
+    if (!split_name(parent, ns, &chain))
+        return GRPC_OK;
+    if (snap_meta_variants(j->meta, ns, chain, keep_variant, &all, &why) != GRPC_OK)
+        judge_unread(j, chain, why.message, &answer);
+    else if (all.n == 0)
+        return GRPC_OK;
+    else
+        ask_for_all(j, &all, &answer);
+    for (size_t i = 0; i < all.n; i++)
+        free_variant(&all.list[i]);
+    snap_judge_count(j, &answer);
+    if (answer.action != VERDICT_ALLOW)
+        snap_judge_say(j, answer.action == VERDICT_REFUSE ? "refused" : "warning", answer.reason);
+    return snap_judge_act(&answer, labels, err);
+}
+
+void snap_judge_removed(struct snap_judge *j, const char *name)
+{
+    const char *chain;
+    char ns[80];
+    if (split_name(name, ns, &chain))
+        (void)snap_meta_variants_drop(j->meta, ns, chain, NULL);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who unpacks a layer says so by labels (core/unpack of containerd): the chain id wanted, with CRI
+ * the image's reference and manifest digest, and whatever the author annotated the layer with. Who
+ * starts a container names a parent only: it is judged by the variants that were unpacked there,
+ * and allowed if any of them fits, since images share layers. */
+#include "plugins/containerd/snapshotter/fit/layer_fit_internal.h"
+
+#include "plugins/containerd/snapshotter/fit/variant_records.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LABEL_VARIANT SNAP_LABEL_PREFIX OCV_ANNOTATION_LABEL
+#define LABEL_PROPERTIES SNAP_LABEL_PREFIX OCV_ANNOTATION_PROPERTIES
+#define LABEL_REFERENCE SNAP_LABEL_PREFIX "cri.image-ref"
+#define LABEL_DIGEST SNAP_LABEL_PREFIX "cri.manifest-digest"
+#define LABEL_LAYERS SNAP_LABEL_PREFIX "cri.image-layers"
+
+#define REMEMBER_MS 2000 /* an answer stands for all layers of an image */
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void snap_judge_say(const struct snap_judge *j, const char *what, const char *text)
+{
+    char line[OCV_ERROR_MESSAGE_MAX + 64];
+    snprintf(line, sizeof(line), "%s: %s", what, text);
+    if (j->options.log)
+        j->options.log(line);
+}
+
+/* ---- counting ----------------------------------------------------------------------------------
+ */
+
+static void write_metrics(const struct snap_judge *j)
+{
+    const struct counters *c = &j->counters;
+    char *temporary = NULL;
+    if (!j->metrics || asprintf(&temporary, "%s.tmp", j->metrics) < 0)
+        return;
+    (void)unlink(temporary); /* of a writer that was killed, or somebody's link */
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); /* umask is 0 here */
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    bool ok = file && fprintf(file,
+                              "# TYPE ocivariant_snapshotter_verdicts_total counter\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"fits\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"lesser\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"misfit\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"none\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"index\"} %llu\n"
+                              "ocivariant_snapshotter_verdicts_total{verdict=\"unknown\"} %llu\n"
+                              "# TYPE ocivariant_snapshotter_actions_total counter\n"
+                              "ocivariant_snapshotter_actions_total{action=\"refused\"} %llu\n"
+                              "ocivariant_snapshotter_actions_total{action=\"warned\"} %llu\n",
+                              c->fits, c->lesser, c->misfit, c->none, c->index, c->unknown,
+                              c->refused, c->warned) > 0;
+    if (!file && fd >= 0)
+        close(fd);
+    if (file && (fclose(file) != 0 || !ok || rename(temporary, j->metrics) < 0))
+        snap_judge_say(j, "metrics", "cannot be written");
+    free(temporary);
+}
+
+void snap_judge_count(struct snap_judge *j, const struct verdict_answer *answer)
+{
+    pthread_mutex_lock(&j->lock);
+    unsigned long long *const by_verdict[] = {
+        [VERDICT_FITS] = &j->counters.fits,       [VERDICT_MISFIT] = &j->counters.misfit,
+        [VERDICT_NONE] = &j->counters.none,       [VERDICT_INDEX] = &j->counters.index,
+        [VERDICT_UNKNOWN] = &j->counters.unknown, [VERDICT_LESSER] = &j->counters.lesser,
+    };
+    ++*by_verdict[answer->verdict];
+    j->counters.refused += answer->action == VERDICT_REFUSE;
+    j->counters.warned += answer->action == VERDICT_WARN;
+    write_metrics(j);
+    pthread_mutex_unlock(&j->lock);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------
+ */
+
+static bool recall(struct snap_judge *j, const char *key, struct verdict_answer *out)
+{
+    bool found = false;
+    pthread_mutex_lock(&j->lock);
+    for (size_t i = 0; !found && i < REMEMBERED; i++) {
+        const struct remembered *r = &j->remembered[i];
+        found = r->key && strcmp(r->key, key) == 0 && now_ms() - r->at < REMEMBER_MS;
+        if (found)
+            *out = r->answer;
+    }
+    pthread_mutex_unlock(&j->lock);
+    return found;
+}
+
+/* Takes `key` over. */
+static void remember(struct snap_judge *j, char *key, const struct verdict_answer *answer)
+{
+    pthread_mutex_lock(&j->lock);
+    struct remembered *r = &j->remembered[j->next++ % REMEMBERED];
+    free(r->key);
+    *r = (struct remembered){.key = key, .at = now_ms(), .answer = *answer};
+    pthread_mutex_unlock(&j->lock);
+}
+
+static void forget(struct snap_judge *j)
+{
+    for (size_t i = 0; i < REMEMBERED; i++) {
+        free(j->remembered[i].key);
+        j->remembered[i] = (struct remembered){0};
+    }
+}
+
+static void read_policy_again(struct snap_judge *j)
+{
+    struct verdict_policy policy;
+    struct ocv_error err = {0};
+    if (!__atomic_exchange_n(&j->reload, 0, __ATOMIC_ACQ_REL))
+        return;
+    if (verdict_policy_read(j->config_file, &policy, &err) < 0) {
+        snap_judge_say(j, "the old configuration stays", err.message);
+        return;
+    }
+    pthread_rwlock_wrlock(&j->policy_lock);
+    struct verdict_policy old = j->policy;
+    j->policy = policy;
+    pthread_rwlock_unlock(&j->policy_lock);
+    pthread_mutex_lock(&j->lock);
+    forget(j);
+    pthread_mutex_unlock(&j->lock);
+    verdict_policy_free(&old);
+}
+
+/* By what is known beside the label; the records of this node know what a lone label means. */
+void snap_judge_ask(struct snap_judge *j, const struct verdict_question *q,
+                    struct verdict_answer *out)
+{
+    struct record_set set = {0};
+    struct ocv_error err = {0};
+    bool alone = q->label && !q->digest && !q->reference && !q->properties;
+    if (alone && records_by_label(j->records, q->label, &set, &err) < 0) {
+        verdict_cannot_tell(&j->policy, q, err.message, out);
+        return;
+    }
+    if (set.n == 0) {
+        verdict_ask(&j->policy, q, out);
+        return;
+    }
+    for (size_t i = 0; i < set.n; i++) {
+        struct verdict_question one = *q;
+        one.digest = set.records[i].digest;
+        one.reference = set.records[i].reference;
+        verdict_ask(&j->policy, &one, out);
+        if (out->verdict == VERDICT_FITS ||
+            (out->verdict == VERDICT_LESSER &&
+             out->action == VERDICT_ALLOW)) /* two images may call different things the same */
+            break;
+    }
+    if (set.full && out->verdict == VERDICT_MISFIT) /* and so many that the right one may be left */
+        verdict_cannot_tell(&j->policy, q, "too many images have that label here", out);
+    records_free(&set);
+}
+
+static char *question_key(const struct verdict_question *q)
+{
+    char *key = NULL;
+    int n = asprintf(&key, "%s\n%s\n%s\n%s", q->reference ? q->reference : "",
+                     q->digest ? q->digest : "", q->label ? q->label : "",
+                     q->properties ? q->properties : "");
+    return n < 0 ? NULL : key;
+}
+
+static void ask_once(struct snap_judge *j, const struct verdict_question *q,
+                     struct verdict_answer *out)
+{
+    char *key = question_key(q);
+    if (key && recall(j, key, out)) {
+        free(key);
+        return;
+    }
+    snap_judge_ask(j, q, out);
+    snap_judge_count(j, out);
+    if (out->action != VERDICT_ALLOW)
+        snap_judge_say(j, out->action == VERDICT_REFUSE ? "refused" : "warning", out->reason);
+    if (key)
+        remember(j, key, out);
+}
+
+/* ---- what follows ------------------------------------------------------------------------------
+ */
+
+enum grpc_code snap_judge_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
+                              struct ocv_error *err)
+{
+    if (answer->action == VERDICT_REFUSE)
+        return snap_fail(err, GRPC_FAILED_PRECONDITION, "ocivariant: %s", answer->reason);
+    if (answer->action == VERDICT_ALLOW)
+        return GRPC_OK;
+    enum grpc_code code =
+        snap_labels_set(labels, SNAP_LABEL_VERDICT, verdict_name(answer->verdict), err);
+    return code == GRPC_OK ? snap_labels_set(labels, SNAP_LABEL_REASON, answer->reason, err) : code;
+}
+
+/* The last layer of the image: only it stands for the image. */
+static bool is_top(const struct ocv_buffer *labels)
+{
+    const char *layers = snap_labels_get(labels, LABEL_LAYERS);
+    return layers ? !strchr(layers, ',')
+                  : snap_labels_get(labels, LABEL_VARIANT) ||
+                        snap_labels_get(labels, LABEL_PROPERTIES);
+}
+
+static void note_variant(struct snap_judge *j, const char *ns, const char *chain,
+                         const struct verdict_question *q, const struct verdict_answer *answer)
+{
+    struct ocv_error err = {0};
+    const char *label = answer->label[0] ? answer->label : q->label;
+    const struct snap_variant variant = {
+        .ns = (char *)(uintptr_t)ns,
+        .chain = (char *)(uintptr_t)chain,
+        .label = (char *)(uintptr_t)(label ? label : ""),
+        .properties = (char *)(uintptr_t)(q->properties ? q->properties : ""),
+        .digest = (char *)(uintptr_t)(q->digest ? q->digest : ""),
+        .reference = (char *)(uintptr_t)(q->reference ? q->reference : "")};
+    if (snap_meta_variant_add(j->meta, &variant, &err) != GRPC_OK)
+        snap_judge_say(j, "variant not recorded", err.message);
+}
+
+static enum grpc_code judge_unpack(struct snap_judge *j, const char *ns, const char *chain,
+                                   struct ocv_buffer *labels, struct ocv_error *err)
+{
+    const struct verdict_question q = {.reference = snap_labels_get(labels, LABEL_REFERENCE),
+                                       .digest = snap_labels_get(labels, LABEL_DIGEST),
+                                       .label = snap_labels_get(labels, LABEL_VARIANT),
+                                       .properties = snap_labels_get(labels, LABEL_PROPERTIES)};
+    struct verdict_answer answer = {.action = VERDICT_ALLOW};
+    if (!q.digest && !q.label && !q.properties)
+        return GRPC_OK; /* a lower layer, or an image that nobody described */
+    ask_once(j, &q, &answer);
+    bool ours = answer.verdict == VERDICT_FITS || answer.verdict == VERDICT_LESSER ||
+                answer.verdict == VERDICT_MISFIT || (answer.verdict == VERDICT_UNKNOWN && q.label);
+    if (answer.action != VERDICT_REFUSE && ours && is_top(labels))
+        note_variant(j, ns, chain, &q, &answer);
+    return snap_judge_act(&answer, labels, err); /* invalidates what `q` borrows */
+}
+
+enum grpc_code snap_judge_prepare(struct snap_judge *j, const char *ns, const char *parent,
+                                  struct ocv_buffer *labels, struct ocv_error *err)
+{
+    const char *ref = snap_labels_get(labels, SNAP_LABEL_REF);
+    char *chain = ref ? strdup(ref) : NULL;
+    enum grpc_code code = GRPC_OK;
+    read_policy_again(j);
+    pthread_rwlock_rdlock(&j->policy_lock);
+    if (ref && !chain)
+        code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+    else if (!j->policy.off && chain)
+        code = judge_unpack(j, ns ? ns : "", chain, labels, err);
+    else if (!j->policy.off && *parent)
+        code = snap_judge_container(j, parent, labels, err);
+    pthread_rwlock_unlock(&j->policy_lock);
+    free(chain);
+    return code;
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+int snap_judge_new(const struct snap_judge_options *options, struct snap_meta *meta,
+                   struct snap_judge **out, struct ocv_error *err)
+{
+    struct snap_judge *j = calloc(1, sizeof(*j));
+    if (!j)
+        return ocv_error_nomem(err);
+    j->options = *options;
+    j->meta = meta;
+    pthread_rwlock_init(&j->policy_lock, NULL);
+    pthread_mutex_init(&j->lock, NULL);
+    j->config_file = options->config_file ? strdup(options->config_file) : NULL;
+    j->records = options->records ? strdup(options->records) : NULL;
+    j->metrics = options->metrics ? strdup(options->metrics) : NULL;
+    int status = verdict_policy_read(j->config_file, &j->policy, err);
+    if (status < 0) {
+        snap_judge_free(j);
+        return status;
+    }
+    write_metrics(j);
+    *out = j;
+    return OCV_OK;
+}
+
+void snap_judge_free(struct snap_judge *j)
+{
+    if (!j)
+        return;
+    forget(j);
+    verdict_policy_free(&j->policy);
+    pthread_rwlock_destroy(&j->policy_lock);
+    pthread_mutex_destroy(&j->lock);
+    free(j->config_file);
+    free(j->records);
+    free(j->metrics);
+    free(j);
+}
+
+void snap_judge_reload(struct snap_judge *j)
+{
+    __atomic_store_n(&j->reload, 1, __ATOMIC_RELEASE);
+}

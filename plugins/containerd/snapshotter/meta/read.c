@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Snapshots that are looked at. */
+#include "plugins/containerd/snapshotter/meta/meta.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum grpc_code snap_meta_stat(struct snap_meta *meta, const char *name, struct snap_info *out,
+                              struct ocv_error *err)
+{
+    pthread_mutex_lock(&meta->lock);
+    enum grpc_code code = snap_meta_must_find(meta, name, out, err);
+    pthread_mutex_unlock(&meta->lock);
+    return code;
+}
+
+enum grpc_code snap_meta_chain(struct snap_meta *meta, const char *name, struct snap_chain *chain,
+                               struct ocv_buffer *labels, struct ocv_error *err)
+{
+    struct snap_info info = {0};
+    pthread_mutex_lock(&meta->lock);
+    enum grpc_code code = snap_meta_must_find(meta, name, &info, err);
+    if (code == GRPC_OK && info.kind == SNAP_COMMITTED)
+        code =
+            snap_fail(err, GRPC_FAILED_PRECONDITION, "snapshot %s is not active or a view", name);
+    chain->id = info.id;
+    chain->kind = info.kind;
+    if (code == GRPC_OK)
+        code = snap_meta_read_chain(meta, chain, err);
+    pthread_mutex_unlock(&meta->lock);
+    if (code == GRPC_OK)
+        code = snap_labels_copy(labels, &info.labels, err);
+    snap_info_free(&info);
+    return code;
+}
+
+enum grpc_code snap_meta_page(struct snap_meta *meta, int64_t after, size_t *n,
+                              int (*visit)(void *data, const struct snap_info *info), void *data,
+                              struct ocv_error *err)
+{
+    struct snap_info info;
+    int result = SQLITE_DONE, stop = 0;
+    *n = 0;
+    pthread_mutex_lock(&meta->lock);
+    sqlite3_stmt *row = snap_meta_statement(meta, SQL_PAGE);
+    enum grpc_code code = row ? GRPC_OK : snap_meta_broken(meta, err);
+    if (row) {
+        sqlite3_bind_int64(row, 1, after);
+        sqlite3_bind_int(row, 2, (int)SNAP_PAGE);
+    }
+    while (row && !stop && (result = sqlite3_step(row)) == SQLITE_ROW) {
+        if (!snap_meta_row(row, &info)) {
+            code = snap_fail(err, GRPC_DATA_LOSS, "snapshot %" PRId64 ": bad row",
+                             (int64_t)sqlite3_column_int64(row, 0));
+            break;
+        }
+        (*n)++;
+        stop = visit(data, &info);
+        snap_info_free(&info);
+    }
+    if (row && result != SQLITE_ROW && result != SQLITE_DONE)
+        code = snap_meta_broken(meta, err);
+    if (row)
+        sqlite3_reset(row);
+    pthread_mutex_unlock(&meta->lock);
+    return code;
+}
+
+enum grpc_code snap_meta_freeze(struct snap_meta *meta, enum grpc_code (*visit)(void *data),
+                                void *data, struct ocv_error *err)
+{
+    (void)err;
+    pthread_mutex_lock(&meta->lock);
+    enum grpc_code code = visit(data);
+    pthread_mutex_unlock(&meta->lock);
+    return code;
+}
+
+bool snap_meta_known(struct snap_meta *meta, int64_t id, enum snap_kind *kind)
+{
+    sqlite3_stmt *row = snap_meta_statement(meta, SQL_KNOWN);
+    if (!row)
+        return true; /* what cannot be read is not removed */
+    sqlite3_bind_int64(row, 1, id);
+    int result = sqlite3_step(row);
+    if (result == SQLITE_ROW && kind)
+        *kind = (enum snap_kind)sqlite3_column_int(row, 0);
+    sqlite3_reset(row);
+    return result != SQLITE_DONE;
+}

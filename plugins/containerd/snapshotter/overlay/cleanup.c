@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Folders without rows, and rows without folders. */
+#include "plugins/containerd/snapshotter/overlay/overlay.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_number(const char *name, int64_t *out)
+{
+    char *end = NULL;
+    errno = 0;
+    *out = strtoll(name, &end, 10);
+    return *name >= '1' && *name <= '9' && !*end && !errno;
+}
+
+/* Orphans get another name while no snapshot can come, so that what is removed afterwards is no
+ * new snapshot's. */
+static enum grpc_code set_aside(void *data)
+{
+    struct snap_overlay *o = data;
+    const struct dirent *entry;
+    int64_t id;
+    int fd = openat(o->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return GRPC_INTERNAL;
+    }
+    while ((entry = readdir(dir))) {
+        if (entry->d_name[0] == '.' || strncmp(entry->d_name, "rm-", 3) == 0)
+            continue;
+        if (is_number(entry->d_name, &id) && snap_meta_known(o->meta, id, NULL))
+            continue;
+        if (snap_overlay_move_aside(o, entry->d_name) < 0 && errno != ENOENT)
+            snap_overlay_say(o, "cannot set an orphan aside", entry->d_name);
+    }
+    closedir(dir);
+    return GRPC_OK;
+}
+
+static enum grpc_code remove_aside(struct snap_overlay *o, struct ocv_error *err)
+{
+    const struct dirent *entry;
+    int fd = openat(o->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return snap_overlay_failure(err, "cannot read", o->folder);
+    }
+    while ((entry = readdir(dir)))
+        if (strncmp(entry->d_name, "rm-", 3) == 0 && snap_tree_remove(o->fd, entry->d_name) < 0)
+            snap_overlay_say(o, "cannot remove an orphan", entry->d_name);
+    closedir(dir);
+    return GRPC_OK;
+}
+
+enum grpc_code snap_overlay_cleanup(struct snap_overlay *o, struct ocv_error *err)
+{
+    enum grpc_code code = snap_meta_freeze(o->meta, set_aside, o, err);
+    if (code != GRPC_OK)
+        return snap_fail(err, code, "cannot read %s", o->folder);
+    snap_crash_point("cleanup-aside");
+    code = remove_aside(o, err);
+    snap_meta_reserve(o->meta);
+    return code;
+}
+
+/* ---- at the start ------------------------------------------------------------------------------
+ */
+
+/* Only a power cut can take the folder of a row. An active snapshot's is made again, empty: its
+ * owner removes it; a committed one's content is lost and said so. */
+static int check_row(void *data, const struct snap_info *info)
+{
+    struct snap_overlay *o = ((void **)data)[0];
+    char name[64];
+    *(int64_t *)((void **)data)[1] = info->id;
+    snprintf(name, sizeof(name), "%" PRId64 "/fs", info->id);
+    if (faccessat(o->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    snap_overlay_say(o, info->kind == SNAP_COMMITTED ? "content lost" : "folder lost, made again",
+                     info->name);
+    if (info->kind == SNAP_COMMITTED)
+        return 0;
+    const struct snap_chain chain = {.id = info->id, .kind = info->kind};
+    const struct snap_placement p = {.overlay = o};
+    *strchr(name, '/') = '\0';
+    if (snap_overlay_make_folder(o, name) < 0 || snap_overlay_make_inside(o, name, &chain, &p) < 0)
+        snap_overlay_say(o, "cannot make the folder again", name);
+    return 0;
+}
+
+enum grpc_code snap_overlay_check(struct snap_overlay *o, struct ocv_error *err)
+{
+    int64_t last = 0;
+    size_t n = 0;
+    enum grpc_code code;
+    void *data[] = {o, &last};
+    do {
+        code = snap_meta_page(o->meta, last, &n, check_row, data, err);
+    } while (code == GRPC_OK && n == SNAP_PAGE);
+    return code;
+}

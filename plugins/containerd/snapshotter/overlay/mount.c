@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is to be mounted for a snapshot: a folder as it is, or an overlay of its parents'. */
+#include "plugins/containerd/snapshotter/overlay/overlay.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool add_option(struct snap_mount *m, const char *text)
+{
+    if (m->n_options == sizeof(m->options) / sizeof(*m->options))
+        return false;
+    m->options[m->n_options] = strdup(text);
+    return m->options[m->n_options++] != NULL;
+}
+
+static bool add_path(struct snap_mount *m, const char *option, const struct snap_overlay *o,
+                     int64_t id, const char *leaf)
+{
+    char *text = NULL;
+    if (asprintf(&text, "%s=%s/%" PRId64 "/%s", option, o->folder, id, leaf) < 0)
+        return false;
+    bool added = add_option(m, text);
+    free(text);
+    return added;
+}
+
+static bool add_lower(struct snap_mount *m, const struct snap_overlay *o,
+                      const struct snap_chain *chain)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 8u * 1024 * 1024);
+    for (size_t i = 0; i < chain->n_parents; i++)
+        if (ocv_buffer_printf(&text, NULL, "%s%s/%" PRId64 "/fs", i ? ":" : "lowerdir=", o->folder,
+                              chain->parents[i]) < 0)
+            return false;
+    return add_option(m, text.data);
+}
+
+static bool make_bind(struct snap_mount *m, const struct snap_overlay *o, int64_t id, bool writable)
+{
+    m->type = strdup("bind");
+    return m->type && asprintf(&m->source, "%s/%" PRId64 "/fs", o->folder, id) >= 0 &&
+           add_option(m, writable ? "rw" : "ro") && add_option(m, "rbind");
+}
+
+static bool make_overlay(struct snap_mount *m, const struct snap_overlay *o,
+                         const struct snap_chain *chain)
+{
+    bool ok = (m->type = strdup("overlay")) && (m->source = strdup("overlay"));
+    for (size_t i = 0; ok && i < o->n_options; i++)
+        ok = add_option(m, o->options[i]);
+    if (ok && chain->kind == SNAP_ACTIVE)
+        ok = add_path(m, "workdir", o, chain->id, "work") &&
+             add_path(m, "upperdir", o, chain->id, "fs");
+    return ok && add_lower(m, o, chain);
+}
+
+static bool add_mapping(struct snap_mount *m, const char *option, const char *value)
+{
+    char text[SNAP_LABEL_MAX + 16];
+    snprintf(text, sizeof(text), "%s=%s", option, value);
+    return add_option(m, text);
+}
+
+enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct snap_chain *chain,
+                                  const struct ocv_buffer *labels, struct snap_mount *m,
+                                  struct ocv_error *err)
+{
+    bool ok = true;
+    const char *uids = snap_labels_get(labels, LABEL_UIDS);
+    const char *gids = snap_labels_get(labels, LABEL_GIDS);
+    *m = (struct snap_mount){0};
+    if (o->remap_ids && uids)
+        ok = add_mapping(m, "uidmap", uids);
+    if (ok && o->remap_ids && gids)
+        ok = add_mapping(m, "gidmap", gids);
+    if (ok && chain->n_parents == 0) /* overlayfs wants a lower folder */
+        ok = make_bind(m, o, chain->id, chain->kind == SNAP_ACTIVE);
+    else if (ok && chain->n_parents == 1 &&
+             chain->kind == SNAP_VIEW) /* and two of them, read-only */
+        ok = make_bind(m, o, chain->parents[0], false);
+    else
+        ok = ok && make_overlay(m, o, chain);
+    if (ok)
+        return GRPC_OK;
+    snap_mount_free(m);
+    return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+enum grpc_code snap_overlay_mounts(struct snap_overlay *o, const char *key, struct snap_mount *out,
+                                   struct ocv_error *err)
+{
+    struct snap_chain chain;
+    ocv_auto_buffer labels;
+    snap_labels_init(&labels);
+    enum grpc_code code = snap_meta_chain(o->meta, key, &chain, &labels, err);
+    return code == GRPC_OK ? snap_overlay_mount(o, &chain, &labels, out, err) : code;
+}

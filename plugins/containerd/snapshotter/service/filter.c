@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* containerd's filters:
+ *
+ *   filter    := selector ("," selector)*          all of them must match
+ *   selector  := fieldpath [("==" | "!=" | "~=") value]
+ *   fieldpath := field ("." field)*
+ *   field     := quoted | [_A-Za-z0-9]+
+ *   value     := quoted | anything printable up to a comma or space
+ *   quoted    := a Go string in ", for ~= also in / or |
+ */
+#include "plugins/containerd/snapshotter/service/filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SELECTORS_MAX 256u /* of one filter */
+#define TEXT_MAX 65536u    /* bytes of one filter */
+
+enum op { OP_PRESENT, OP_EQUAL, OP_NOT_EQUAL, OP_MATCHES };
+
+struct selector {
+    char *field; /* "name", "labels" */
+    char *rest;  /* the path behind it, joined by dots */
+    enum op op;
+    char *value;
+    struct snap_regex *regex; /* NULL for one that cannot be compiled: matches nothing, as in Go */
+};
+
+struct alternative {
+    struct selector *selectors;
+    size_t n;
+};
+
+struct snap_filter {
+    struct alternative *alternatives;
+    size_t n;
+};
+
+/* ---- grammar -----------------------------------------------------------------------------------
+ */
+
+static bool field(struct filter_parser *p, struct ocv_buffer *out)
+{
+    filter_skip_space(p);
+    if (*p->at == '"')
+        return filter_quoted(p, out);
+    if (*p->at == '/' || *p->at == '|')
+        return filter_fail(p, "another quote");
+    return filter_is_field(*p->at) ? filter_word(p, filter_is_field, out)
+                                   : filter_fail(p, "field or quoted");
+}
+
+static bool value(struct filter_parser *p, enum op op, struct ocv_buffer *out)
+{
+    filter_skip_space(p);
+    char c = *p->at;
+    if (c == '"' || (op == OP_MATCHES && (c == '/' || c == '|')))
+        return filter_quoted(p, out);
+    if (c == '/' || c == '|')
+        return filter_fail(p, "another quote");
+    if (!c || strchr(",.=!~", c) || !filter_is_value(c))
+        return filter_fail(p, "value or quoted");
+    return filter_word(p, filter_is_value, out);
+}
+
+static bool operator_of(struct filter_parser *p, enum op *op)
+{
+    char text[3] = "";
+    filter_skip_space(p);
+    size_t n = strspn(p->at, "=!~");
+    if (n == 2)
+        memcpy(text, p->at, 2);
+    *op = strcmp(text, "==") == 0   ? OP_EQUAL
+          : strcmp(text, "!=") == 0 ? OP_NOT_EQUAL
+          : strcmp(text, "~=") == 0 ? OP_MATCHES
+                                    : OP_PRESENT;
+    if (*op == OP_PRESENT)
+        return filter_fail(p, "an operator (\"==\"|\"!=\"|\"~=\")");
+    p->at += 2;
+    return true;
+}
+
+static char *take(struct ocv_buffer *buffer)
+{
+    char *text = buffer->data ? buffer->data : strdup("");
+    buffer->data = NULL;
+    ocv_buffer_free(buffer);
+    return text;
+}
+
+static bool fieldpath(struct filter_parser *p, struct selector *s, struct ocv_buffer *text)
+{
+    if (!field(p, text))
+        return false;
+    s->field = take(text);
+    for (bool first = true; *p->at == '.'; first = false) {
+        p->at++;
+        if ((!first && ocv_buffer_append(text, ".", 1, NULL) < 0) || !field(p, text))
+            return p->wrong ? false : filter_fail(p, "memory");
+    }
+    s->rest = take(text);
+    return (s->field && s->rest) || filter_fail(p, "memory");
+}
+
+static bool selector(struct filter_parser *p, struct selector *s)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, TEXT_MAX + 1);
+    if (!fieldpath(p, s, &text))
+        return false;
+    if (*p->at == ',' || !*p->at)
+        return true;
+    if (!operator_of(p, &s->op) || !value(p, s->op, &text))
+        return false;
+    s->value = take(&text);
+    if (s->value && s->op == OP_MATCHES)
+        s->regex = snap_regex_new(s->value, NULL);
+    return s->value || filter_fail(p, "memory");
+}
+
+static bool alternative(struct filter_parser *p, struct alternative *a)
+{
+    if (!*p->at) /* matches everything */
+        return true;
+    for (;;) {
+        if (a->n == SELECTORS_MAX)
+            return filter_fail(p, "fewer selectors");
+        struct selector *more = realloc(a->selectors, (a->n + 1) * sizeof(*more));
+        if (!more)
+            return filter_fail(p, "memory");
+        a->selectors = more;
+        more[a->n] = (struct selector){.op = OP_PRESENT};
+        if (!selector(p, &more[a->n++]))
+            return false;
+        if (!*p->at)
+            return true;
+        if (*p->at != ',')
+            return filter_fail(p, "a comma");
+        p->at++;
+    }
+}
+
+/* ---- public ------------------------------------------------------------------------------------
+ */
+
+enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter **out,
+                               struct ocv_error *err)
+{
+    *out = NULL;
+    if (n > SNAP_FILTERS_MAX)
+        return snap_fail(err, GRPC_INVALID_ARGUMENT, "more than %u filters", SNAP_FILTERS_MAX);
+    struct snap_filter *filter = calloc(1, sizeof(*filter));
+    if (filter && n)
+        filter->alternatives = calloc(n, sizeof(*filter->alternatives));
+    if (!filter || (n && !filter->alternatives)) {
+        free(filter);
+        return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+    }
+    enum grpc_code code = GRPC_OK;
+    for (; code == GRPC_OK && filter->n < n; filter->n++) {
+        struct filter_parser p = {.text = texts[filter->n], .at = texts[filter->n]};
+        if (strlen(p.text) > TEXT_MAX)
+            code = snap_fail(err, GRPC_INVALID_ARGUMENT, "filter longer than %u bytes", TEXT_MAX);
+        else if (!alternative(&p, &filter->alternatives[filter->n]))
+            code = snap_fail(err, GRPC_INVALID_ARGUMENT,
+                             "filters: parse error: [%.*s >|%.1s|< %.100s]: expected %s",
+                             (int)(p.at - p.text > 100 ? 100 : p.at - p.text), p.text, p.at,
+                             *p.at ? p.at + 1 : "", p.wrong);
+    }
+    if (code == GRPC_OK)
+        *out = filter;
+    else
+        snap_filter_free(filter);
+    return code;
+}
+
+void snap_filter_free(struct snap_filter *filter)
+{
+    if (!filter)
+        return;
+    for (size_t i = 0; i < filter->n; i++) {
+        struct alternative *a = &filter->alternatives[i];
+        for (size_t j = 0; j < a->n; j++) {
+            free(a->selectors[j].field);
+            free(a->selectors[j].rest);
+            free(a->selectors[j].value);
+            snap_regex_free(a->selectors[j].regex);
+        }
+        free(a->selectors);
+    }
+    free(filter->alternatives);
+    free(filter);
+}
+
+/* NULL: not present. */
+static const char *look_up(const struct selector *s, const struct snap_info *info)
+{
+    if (strcmp(s->field, "name") == 0)
+        return info->name;
+    if (strcmp(s->field, "parent") == 0)
+        return info->parent;
+    if (strcmp(s->field, "kind") == 0)
+        return info->kind == SNAP_ACTIVE ? "active"
+               : info->kind == SNAP_VIEW ? "view"
+                                         : "committed";
+    return strcmp(s->field, "labels") == 0 ? snap_labels_get(&info->labels, s->rest) : NULL;
+}
+
+static int matches(const struct selector *s, const struct snap_info *info)
+{
+    const char *found = look_up(s, info);
+    const char *text = found ? found : "";
+    switch (s->op) {
+    case OP_PRESENT:
+        return found != NULL;
+    case OP_EQUAL:
+        return found && strcmp(found, s->value) == 0;
+    case OP_NOT_EQUAL:
+        return strcmp(text, s->value) != 0;
+    case OP_MATCHES:
+        return s->regex ? snap_regex_search(s->regex, text) : 0;
+    }
+    return 0;
+}
+
+int snap_filter_match(const struct snap_filter *filter, const struct snap_info *info)
+{
+    int any = filter->n == 0;
+    for (size_t i = 0; any == 0 && i < filter->n; i++) {
+        const struct alternative *a = &filter->alternatives[i];
+        any = 1;
+        for (size_t j = 0; any == 1 && j < a->n; j++)
+            any = matches(&a->selectors[j], info);
+    }
+    return any;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Calls' messages: requests decoded with bounds, answers encoded. */
+#include "plugins/containerd/snapshotter/service/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory for decoding: a small message may ask for a lot ------------------------------------
+ */
+
+struct budget {
+    size_t left;
+    bool spent;
+};
+
+static void *take_memory(void *data, size_t size)
+{
+    struct budget *budget = data;
+    if (size > budget->left) {
+        budget->spent = true;
+        return NULL;
+    }
+    budget->left -= size;
+    return malloc(size);
+}
+
+static void give_memory(void *data, void *memory)
+{
+    (void)data;
+    free(memory);
+}
+
+/* The request, to be freed with protobuf_c_message_free_unpacked(…, NULL); NULL: answered. */
+void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor *type)
+{
+    struct budget budget = {.left = SNAP_DECODED_MAX};
+    ProtobufCAllocator allocator = {take_memory, give_memory, &budget};
+    struct ocv_error err = {0};
+    size_t len = 0;
+    const uint8_t *bytes = grpc_call_request(call, &len);
+    if (len > SNAP_REQUEST_MAX) {
+        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "request larger than 1 MiB");
+        return NULL;
+    }
+    enum grpc_code code = snap_message_check(type, bytes, len, &err);
+    if (code != GRPC_OK) {
+        snap_call_refuse(call, code, &err);
+        return NULL;
+    }
+    void *message = protobuf_c_message_unpack(type, &allocator, len, bytes);
+    if (!message)
+        grpc_call_finish(call, budget.spent ? GRPC_RESOURCE_EXHAUSTED : GRPC_INTERNAL,
+                         "the request cannot be decoded");
+    return message;
+}
+
+void snap_call_release(void *message)
+{
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+void snap_call_answer(struct grpc_call *call, const void *message)
+{
+    size_t len = protobuf_c_message_get_packed_size(message);
+    uint8_t *bytes = malloc(len + 1);
+    if (!bytes) {
+        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+        return;
+    }
+    protobuf_c_message_pack(message, bytes);
+    if (grpc_call_send(call, bytes, len) == OCV_OK)
+        grpc_call_finish(call, GRPC_OK, NULL);
+    free(bytes);
+}
+
+void snap_call_answer_empty(struct grpc_call *call)
+{
+    const Snapshots__Empty empty = SNAPSHOTS__EMPTY__INIT;
+    snap_call_answer(call, &empty);
+}
+
+void snap_call_refuse(struct grpc_call *call, enum grpc_code code, const struct ocv_error *err)
+{
+    grpc_call_finish(call, code, err->message);
+}
+
+/* ---- conversions -------------------------------------------------------------------------------
+ */
+
+enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
+                                     struct ocv_buffer *out, struct ocv_error *err)
+{
+    enum grpc_code code = GRPC_OK;
+    snap_labels_init(out);
+    for (size_t i = 0; code == GRPC_OK && i < n; i++)
+        code = snap_labels_set(out, list[i]->key, list[i]->value, err);
+    return code;
+}
+
+static char *borrowed(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+static Snapshots__Timestamp timestamp(int64_t ns)
+{
+    Snapshots__Timestamp t = SNAPSHOTS__TIMESTAMP__INIT;
+    t.seconds = ns / 1000000000;
+    t.nanos = (int32_t)(ns % 1000000000);
+    return t;
+}
+
+/* Borrows from `from`. */
+bool snap_info_message(const struct snap_info *from, struct snap_info_message *out)
+{
+    const char *key, *value;
+    size_t n = 0, at = 0;
+    while (snap_labels_next(&from->labels, &at, &key, &value))
+        n++;
+    *out = (struct snap_info_message){.info = SNAPSHOTS__INFO__INIT};
+    out->labels = calloc(n + 1, sizeof(*out->labels));
+    out->list = calloc(n + 1, sizeof(Snapshots__Label *));
+    if (!out->labels || !out->list)
+        return false;
+    at = 0;
+    for (size_t i = 0; snap_labels_next(&from->labels, &at, &key, &value); i++) {
+        snapshots__label__init(&out->labels[i]);
+        out->labels[i].key = borrowed(key);
+        out->labels[i].value = borrowed(value);
+        out->list[i] = &out->labels[i];
+    }
+    out->created = timestamp(from->created);
+    out->updated = timestamp(from->updated);
+    out->info.name = from->name;
+    out->info.parent = from->parent;
+    out->info.kind = (Snapshots__Kind)from->kind;
+    out->info.created_at = &out->created;
+    out->info.updated_at = &out->updated;
+    out->info.n_labels = n;
+    out->info.labels = out->list;
+    return true;
+}
+
+void snap_info_message_free(struct snap_info_message *message)
+{
+    free(message->labels);
+    free(message->list);
+}
+
+/* Answers of Stat and Update have the same shape. */
+void snap_call_answer_info(struct grpc_call *call, enum grpc_code code, struct snap_info *info,
+                           const struct ocv_error *err)
+{
+    struct snap_info_message message;
+    Snapshots__StatResponse response = SNAPSHOTS__STAT_RESPONSE__INIT;
+    if (code != GRPC_OK) {
+        snap_call_refuse(call, code, err);
+        return;
+    }
+    if (snap_info_message(info, &message)) {
+        response.info = &message.info;
+        snap_call_answer(call, &response);
+    } else {
+        grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+    }
+    snap_info_message_free(&message);
+    snap_info_free(info);
+}
+
+void snap_call_answer_mount(struct grpc_call *call, enum grpc_code code, struct snap_mount *mount,
+                            const struct ocv_error *err)
+{
+    Snapshots__MountsResponse response = SNAPSHOTS__MOUNTS_RESPONSE__INIT;
+    Snapshots__Mount message = SNAPSHOTS__MOUNT__INIT, *list[] = {&message};
+    if (code != GRPC_OK) {
+        snap_call_refuse(call, code, err);
+        return;
+    }
+    message.type = mount->type;
+    message.source = mount->source;
+    message.n_options = mount->n_options;
+    message.options = mount->options;
+    response.n_mounts = 1;
+    response.mounts = list;
+    snap_call_answer(call, &response);
+    snap_mount_free(mount);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Between the calls (service.c, list.c) and protobuf (message.c). */
+#ifndef OCV_SNAPSHOTTER_MESSAGE_H
+#define OCV_SNAPSHOTTER_MESSAGE_H
+
+#include "plugins/containerd/snapshotter/service/service.h"
+
+#include "gen/snapshots.pb-c.h"
+
+/** The request, to be released; NULL: answered. */
+void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor *type);
+void snap_call_release(void *message);
+/** No text of a message may have a NUL, and all must be UTF-8 (message_texts.c). */
+enum grpc_code snap_message_check(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
+                                  size_t len, struct ocv_error *err);
+enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
+                                     struct ocv_buffer *out, struct ocv_error *err);
+
+void snap_call_answer(struct grpc_call *call, const void *message);
+void snap_call_answer_empty(struct grpc_call *call);
+void snap_call_refuse(struct grpc_call *call, enum grpc_code code, const struct ocv_error *err);
+/** Answers of Stat and Update have the same shape. Frees the info. */
+void snap_call_answer_info(struct grpc_call *call, enum grpc_code code, struct snap_info *info,
+                           const struct ocv_error *err);
+/** Frees the mount. */
+void snap_call_answer_mount(struct grpc_call *call, enum grpc_code code, struct snap_mount *mount,
+                            const struct ocv_error *err);
+
+/** A message and the memory of its parts. */
+struct snap_info_message {
+    Snapshots__Info info;
+    Snapshots__Timestamp created, updated;
+    Snapshots__Label *labels, **list;
+};
+
+/** Borrows from `from`; to be freed in any case. */
+bool snap_info_message(const struct snap_info *from, struct snap_info_message *out);
+void snap_info_message_free(struct snap_info_message *message);
+
+/** The List call (list.c). */
+void snap_service_list(struct snap_service *s, struct grpc_call *call);
+
+#endif

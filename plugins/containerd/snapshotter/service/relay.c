@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Requests go on as they came, unless they must say something else. */
+#include "plugins/containerd/snapshotter/service/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADERS_MAX 4u
+
+/* Keeps what is ours from the collector of a containerd behind us, which knows no user of it. */
+#define ROOT_LABEL "containerd.io/gc.root"
+#define ROOT_VALUE "ocivariant-snapshotter"
+
+struct snap_relay {
+    struct grpc_client *client;
+    char *name, *ns;
+};
+
+/* A call to the back end, for the sake of ours. */
+struct passed {
+    struct grpc_call *call;
+    Snapshots__StatResponse *stat; /* where it is asked for */
+};
+
+/* The back end may hang for longer than our caller waits. */
+static bool wanted(void *data)
+{
+    const struct passed *passed = data;
+    return !grpc_call_cancelled(passed->call);
+}
+
+int snap_relay_new(const struct snap_relay_options *options, struct snap_relay **out,
+                   struct ocv_error *err)
+{
+    struct snap_relay *relay = calloc(1, sizeof(*relay));
+    if (!relay || (options->name && !(relay->name = strdup(options->name))) ||
+        (options->ns && !(relay->ns = strdup(options->ns)))) {
+        snap_relay_free(relay);
+        return ocv_error_nomem(err);
+    }
+    int status = grpc_client_new(options->socket, &relay->client, err);
+    if (status < 0) {
+        snap_relay_free(relay);
+        return status;
+    }
+    grpc_client_set_wanted(relay->client, wanted);
+    *out = relay;
+    return OCV_OK;
+}
+
+void snap_relay_free(struct snap_relay *relay)
+{
+    if (!relay)
+        return;
+    grpc_client_free(relay->client);
+    free(relay->name);
+    free(relay->ns);
+    free(relay);
+}
+
+/* A containerd behind us has other namespaces and leases than the one that asks. */
+static size_t headers_of(const struct snap_relay *relay, const struct grpc_call *call,
+                         struct grpc_header out[HEADERS_MAX])
+{
+    static const char *const names[HEADERS_MAX] = {"containerd-namespace", "containerd-lease",
+                                                   "traceparent", "tracestate"};
+    size_t n = 0;
+    if (relay->ns)
+        out[n++] = (struct grpc_header){names[0], relay->ns};
+    for (size_t i = relay->ns ? 2 : 0; i < HEADERS_MAX; i++) {
+        const char *value = grpc_call_metadata(call, names[i]);
+        if (value)
+            out[n++] = (struct grpc_header){names[i], value};
+    }
+    return n;
+}
+
+static unsigned timeout_of(const struct grpc_call *call)
+{
+    int64_t left = grpc_call_left(call);
+    return left < 0 ? 0 : left == 0 ? 1 : left > 0x7fffffff ? 0x7fffffff : (unsigned)left;
+}
+
+static int pass_message(void *data, const uint8_t *message, size_t len)
+{
+    const struct passed *passed = data;
+    return grpc_call_send(passed->call, message, len) < 0 ? 1 : 0;
+}
+
+/* How the call ended. */
+static enum grpc_code pass(struct snap_relay *relay, struct grpc_call *call, const void *request,
+                           size_t len)
+{
+    struct grpc_header headers[HEADERS_MAX];
+    struct grpc_result result;
+    struct passed passed = {.call = call};
+    struct ocv_error err = {0};
+    int status = grpc_client_call(relay->client, grpc_call_path(call), headers,
+                                  headers_of(relay, call, headers), request, len, timeout_of(call),
+                                  pass_message, &passed, &result, &err);
+    if (status < 0)
+        result.code = grpc_call_left(call) == 0 ? GRPC_DEADLINE_EXCEEDED : GRPC_UNAVAILABLE;
+    const char *text = status < 0 ? err.message : result.message[0] ? result.message : NULL;
+    grpc_call_finish(call, result.code, text);
+    return result.code;
+}
+
+static enum grpc_code fail(struct grpc_call *call, const char *message)
+{
+    grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, message);
+    return GRPC_RESOURCE_EXHAUSTED;
+}
+
+/* ---- requests that change ----------------------------------------------------------------------
+ */
+
+/* Labels as messages, in one piece of memory. */
+static Snapshots__Label **make_labels(const struct ocv_buffer *labels, size_t *n)
+{
+    const char *key, *value;
+    size_t at = 0;
+    for (*n = 0; snap_labels_next(labels, &at, &key, &value);)
+        (*n)++;
+    Snapshots__Label **list = malloc(*n * (sizeof(*list) + sizeof(**list)) + 1);
+    Snapshots__Label *items = list ? (Snapshots__Label *)(list + *n) : NULL;
+    at = 0;
+    for (size_t i = 0; list && snap_labels_next(labels, &at, &key, &value); i++) {
+        snapshots__label__init(&items[i]);
+        items[i].key = (char *)(uintptr_t)key;
+        items[i].value = (char *)(uintptr_t)value;
+        list[i] = &items[i];
+    }
+    return list;
+}
+
+/* A message's field of bytes; shorter than 128. */
+static size_t put_field(uint8_t *out, unsigned number, const void *bytes, size_t len)
+{
+    out[0] = (uint8_t)(number << 3 | 2);
+    out[1] = (uint8_t)len;
+    memcpy(out + 2, bytes, len);
+    return len + 2;
+}
+
+/* What is put behind a request: of a field that is there already the later one wins, and labels are
+ * added to those before. Field 1 is the snapshotter's name in every request. */
+static size_t make_tail(const struct snap_relay *relay, const char *method, uint8_t tail[256])
+{
+    uint8_t label[80], entry[96];
+    size_t n = 0, len = 0;
+    bool labelled = strcmp(method, "Prepare") == 0 || strcmp(method, "View") == 0 ||
+                    strcmp(method, "Commit") == 0;
+    if (relay->name)
+        n = put_field(tail, 1, relay->name, strlen(relay->name));
+    if (!relay->ns)
+        return n;
+    len = put_field(label, 1, ROOT_LABEL, sizeof(ROOT_LABEL) - 1);
+    len += put_field(label + len, 2, ROOT_VALUE, sizeof(ROOT_VALUE) - 1);
+    if (labelled)
+        return n + put_field(tail + n, 4, label, len);
+    if (strcmp(method, "Update") != 0)
+        return n;
+    len = put_field(entry, 6, label, len); /* of the info */
+    return n + put_field(tail + n, 2, entry, len);
+}
+
+static enum grpc_code pass_with_tail(struct snap_relay *relay, struct grpc_call *call,
+                                     const void *request, size_t len)
+{
+    uint8_t tail[256];
+    ocv_auto_buffer bytes;
+    size_t tail_len = make_tail(relay, grpc_call_path(call) + sizeof(SNAP_SERVICE) - 1, tail);
+    ocv_buffer_init(&bytes, GRPC_MESSAGE_MAX);
+    if (!tail_len)
+        return pass(relay, call, request, len);
+    if ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
+        ocv_buffer_append(&bytes, tail, tail_len, NULL) < 0)
+        return fail(call, "request too large");
+    return pass(relay, call, bytes.data, bytes.len);
+}
+
+static enum grpc_code pass_packed(struct snap_relay *relay, struct grpc_call *call,
+                                  const void *message)
+{
+    size_t len = protobuf_c_message_get_packed_size(message);
+    uint8_t *bytes = malloc(len + 1);
+    if (!bytes)
+        return fail(call, "out of memory");
+    protobuf_c_message_pack(message, bytes);
+    enum grpc_code code = pass_with_tail(relay, call, bytes, len);
+    free(bytes);
+    return code;
+}
+
+static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *call,
+                                   const struct ocv_buffer *labels)
+{
+    size_t len = 0, n = 0;
+    const uint8_t *bytes = grpc_call_request(call, &len);
+    Snapshots__PrepareRequest *request = snapshots__prepare_request__unpack(NULL, len, bytes);
+    Snapshots__Label **list = make_labels(labels, &n);
+    enum grpc_code code;
+    if (request && list) {
+        Snapshots__PrepareRequest changed = *request; /* with the fields that are not known here */
+        changed.labels = list;
+        changed.n_labels = n;
+        code = pass_packed(relay, call, &changed);
+    } else {
+        code = fail(call, "out of memory");
+    }
+    free(list);
+    if (request)
+        snapshots__prepare_request__free_unpacked(request, NULL);
+    return code;
+}
+
+/* ---- Commit: what was said of the image stays with its snapshot --------------------------------
+ */
+
+static int take_stat(void *data, const uint8_t *message, size_t len)
+{
+    struct passed *passed = data;
+    if (!passed->stat)
+        passed->stat = snapshots__stat_response__unpack(NULL, len, message);
+    return 0;
+}
+
+static Snapshots__StatResponse *stat_of(struct snap_relay *relay, struct grpc_call *call,
+                                        Snapshots__CommitRequest *commit)
+{
+    struct grpc_header headers[HEADERS_MAX];
+    struct grpc_result result;
+    struct passed passed = {.call = call};
+    Snapshots__KeyRequest request = SNAPSHOTS__KEY_REQUEST__INIT;
+    request.snapshotter = relay->name ? relay->name : commit->snapshotter;
+    request.key = commit->key;
+    size_t len = snapshots__key_request__get_packed_size(&request);
+    uint8_t *bytes = malloc(len + 1);
+    if (!bytes)
+        return NULL;
+    snapshots__key_request__pack(&request, bytes);
+    int status = grpc_client_call(relay->client, SNAP_SERVICE "Stat", headers,
+                                  headers_of(relay, call, headers), bytes, len, timeout_of(call),
+                                  take_stat, &passed, &result, NULL);
+    free(bytes);
+    (void)status; /* without it the label is lost, the commit is not */
+    return passed.stat;
+}
+
+static bool add_ours(Snapshots__CommitRequest *commit, const Snapshots__Info *info,
+                     Snapshots__Label ***memory)
+{
+    size_t n = commit->n_labels;
+    *memory = malloc((n + info->n_labels + 1) * sizeof(**memory));
+    if (!*memory)
+        return false;
+    if (n)
+        memcpy(*memory, commit->labels, n * sizeof(**memory));
+    for (size_t i = 0; i < info->n_labels; i++)
+        if (strncmp(info->labels[i]->key, SNAP_LABEL_OURS, sizeof(SNAP_LABEL_OURS) - 1) == 0)
+            (*memory)[n++] = info->labels[i];
+    bool more = n > commit->n_labels;
+    commit->labels = *memory;
+    commit->n_labels = n;
+    return more;
+}
+
+static enum grpc_code pass_commit(struct snap_relay *relay, struct grpc_call *call,
+                                  const uint8_t *bytes, size_t len)
+{
+    Snapshots__Label **memory = NULL;
+    Snapshots__CommitRequest *request = snapshots__commit_request__unpack(NULL, len, bytes);
+    Snapshots__StatResponse *stat = request ? stat_of(relay, call, request) : NULL;
+    Snapshots__CommitRequest changed = SNAPSHOTS__COMMIT_REQUEST__INIT;
+    if (request)
+        changed = *request;
+    bool more = stat && stat->info && add_ours(&changed, stat->info, &memory);
+    enum grpc_code code =
+        more ? pass_packed(relay, call, &changed) : pass_with_tail(relay, call, bytes, len);
+    free(memory);
+    if (stat)
+        snapshots__stat_response__free_unpacked(stat, NULL);
+    if (request)
+        snapshots__commit_request__free_unpacked(request, NULL);
+    return code;
+}
+
+enum grpc_code snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
+                               const struct ocv_buffer *labels, bool keep)
+{
+    size_t len = 0;
+    const uint8_t *bytes = grpc_call_request(call, &len);
+    if (labels)
+        return pass_prepare(relay, call, labels);
+    keep = keep && len <= SNAP_REQUEST_MAX &&
+           snap_message_check(&snapshots__commit_request__descriptor, bytes, len, NULL) == GRPC_OK;
+    return keep ? pass_commit(relay, call, bytes, len) : pass_with_tail(relay, call, bytes, len);
+}

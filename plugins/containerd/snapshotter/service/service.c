@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The calls, and who answers which. */
+#include "plugins/containerd/snapshotter/service/message.h"
+
+#include <string.h>
+
+static void serve_create(struct snap_service *s, struct grpc_call *call, enum snap_kind kind)
+{
+    struct ocv_error err = {0};
+    struct snap_mount mount = {0};
+    ocv_auto_buffer labels;
+    snap_labels_init(&labels);
+    Snapshots__PrepareRequest *request =
+        snap_call_decode(call, &snapshots__prepare_request__descriptor);
+    if (!request)
+        return;
+    enum grpc_code code = snap_call_read_labels(request->labels, request->n_labels, &labels, &err);
+    if (code == GRPC_OK && kind == SNAP_ACTIVE && s->judge)
+        code = snap_judge_prepare(s->judge, grpc_call_metadata(call, "containerd-namespace"),
+                                  request->parent, &labels, &err);
+    if (code != GRPC_OK) {
+        snap_call_refuse(call, code, &err);
+    } else if (s->relay) {
+        snap_relay_pass(s->relay, call, &labels, false);
+    } else {
+        code = snap_overlay_create(s->overlay, kind, request->key, request->parent, &labels, &mount,
+                                   &err);
+        snap_call_answer_mount(call, code, &mount, &err);
+    }
+    snap_call_release(request);
+}
+
+static void serve_prepare(struct snap_service *s, struct grpc_call *call)
+{
+    serve_create(s, call, SNAP_ACTIVE);
+}
+
+static void serve_view(struct snap_service *s, struct grpc_call *call)
+{
+    serve_create(s, call, SNAP_VIEW);
+}
+
+static void serve_mounts(struct snap_service *s, struct grpc_call *call)
+{
+    struct ocv_error err = {0};
+    struct snap_mount mount = {0};
+    Snapshots__KeyRequest *request = snap_call_decode(call, &snapshots__key_request__descriptor);
+    if (!request)
+        return;
+    enum grpc_code code = snap_overlay_mounts(s->overlay, request->key, &mount, &err);
+    snap_call_answer_mount(call, code, &mount, &err);
+    snap_call_release(request);
+}
+
+static void serve_commit(struct snap_service *s, struct grpc_call *call)
+{
+    struct ocv_error err = {0};
+    ocv_auto_buffer labels;
+    snap_labels_init(&labels);
+    Snapshots__CommitRequest *request =
+        snap_call_decode(call, &snapshots__commit_request__descriptor);
+    if (!request)
+        return;
+    enum grpc_code code = snap_call_read_labels(request->labels, request->n_labels, &labels, &err);
+    if (code == GRPC_OK)
+        code = snap_overlay_commit(s->overlay, request->name, request->key, request->parent,
+                                   &labels, call, &err);
+    if (code == GRPC_OK)
+        snap_call_answer_empty(call);
+    else
+        snap_call_refuse(call, code, &err);
+    snap_call_release(request);
+}
+
+static void serve_remove(struct snap_service *s, struct grpc_call *call)
+{
+    struct ocv_error err = {0};
+    Snapshots__KeyRequest *request = snap_call_decode(call, &snapshots__key_request__descriptor);
+    if (!request)
+        return;
+    enum grpc_code code = s->relay ? snap_relay_pass(s->relay, call, NULL, false)
+                                   : snap_overlay_remove(s->overlay, request->key, &err);
+    if (s->judge && (code == GRPC_OK || code == GRPC_NOT_FOUND))
+        snap_judge_removed(s->judge, request->key);
+    if (!s->relay && code == GRPC_OK)
+        snap_call_answer_empty(call);
+    else if (!s->relay)
+        snap_call_refuse(call, code, &err);
+    snap_call_release(request);
+}
+
+static void serve_stat(struct snap_service *s, struct grpc_call *call)
+{
+    struct ocv_error err = {0};
+    struct snap_info info;
+    Snapshots__KeyRequest *request = snap_call_decode(call, &snapshots__key_request__descriptor);
+    if (!request)
+        return;
+    enum grpc_code code = snap_meta_stat(s->meta, request->key, &info, &err);
+    snap_call_answer_info(call, code, &info, &err);
+    snap_call_release(request);
+}
+
+static void serve_update(struct snap_service *s, struct grpc_call *call)
+{
+    struct ocv_error err = {0};
+    struct snap_info info;
+    ocv_auto_buffer labels;
+    snap_labels_init(&labels);
+    Snapshots__UpdateRequest *request =
+        snap_call_decode(call, &snapshots__update_request__descriptor);
+    if (!request)
+        return;
+    enum grpc_code code;
+    if (!request->info)
+        code = snap_fail(&err, GRPC_INVALID_ARGUMENT, "no info to update");
+    else
+        code = snap_call_read_labels(request->info->labels, request->info->n_labels, &labels, &err);
+    if (request->info && code == GRPC_OK)
+        code =
+            snap_meta_update(s->meta, request->info->name, &labels,
+                             request->update_mask ? request->update_mask->paths : NULL,
+                             request->update_mask ? request->update_mask->n_paths : 0, &info, &err);
+    snap_call_answer_info(call, code, &info, &err);
+    snap_call_release(request);
+}
+
+static void serve_usage(struct snap_service *s, struct grpc_call *call)
+{
+    struct ocv_error err = {0};
+    struct snap_usage usage;
+    Snapshots__UsageResponse response = SNAPSHOTS__USAGE_RESPONSE__INIT;
+    Snapshots__KeyRequest *request = snap_call_decode(call, &snapshots__key_request__descriptor);
+    if (!request)
+        return;
+    enum grpc_code code = snap_overlay_usage(s->overlay, request->key, call, &usage, &err);
+    response.size = usage.size;
+    response.inodes = usage.inodes;
+    if (code == GRPC_OK)
+        snap_call_answer(call, &response);
+    else
+        snap_call_refuse(call, code, &err);
+    snap_call_release(request);
+}
+
+static void serve_cleanup(struct snap_service *s, struct grpc_call *call)
+{
+    struct ocv_error err = {0};
+    enum grpc_code code = snap_overlay_cleanup(s->overlay, &err);
+    if (code == GRPC_OK)
+        snap_call_answer_empty(call);
+    else
+        snap_call_refuse(call, code, &err);
+}
+
+/* ---- dispatch ----------------------------------------------------------------------------------
+ */
+
+/* containerd's namespaces: letters and digits, joined by one of ". _ -", at most 76 bytes. */
+static bool namespace_valid(const char *text)
+{
+    size_t len = strlen(text);
+    bool joint = true;
+    for (size_t i = 0; i < len; i++) {
+        bool plain = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z') ||
+                     (text[i] >= '0' && text[i] <= '9');
+        if (!plain && (joint || !strchr("._-", text[i])))
+            return false;
+        joint = !plain;
+    }
+    return len <= 76 && !joint;
+}
+
+void snap_service_handle(void *data, struct grpc_call *call)
+{
+    static const struct {
+        const char *method;
+        void (*serve)(struct snap_service *s, struct grpc_call *call);
+        bool relayed; /* by the function itself */
+    } methods[] = {{"Prepare", serve_prepare, true}, {"View", serve_view, false},
+                   {"Mounts", serve_mounts, false},  {"Commit", serve_commit, false},
+                   {"Remove", serve_remove, true},   {"Stat", serve_stat, false},
+                   {"Update", serve_update, false},  {"List", snap_service_list, false},
+                   {"Usage", serve_usage, false},    {"Cleanup", serve_cleanup, false}};
+    struct snap_service *s = data;
+    const char *path = grpc_call_path(call), *ns = grpc_call_metadata(call, "containerd-namespace");
+    const char *method = path + sizeof(SNAP_SERVICE) - 1;
+    bool ours = strncmp(path, SNAP_SERVICE, sizeof(SNAP_SERVICE) - 1) == 0;
+    if (ns && !namespace_valid(ns)) {
+        grpc_call_finish(call, GRPC_INVALID_ARGUMENT, "malformed containerd-namespace");
+        return;
+    }
+    for (size_t i = 0; ours && i < sizeof(methods) / sizeof(*methods); i++) {
+        if (strcmp(methods[i].method, method) == 0 && (!s->relay || methods[i].relayed)) {
+            methods[i].serve(s, call);
+            return;
+        }
+    }
+    if (ours && s->relay) /* also what this version has not heard of */
+        snap_relay_pass(s->relay, call, NULL, strcmp(method, "Commit") == 0);
+    else
+        grpc_call_finish(call, GRPC_UNIMPLEMENTED, "unknown method");
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The calls of containerd.services.snapshots.v1.Snapshots. */
+#ifndef OCV_SNAPSHOTTER_SERVICE_H
+#define OCV_SNAPSHOTTER_SERVICE_H
+
+#include "plugins/containerd/snapshotter/fit/layer_fit.h"
+#include "plugins/containerd/snapshotter/snapshotter.h"
+
+#define SNAP_SERVICE "/containerd.services.snapshots.v1.Snapshots/"
+
+struct snap_relay;
+
+struct snap_service {
+    struct snap_meta *meta;
+    struct snap_overlay *overlay; /**< one of the two back ends, */
+    struct snap_relay *relay;     /**< the other NULL */
+    struct snap_judge *judge;     /**< NULL: no policy */
+    void (*log)(const char *line);
+};
+
+/** Answer one call (grpc_server_options.handle). */
+void snap_service_handle(void *service, struct grpc_call *call);
+
+/* ---- listen.c ----------------------------------------------------------------------------------
+ */
+
+/** Make a folder for root alone, and those above it. */
+int snap_folders_make(const char *path, struct ocv_error *err) OCV_WARN_UNUSED;
+/** A listening socket for root alone, in place of that of one who was killed. */
+int snap_socket_listen(const char *path, int *out, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* ---- relay.c: another snapshotter behind a socket ----------------------------------------------
+ */
+
+struct snap_relay_options {
+    const char *socket;
+    const char *name; /**< what that one calls itself in requests; NULL: as containerd calls us */
+    const char
+        *ns; /**< that one is a containerd: the namespace of it that is ours alone; or NULL */
+};
+int snap_relay_new(const struct snap_relay_options *options, struct snap_relay **out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+void snap_relay_free(struct snap_relay *relay);
+/** Pass a request on and its answer back, whose status is returned. Prepare gets `labels` in place
+ * of its own (NULL: keep); `keep`: Commit keeps our labels of the active snapshot. */
+enum grpc_code snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
+                               const struct ocv_buffer *labels, bool keep);
+
+#endif

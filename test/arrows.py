@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Includes are paths from the root of the tree, no header name is there twice, and arrows between
+directories go one way (docs/internals/architecture.md). Prints what breaks that, a line each."""
+import collections
+import os
+import re
+import subprocess
+
+# Public headers (lib/include/ocivariant/NAME.h) belong to the directory that implements them.
+PUBLIC = {
+    "lib/base": "attributes buffer error",
+    "lib/core": "descriptor digest index manifest platform profile property reference resolve vocabulary",
+    "lib/config": "config",
+    "lib/layout": "layout",
+    "lib/records": "daemon records",
+    "lib/tags": "tags",
+    "lib/edit": "edit",
+    "lib/registry": "registry",
+    "lib/probe": "probe",
+}
+OWNER = {name: room for room, names in PUBLIC.items() for name in names.split()}
+UMBRELLAS = {"ocivariant.h", "ocivariant-registry.h", "ocivariant-probe.h"}
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+
+
+def room(path):
+    """The directory that a file belongs to."""
+    public = re.match(r"(?:lib/include/)?ocivariant/(\w+)\.h$", path)
+    return OWNER[public[1]] if public else os.path.dirname(path)
+
+
+def forbidden(source, target):
+    """Why a file of `source` may not include one of `target`, or None."""
+    if source.startswith("lib/") and not target.startswith("lib/"):
+        return "lib includes nothing of programs"
+    if source.startswith("lib/probe") and target.startswith("lib/registry"):
+        return "probe and registry do not know each other"
+    if source.startswith("lib/registry") and target.startswith("lib/probe"):
+        return "probe and registry do not know each other"
+    if source.startswith("lib/") and target.startswith(("lib/registry", "lib/probe")):
+        if not source.startswith(("lib/registry", "lib/probe")):
+            return "the core library knows neither registry nor probe"
+    return None
+
+
+def main():
+    listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], check=True, capture_output=True, text=True)
+    files = listed.stdout.split()
+    names = collections.Counter(os.path.basename(f) for f in files if f.endswith(".h"))
+    for path in files:
+        if path.endswith(".h") and names[os.path.basename(path)] > 1:
+            print(f"{path}: another header has this name")
+        if path.startswith("test/") or os.path.basename(path) in UMBRELLAS:
+            continue
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if path.startswith("lib/") and re.search(r"#include <curl/", text) and not path.startswith("lib/registry/"):
+            print(f"{path}: libcurl is lib/registry's")
+        if re.search(r"#include <pci/", text) and not path.startswith("lib/probe/"):
+            print(f"{path}: libpci is lib/probe's (its licence)")
+        for target in INCLUDE.findall(text):
+            if target in UMBRELLAS or target.startswith("gen/"):
+                continue
+            if not os.path.exists(target) and not os.path.exists("lib/include/" + target):
+                print(f"{path}: \"{target}\" is no path from the root of the tree")
+                continue
+            why = forbidden(os.path.dirname(path), room(target))
+            if why:
+                print(f"{path}: \"{target}\": {why}")
+
+
+main()
