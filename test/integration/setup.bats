@@ -579,6 +579,17 @@ TOML
     [ "$output" = $'[[registry]]\nlocation = "late.example"' ]
 }
 
+@test "files as old as image builders make them get their time back, changed ones get a new one" {
+    printf 'version = 2\n' >"$TREE/etc/containerd/config.toml"
+    touch -d @0 "$TREE/etc/containerd/config.toml"
+    life containerd --engine-version 2.1.0
+    printf '\n[debug]\n  level = "debug"\n' >>"$TREE/etc/containerd/config.toml"
+    in_tree containerd --engine-version 2.1.0 --fail-closed >/dev/null # takes what others wrote for what was before
+    in_tree containerd --uninstall >/dev/null
+    run -0 stat -c %Y "$TREE/etc/containerd/config.toml"
+    [ "$output" -gt 0 ]
+}
+
 @test "a second set-up keeps what others have written meanwhile" {
     printf 'version = 2\n' >"$TREE/etc/containerd/config.toml"
     run -0 in_tree containerd

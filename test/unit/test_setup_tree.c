@@ -237,6 +237,36 @@ START_TEST(an_exchange_leads_nothing_out_of_the_root)
 }
 END_TEST
 
+/* The last moment at which somebody can remove what was found. */
+static const char *removed;
+
+ssize_t readlink(const char *path, char *out, size_t size)
+{
+    if (removed)
+        ck_assert_int_eq(rmdir(removed), 0);
+    removed = NULL;
+    return (ssize_t)syscall(SYS_readlinkat, AT_FDCWD, path, out, size);
+}
+
+/* Another run's --uninstall removes the directory of the state: "ocivariant-setup (deleted)" is
+ * none. */
+START_TEST(what_is_removed_meanwhile_has_no_other_name)
+{
+    char path[128], command[256], *real = NULL;
+    free(setup.root);
+    ck_assert_int_gt(asprintf(&setup.root, "%s/tree", folder), 0);
+    snprintf(path, sizeof(path), "%s/tree/var/lib/ocivariant-setup", folder);
+    snprintf(command, sizeof(command), "mkdir -p %s", path);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_ge(setup_open_root(&setup), 0);
+    removed = path;
+    ck_assert_int_eq(setup_resolve(&setup, "/var/lib/ocivariant-setup", &real, &err), OCV_OK);
+    ck_assert_ptr_null(removed);
+    ck_assert_str_eq(real, "/var/lib/ocivariant-setup");
+    free(real);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("setup_tree");
@@ -247,6 +277,7 @@ int main(void)
     tcase_add_test(tcase, hard_links_stay);
     tcase_add_test(tcase, below_a_root_other_names_keep_what_they_are);
     tcase_add_test(tcase, an_exchange_leads_nothing_out_of_the_root);
+    tcase_add_test(tcase, what_is_removed_meanwhile_has_no_other_name);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

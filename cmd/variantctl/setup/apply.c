@@ -102,8 +102,7 @@ static void say_written(const struct setup *setup, const struct setup_file *file
 static int write_one(struct setup *setup, struct setup_file *file, struct ocv_error *err)
 {
     bool back = !setup_is_ours(file);
-    int status = file->want.there ? setup_write_file(setup, file->path, &file->want,
-                                                     back && file->want.meta.mtime.tv_sec, err)
+    int status = file->want.there ? setup_write_file(setup, file->path, &file->want, back, err)
                                   : setup_remove_file(setup, file->path, err);
     if (status == OCV_OK)
         say_written(setup, file);

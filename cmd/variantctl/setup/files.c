@@ -47,25 +47,50 @@ static int open_in_root(const struct setup *setup, const char *path, int flags)
     return (int)fd;
 }
 
+/* Is what was opened still there by that name? Of what was removed meanwhile the kernel's name is
+ * "NAME (deleted)". */
+static bool still_at(const struct setup *setup, const char *path, int fd)
+{
+    struct stat was, is;
+    int again = open_in_root(setup, path, O_PATH | O_NOFOLLOW);
+    bool same = again >= 0 && fstat(fd, &was) == 0 && fstat(again, &is) == 0 &&
+                was.st_dev == is.st_dev && was.st_ino == is.st_ino;
+    if (again >= 0)
+        close(again);
+    return same;
+}
+
+/* The path below the root that the kernel knows of an open file; NULL with errno. */
+static char *name_of(const struct setup *setup, int fd)
+{
+    char proc[64], real[PATH_MAX];
+    snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(proc, real, sizeof(real) - 1);
+    size_t skip = strlen(setup->root);
+    if (n < 0)
+        return NULL;
+    real[n] = '\0';
+    const char *below = strncmp(real, setup->root, skip) == 0 ? real + skip : "?";
+    errno = EXDEV;
+    if (*below && *below != '/')
+        return NULL;
+    errno = ENOENT;
+    return still_at(setup, *below ? below : "/", fd) ? strdup(*below ? below : "/") : NULL;
+}
+
 /* Where an existing path below the root really is; NULL with errno. */
 static char *real_in_root(const struct setup *setup, const char *path)
 {
-    char proc[64], real[PATH_MAX];
     if (!*setup->root)
         return realpath(path, NULL);
     int fd = open_in_root(setup, path, O_PATH);
     if (fd < 0)
         return NULL;
-    snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(proc, real, sizeof(real) - 1);
+    char *real = name_of(setup, fd);
+    int why = errno;
     close(fd);
-    size_t skip = strlen(setup->root);
-    real[n < 0 ? 0 : n] = '\0';
-    if (n < 0 || strncmp(real, setup->root, skip) != 0 || (real[skip] && real[skip] != '/')) {
-        errno = n < 0 ? errno : EXDEV;
-        return NULL;
-    }
-    return strdup(real[skip] ? real + skip : "/");
+    errno = why;
+    return real;
 }
 
 /* What is at a path that leads nowhere? A folder made by the name of a link would be where the link

@@ -57,7 +57,7 @@ struct setup_meta {
     mode_t mode;
     uid_t uid;
     gid_t gid;
-    struct timespec mtime;
+    struct timespec mtime; /**< tv_nsec UTIME_NOW: of no time before; what is written is new */
 };
 
 /** One content of a file; `there` false: no such file. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SCHEMA "dev.ocivariant.setup/v1"
@@ -101,6 +102,13 @@ static bool read_own(const json_t *array, struct setup_record *record)
     return record->own != NULL;
 }
 
+static bool read_time(const json_t *object, struct timespec *out)
+{
+    json_int_t nsec = json_integer_value(json_object_get(object, "mtime_nsec"));
+    *out = (struct timespec){json_integer_value(json_object_get(object, "mtime")), (long)nsec};
+    return nsec >= 0 && nsec <= 999999999;
+}
+
 static bool read_record(const json_t *object, struct setup_record *record)
 {
     const json_t *before = json_object_get(object, "before");
@@ -112,9 +120,9 @@ static bool read_record(const json_t *object, struct setup_record *record)
         .mode = (mode_t)json_integer_value(json_object_get(object, "mode")) & 07777,
         .uid = (uid_t)json_integer_value(json_object_get(object, "uid")),
         .gid = (gid_t)json_integer_value(json_object_get(object, "gid")),
-        .mtime = {json_integer_value(json_object_get(object, "mtime")),
-                  (long)json_integer_value(json_object_get(object, "mtime_nsec"))}};
-    if (record->meta.mtime.tv_nsec < 0 || record->meta.mtime.tv_nsec > 999999999)
+        .mtime = {.tv_nsec = UTIME_NOW}};
+    if (json_is_integer(json_object_get(object, "mtime")) &&
+        !read_time(object, &record->meta.mtime))
         return false;
     for (size_t i = 0; i < json_array_size(written) && i < SETUP_WRITTEN_MAX; i++)
         if (!take_digest(json_array_get(written, i), record->written[record->n_written++]))
@@ -192,6 +200,11 @@ static json_t *own_json(const struct setup_own *own)
                      "key", own->key, "value", own->value, "previous", own->previous);
 }
 
+static bool put_member(json_t *object, const char *key, json_t *value)
+{
+    return value && json_object_set_new(object, key, value) == 0;
+}
+
 static json_t *file_json(const struct setup_file *file, bool *whole)
 {
     char before[OCV_DIGEST_MAX] = "";
@@ -204,11 +217,15 @@ static json_t *file_json(const struct setup_file *file, bool *whole)
     for (size_t i = 0; i < file->n_written; i++)
         *whole = put(written, json_string(file->written[i])) && *whole;
     const struct setup_meta *meta = &file->base.meta;
-    return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "path", file->path, "before",
-                     *before ? before : NULL, "mode", (json_int_t)meta->mode, "uid",
-                     (json_int_t)meta->uid, "gid", (json_int_t)meta->gid, "mtime",
-                     (json_int_t)meta->mtime.tv_sec, "mtime_nsec", (json_int_t)meta->mtime.tv_nsec,
-                     "written", written, "own", own);
+    json_t *json = json_pack("{s:s, s:s?, s:I, s:I, s:I, s:o, s:o}", "path", file->path, "before",
+                             *before ? before : NULL, "mode", (json_int_t)meta->mode, "uid",
+                             (json_int_t)meta->uid, "gid", (json_int_t)meta->gid, "written",
+                             written, "own", own);
+    if (!json || meta->mtime.tv_nsec == UTIME_NOW)
+        return json;
+    *whole = put_member(json, "mtime", json_integer(meta->mtime.tv_sec)) && *whole;
+    *whole = put_member(json, "mtime_nsec", json_integer(meta->mtime.tv_nsec)) && *whole;
+    return json;
 }
 
 /* What cannot be written down could not be undone. */

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Nothing but blanks, comments of ours and an empty JSON object. */
 static bool says_nothing(const struct ocv_buffer *text)
@@ -50,7 +51,7 @@ static int take_out(struct setup *setup, struct setup_file *file, const struct s
     if (!record->before[0] && (status = drop_comment(&file->base.text, err)) < 0)
         return status;
     file->reduced = true;
-    file->base.meta.mtime.tv_sec = 0; /* what is written now is new */
+    file->base.meta.mtime = (struct timespec){.tv_nsec = UTIME_NOW};
     if (!record->before[0] && says_nothing(&file->base.text))
         file->base.there = false;
     return setup_note(setup, err,
