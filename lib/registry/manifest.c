@@ -233,6 +233,8 @@ int ocv_registry_get(struct ocv_registry *registry, const struct ocv_reference *
         d.exchange.body_max = OCV_MANIFEST_MAX;
         status = fetch_document(&d, strchr(object, ':') ? object : NULL, body, out, &local);
     }
+    if (status == OCV_OK && !body->len) /* HTTP 204, too */
+        status = ocv_error_set(&local, OCV_ERR_DATA, "%s: an empty manifest", d.what);
     document_free(&d);
     if (status < 0 && err)
         *err = local;

@@ -27,6 +27,7 @@ START_TEST(get_verifies)
     ck_assert_str_eq(d.digest, index_digest);
     ck_assert_str_eq(requests(), "GET /v2/good/manifests/v1 - - 0\n");
     expect_error(try_get("wrongdigest:v1"), OCV_ERR_MISMATCH, "wrongdigest:v1");
+    expect_error(try_get("empty:v1"), OCV_ERR_DATA, "an empty manifest");
     ocv_auto(ocv_reference) ref = reference("good:v1");
     expect_error(ocv_registry_get(client, ref, blob_digest, &body, &d, &err), OCV_ERR_MISMATCH,
                  blob_digest);
