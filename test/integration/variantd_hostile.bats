@@ -211,6 +211,27 @@ closed()
     REGISTRY=$ours still_serves
 }
 
+@test "what stands behind an escaped NUL is not cut off" {
+    local path argument ns=${REGISTRY/:/%3A}
+    for path in /v2/app%00/manifests/1?ns="$ns" /v2/app/manifests/1%00?ns="$ns" /v2/app/manifests/1%00x%20?ns="$ns" \
+        "/v2/app/manifests/1?ns=$ns%00" "/v2/app/manifests/1?ns=$ns%00.evil" /v2/%00 "/v2%00?ns=$ns" \
+        /v2/app/manifests/sha256:%00 "/proxy/v2/${REGISTRY/:/--}/app/manifests/$CHOSEN%00"; do
+        ask HEAD "$path"
+        echo "$path: $code"
+        [ "$code" = 404 ]
+    done
+    curl=(curl --silent --max-time 10 --unix-socket "$VARIANTD_SOCKET" --output /dev/null --write-out '%{http_code}')
+    [ "$("${curl[@]}" 'http://localhost/v1/healthz%00')" = 404 ]
+    [ "$("${curl[@]}" 'http://localhost/v1/resolve%00x?ref=app')" = 404 ]
+    for argument in "ref=$REGISTRY/app:1%00" "ref=$REGISTRY/app:1%00x" "digest=$CHOSEN%00" "digest=$CHOSEN&label=cuda12.8%00x" \
+        'properties=nvidia::sm_arch::90_real%00,x' "digest=$CHOSEN&%00=x"; do
+        run -0 "${curl[@]}" "http://localhost/v1/verdict?$argument"
+        echo "$argument: $output"
+        [ "$output" = 400 ]
+    done
+    still_serves
+}
+
 # a page that somebody has open has the browser ask, by a name of the page's that leads here, or with
 # the mirror's own address in a picture
 @test "what a page has a browser ask for is answered 404, counted, and nothing is resolved" {

@@ -180,9 +180,23 @@ static bool copy_argument(struct MHD_Connection *connection, const char *name, c
     return *out != NULL;
 }
 
+/* What stayed escaped in it (httpd.c) is a NUL. */
+static enum MHD_Result look_for_nul(void *found, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    (void)kind;
+    if (strstr(key, "%00") || (value && strstr(value, "%00")))
+        *(bool *)found = true;
+    return MHD_YES;
+}
+
 static enum MHD_Result handle_question(struct server *server, struct MHD_Connection *connection,
                                        bool verdict, struct call **out)
 {
+    bool nul = false;
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_for_nul, &nul);
+    if (nul)
+        return answer_error(connection, MHD_HTTP_BAD_REQUEST, "an argument with a NUL");
     struct call *call = calloc(1, sizeof(*call));
     if (!call)
         return MHD_NO;

@@ -169,6 +169,25 @@ static void OCV_PRINTF(2, 0) quiet(void *cls, const char *format, va_list args)
     log_line(LOG_LEVEL_DEBUG, "libmicrohttpd: %s", text);
 }
 
+/* A NUL would cut what is read as a string, and stays as it was sent: no path, no name and no
+ * argument has a percent sign. */
+static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
+{
+    char *in = text, *out = text, *nul;
+    (void)cls, (void)connection;
+    while ((nul = strstr(in, "%00"))) {
+        *nul = '\0';
+        size_t n = MHD_http_unescape(in);
+        memmove(out, in, n);
+        memcpy(out + n, "%00", 3);
+        out += n + 3;
+        in = nul + 3;
+    }
+    size_t n = MHD_http_unescape(in);
+    memmove(out, in, n + 1);
+    return (size_t)(out - text) + n;
+}
+
 /* Where it fails, libmicrohttpd 1.0 has closed the socket, and 0.9 has not: it stays as it is, for
  * who cannot serve ends. */
 static struct MHD_Daemon *new_daemon(int fd, const struct httpd_calls *calls,
@@ -184,8 +203,8 @@ static struct MHD_Daemon *new_daemon(int fd, const struct httpd_calls *calls,
                       calls->cls, MHD_OPTION_NOTIFY_CONNECTION, calls->notify, calls->notify_cls,
                       MHD_OPTION_CONNECTION_LIMIT, share, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                       limits->head, MHD_OPTION_CONNECTION_TIMEOUT, limits->timeout_s,
-                      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-                      MHD_OPTION_END);
+                      MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                      MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     return daemon;
 }
 
