@@ -134,6 +134,8 @@ struct ocv_response {
     int64_t range_end;
     int64_t range_total; /* -1 where unknown */
     bool encoded;        /* Content-Encoding other than identity */
+    bool complete;       /* the head has come whole */
+    unsigned interim;    /* heads before it */
     char *location;
     char *link;
     char etag[256];

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define INTERIM_MAX 32 /* heads before the one that counts: 100 Continue, 103 Early Hints */
+
 void ocv_response_reset(struct ocv_response *response)
 {
     free(response->location);
@@ -121,6 +123,15 @@ static long status_of(const char *line)
     return (long)n;
 }
 
+static bool next_head(struct ocv_response *response, const char *line)
+{
+    unsigned interim = response->interim + (response->status > 0);
+    ocv_response_reset(response);
+    response->status = status_of(line);
+    response->interim = interim;
+    return interim <= INTERIM_MAX;
+}
+
 size_t ocv_response_header(char *line, size_t size, size_t count, void *data)
 {
     struct ocv_response *response = data;
@@ -132,11 +143,12 @@ size_t ocv_response_header(char *line, size_t size, size_t count, void *data)
         return size * count;
     memcpy(text, line, len);
     text[len] = '\0';
-    if (!strncasecmp(text, "HTTP/", 5)) { /* 100 Continue has a head of its own */
-        ocv_response_reset(response);
-        response->status = status_of(text);
+    if (!strncasecmp(text, "HTTP/", 5)) /* 100 Continue has a head of its own */
+        return next_head(response, text) ? size * count : 0;
+    if (!len)
+        response->complete = response->status >= 200;
+    if (response->complete) /* what follows the body is no head */
         return size * count;
-    }
     char *colon = strchr(text, ':');
     if (!colon)
         return size * count;

@@ -415,6 +415,33 @@ static bool mode_badgzip(const struct request *r)
                "Content-Length: 4\r\n\r\n%s",
                served_index.type, r->head ? "" : "nope");
 }
+/* Other words behind the body than before it. */
+static bool mode_trailer(const struct request *r)
+{
+    if (r->head)
+        return good(r);
+    say(r->fd,
+        "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nDocker-Content-Digest: %s\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n%zx\r\n",
+        served_index.type, served_index.digest, served_index.len);
+    put(r->fd, served_index.data, served_index.len);
+    return say(r->fd, "\r\n0\r\nContent-Type: text/html\r\nDocker-Content-Digest: %s\r\n\r\n",
+               served_blob.digest);
+}
+/* Hints, and never an end of them. */
+static bool mode_hints(const struct request *r)
+{
+    for (int i = 0; i < 40; i++)
+        say(r->fd, "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n");
+    return good(r);
+}
+static bool mode_latehead(const struct request *r)
+{
+    say(r->fd, "HTTP/1.1 200 OK\r\nX-Slow: ");
+    for (int i = 0; i < 300 && say(r->fd, "a"); i++)
+        usleep(100000);
+    return false;
+}
 static bool mode_bigindex(const struct request *r)
 {
     return whole(r, &served_big);
@@ -706,6 +733,9 @@ static const struct {
     {"badgzip", mode_badgzip},
     {"bigindex", mode_bigindex},
     {"bigchunked", mode_bigchunked},
+    {"trailer", mode_trailer},
+    {"hints", mode_hints},
+    {"latehead", mode_latehead},
     {"nodigest", mode_nodigest},
     {"generic", mode_generic},
     {"file", mode_file},

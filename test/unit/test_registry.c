@@ -143,9 +143,23 @@ static const struct {
     {"redirfar:v1", OCV_ERR_NETWORK, 0, "plain HTTP"},
     {"redirfile:v1", OCV_ERR_DATA, 0, "file:///etc/passwd"},
     {"slow:v1", OCV_ERR_NETWORK, 0, "too slow or silent"},
+    {"latehead:v1", OCV_ERR_NETWORK, 0, "too slow or silent"},
+    {"hints:v1", OCV_ERR_NETWORK, 0, "hints:v1: connection to"},
     {"farrealm:v1", OCV_ERR_NETWORK, 0, "token server to plain HTTP at auth.invalid"},
     {"badtoken:v1", OCV_ERR_DATA, 0, "token is malformed"},
 };
+
+/* Only what stands before the body says what it is. */
+START_TEST(trailers_say_nothing)
+{
+    struct ocv_descriptor d;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    ck_assert_msg(get("trailer:v1", &body, &d) == 0, "%s", err.message);
+    ck_assert_str_eq(d.digest, index_digest);
+    ck_assert_str_eq(d.media_type, OCV_MEDIA_TYPE_INDEX);
+}
+END_TEST
 
 START_TEST(bad_days)
 {
@@ -417,6 +431,7 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, unchanged_tag_costs_one_head);
     tcase_add_test(c, get_verifies);
+    tcase_add_test(c, trailers_say_nothing);
     tcase_add_test(c, head_of_another_digest);
     tcase_add_test(c, head_without_digest_gets);
     tcase_add_test(c, room_is_asked_for_what_is_large);
