@@ -130,13 +130,14 @@ END_TEST
 
 static char *nested(size_t levels)
 {
-    static char text[4096];
-    char *at = text + sprintf(text, "{\"a\":");
+    static char text[4096] = "{\"a\":";
+    char *at = text + strcspn(text, ":") + 1;
     for (size_t i = 1; i < levels; i++)
         *at++ = '[';
     for (size_t i = 1; i < levels; i++)
         *at++ = ']';
-    strcpy(at, "}");
+    *at++ = '}';
+    *at = '\0';
     return text;
 }
 
