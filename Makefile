@@ -41,7 +41,8 @@ links = $(shell echo '$(2)' | $(CC) -shared -fPIC -Wl,-z,defs -o /dev/null -x c 
 CRYPTO_LIBS   ?= $(or $(if $(SAN),,$(call links,-l:libcrypto.a,int SHA512_Init(void *c); int ocv(void *c) { return SHA512_Init(c); })),-lcrypto)
 DATA_LIBS     := -ljansson -lyaml
 CORE_LIBS     := $(DATA_LIBS) -lcrypto -lpthread
-REGISTRY_LIBS := -lcurl -lssl $(CORE_LIBS)
+# libcrypto first: symbols are looked for in this order, and half of all that are looked for are its own
+REGISTRY_LIBS := -lcrypto -lssl -lcurl $(CORE_LIBS)
 PROBE_LIBS    := -ldl $(CORE_LIBS)
 # of what is started often
 QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
@@ -136,7 +137,7 @@ endef
 $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) lib/libocivariant.map
 	$(call shared,$(call obj,$(CORE_SRC)),$(QUICK_LIBS))
 $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so
-	$(call shared,$(call obj,$(REGISTRY_SRC)),-L$(BUILD) -locivariant $(REGISTRY_LIBS))
+	$(call shared,$(call obj,$(REGISTRY_SRC)),$(REGISTRY_LIBS) -L$(BUILD) -locivariant)
 # the strict reader of JSON and the cleaning of texts are no public functions: the probe has copies
 PROBE_OBJ := $(call obj,$(PROBE_SRC) lib/base/json.c lib/base/json_plain.c lib/base/text.c)
 $(BUILD)/libocivariant-probe.so: $(PROBE_OBJ) $(BUILD)/libocivariant.so

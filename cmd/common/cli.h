@@ -177,9 +177,10 @@ int cli_load(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
  *  configuration, as the node's daemon does? No option, file or variable of the user's that bears
  * on a choice or on how registries are read. */
 bool cli_is_plain(const struct cli *cli);
-/** Begin to probe this machine beside what is done next (a registry that is asked), where
- * cli_profile would have to. Which of the two waits for the other does not matter. */
-void cli_profile_begin(struct cli *cli);
+/** Begin to probe this machine beside what is done next (`registry`: one is asked), where
+ * cli_profile would have to. Which of the two waits for the other does not matter. The registry
+ * client's library is loaded before: two threads that map memory at once hinder each other. */
+void cli_profile_begin(struct cli *cli, bool registry);
 /** Make cli->profile: --profile or a probe of this machine, with `override` applied. */
 int cli_profile(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Wait for a probe that began and is not wanted any more; cli_free does. */

@@ -62,7 +62,7 @@ static int run(struct cli *cli, const struct request *request, struct image *ima
     ocv_auto(ocv_decision) decision = NULL;
     int status = cli_load(cli, err);
     if (status == OCV_OK && !request->index_file)
-        cli_profile_begin(cli);
+        cli_profile_begin(cli, strncmp(request->image, "oci:", 4) != 0);
     if (status == OCV_OK)
         status = image_open_either(cli, request->index_file, request->image, image, true, err);
     if (status == OCV_OK)

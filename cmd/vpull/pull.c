@@ -203,7 +203,7 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
         options->print_ref && !options->locked ? daemon_choose(cli, text, options->quiet) : NULL;
     if (chosen)
         return print_and_free(chosen, err);
-    cli_profile_begin(cli);
+    cli_profile_begin(cli, strncmp(text, "oci:", 4) != 0);
     int status = options->locked && options->locked->n_tags
                      ? image_open_locked(cli, text, options->locked, &pull.image, err)
                      : image_open_by_rule(cli, text, &pull.image, err);

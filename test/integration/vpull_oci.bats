@@ -271,6 +271,23 @@ blobs_are_whole()
     REGISTRY=$saved
 }
 
+@test "a credential helper sees the environment as it was" {
+    require htpasswd
+    start_registry guarded htpasswd
+    push_layout "$STATE/layout:app" "$REGISTRY/demo/app:1" --dest-creds user:secret
+    mkdir -p "$STATE/helper"
+    printf '#!/bin/sh\nenv | sort >%s/seen\n' "$STATE/helper" >"$STATE/helper/docker-credential-seen"
+    printf 'echo %s\n' "'{\"Username\":\"user\",\"Secret\":\"secret\"}'" >>"$STATE/helper/docker-credential-seen"
+    chmod +x "$STATE/helper/docker-credential-seen"
+    echo '{"credsStore": "seen"}' >"$STATE/helper/config.json"
+    run -0 env -i HOME="$HOME" PATH="$STATE/helper:$PATH" DOCKER_CONFIG="$STATE/helper" \
+        OCV_SOCKET="$OCV_SOCKET" "$VPULL" --print-ref "$REGISTRY/demo/app:1"
+    [[ $output == *"$REGISTRY/demo/app@sha256:"* ]]
+    run -0 cut -d= -f1 "$STATE/helper/seen"
+    run -1 grep -vE '^(HOME|PATH|DOCKER_CONFIG|OCV_SOCKET|PWD|_)$' <<<"$output"
+    stop_daemon guarded
+}
+
 @test "credentials: refused without, accepted from docker's config and from podman's" {
     require htpasswd
     start_registry private htpasswd
