@@ -37,9 +37,12 @@ static int judge(const struct verdict_policy *policy)
     if (state_read(json, &state)) {
         verdict_ask(policy, &state.question, &answer);
         code = act(answer.action, answer.reason);
-    } else if (state.image.lost) {
-        code = act(verdict_decide(policy, VERDICT_UNKNOWN, state.question.reference),
-                   "the image cannot be judged: the engine's storage does not tell its digest");
+    } else if (state.image.lost || state.unread) {
+        code =
+            act(verdict_decide(policy, VERDICT_UNKNOWN, state.question.reference),
+                state.unread
+                    ? "the image cannot be judged: the bundle's config.json cannot be read"
+                    : "the image cannot be judged: the engine's storage does not tell its digest");
     }
     state_free(&state);
     json_decref(json);

@@ -43,28 +43,35 @@ json_t *state_parse(int fd)
                    : json_loadb(text.data ? text.data : "", text.len, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
-/* podman keeps annotations in the bundle's config.json, of which the state has some only. */
-static json_t *bundle_annotations(const json_t *state)
+/* podman keeps annotations in the bundle's config.json, of which the state has some only.
+ * `*unread`: it is there, and nobody can tell what it says. */
+static json_t *bundle_annotations(const json_t *state, bool *unread)
 {
     char path[4096];
     const char *bundle = text_of(state, "bundle");
-    if (!bundle || snprintf(path, sizeof(path), "%s/config.json", bundle) >= (int)sizeof(path))
+    if (!bundle)
+        return NULL;
+    *unread = true;
+    if (snprintf(path, sizeof(path), "%s/config.json", bundle) >= (int)sizeof(path))
         return NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
+    if (fd < 0) {
+        *unread = errno != ENOENT && errno != ENOTDIR;
         return NULL;
+    }
     json_t *config = state_parse(fd);
     close(fd);
     json_t *annotations = json_incref(json_object_get(config, "annotations"));
+    *unread = !json_is_object(config);
     json_decref(config);
     return annotations;
 }
 
 /* What the runtime tells goes before what stands in the bundle. */
-static json_t *annotations_of(const json_t *state)
+static json_t *annotations_of(const json_t *state, bool *unread)
 {
     json_t *own = json_object_get(state, "annotations"), *all = json_object();
-    json_t *bundle = bundle_annotations(state);
+    json_t *bundle = bundle_annotations(state, unread);
     if (all && bundle)
         json_object_update(all, bundle);
     if (all && json_is_object(own))
@@ -100,7 +107,8 @@ static const char *digest_in(const char *text)
 bool state_read(const json_t *json, struct state *out)
 {
     char root[4096] = "";
-    *out = (struct state){.annotations = annotations_of(json)};
+    *out = (struct state){0};
+    out->annotations = annotations_of(json, &out->unread);
     const json_t *annotations = out->annotations;
     struct verdict_question *q = &out->question;
     q->reference = first_of(annotations, name_keys, sizeof(name_keys) / sizeof(*name_keys));

@@ -14,6 +14,7 @@ struct state {
     json_t *annotations; /* keeps the texts of the question */
     struct storage_image image;
     struct verdict_question question;
+    bool unread; /* the bundle's config.json is there, and is none or too large */
 };
 /** Read all of it; NULL where it is no JSON, or too large. */
 json_t *state_parse(int fd);

@@ -156,10 +156,16 @@ START_TEST(bundle_annotations)
     ck_assert_str_eq(state.question.digest, B_DIGEST);
     write_text(at("config.json"), "{\"annotations\":");
     snprintf(text, sizeof(text), "{\"bundle\":\"%s\"}", scratch);
-    ck_assert(!reads(text));
+    ck_assert(!reads(text) && state.unread);
     ck_assert_int_eq(unlink(at("config.json")), 0);
+    ck_assert(!reads(text) && !state.unread);             /* that there is none is no secret */
     ck_assert_int_eq(mkfifo(at("config.json"), 0600), 0); /* nobody writes: must not wait */
-    ck_assert(!reads(text));
+    ck_assert(!reads(text) && state.unread);
+    ck_assert_int_eq(unlink(at("config.json")), 0);
+    write_text(at("config.json"), "{\"annotations\":{\"dev.ocivariant.digest\":\"" A_DIGEST "\"}}");
+    ck_assert_int_eq(truncate(at("config.json"), STATE_MAX + 1),
+                     0); /* whoever starts it may fill it */
+    ck_assert(!reads(text) && state.unread);
     done();
 }
 END_TEST
