@@ -7,7 +7,8 @@
 
 #include "cmd/variantd/workers.h"
 
-/** Most bytes of documents and rings, on their way from registries and to clients, together. */
+/** Most bytes of documents and of buffers of blobs, on their way from registries and to clients,
+ *  together. */
 #define ROOM_BYTES (64u * 1024 * 1024)
 /** Of it, for documents that are on their way from one registry: one that sends the beginnings of
  *  large documents and no more leaves the rest to the others. */

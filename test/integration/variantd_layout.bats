@@ -138,6 +138,29 @@ teardown_file()
     stop_daemon damaged
 }
 
+@test "a blob of up to 64 KiB is checked before its head is given, and its connection stays open" {
+    local size connects path digest url
+    local -A expected=([65536]="1 0" [65537]="1 1") damaged=([65536]=502 [65537]=200)
+    cp -r "$STATE/layout" "$STATE/sized"
+    start_variantd sized --layout "$STATE/sized" --registry localhost:5000 --profile "$PROFILES/h100.json"
+    for size in 65536 65537; do
+        path=$BATS_TEST_TMPDIR/blob
+        head -c "$size" /dev/urandom >"$path"
+        digest=$(sha256sum <"$path" | cut -d' ' -f1)
+        cp "$path" "$STATE/sized/blobs/sha256/$digest"
+        url="http://$VARIANTD/v2/x/blobs/sha256:$digest"
+        connects=$(curl --silent --write-out '%{num_connects}\n' --output "$path.1" "$url" --output "$path.2" "$url")
+        [ "${connects//$'\n'/ }" = "${expected[$size]}" ]
+        cmp "$path" "$path.1"
+        cmp "$path" "$path.2"
+        printf X | dd of="$STATE/sized/blobs/sha256/$digest" bs=1 seek=1000 conv=notrunc status=none
+        ask GET "/v2/x/blobs/sha256:$digest"
+        [ "$code" = "${damaged[$size]}" ]
+        [ "$size" = 65536 ] || [ "$(stat -c %s "$body")" -lt "$(header content-length)" ]
+    done
+    stop_daemon sized
+}
+
 @test "a wrong blob is not a manifest" {
     local index
     cp -r "$STATE/layout" "$STATE/bad"

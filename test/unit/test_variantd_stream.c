@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ring between a worker and a connection, with a real server and client at its ends. */
+/* A blob from a worker to a client, through a real server. */
 #include "cmd/variantd/upstream/stream.h"
 
 #include "cmd/variantd/http/httpd.h"
@@ -26,9 +26,10 @@ static struct {
     useconds_t pause;
     bool hold, good, sized;
     unsigned patience_ms;
-    size_t ring, bytes;
+    size_t bytes;
 } plan;
 static atomic_int pushed_all, writers, started;
+static struct stream *last;
 
 static char byte_at(size_t i)
 {
@@ -70,10 +71,11 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
         *context = &seen;
         return MHD_YES;
     }
-    if (stream_new(plan.hold, plan.ring, plan.patience_ms, &stream, NULL) < 0)
+    if (stream_new(plan.hold, plan.sized ? (int64_t)plan.bytes : -1, plan.patience_ms, &stream,
+                   NULL) < 0)
         return MHD_NO;
-    struct MHD_Response *response =
-        stream_response(stream, connection, plan.sized ? (int64_t)plan.bytes : -1);
+    struct MHD_Response *response = stream_response(stream, connection);
+    last = item_get(stream);
     enum MHD_Result result = MHD_queue_response(connection, 200, response);
     MHD_destroy_response(response);
     atomic_fetch_add(&writers, 1);
@@ -89,7 +91,6 @@ static void set_up(void)
     plan.chunk = 65536;
     plan.pause = 0;
     plan.hold = plan.good = plan.sized = true;
-    plan.ring = STREAM_RING_MIN;
     plan.patience_ms = STREAM_PATIENCE_MS;
     plan.bytes = BYTES;
     const struct httpd_calls calls = {.handle = handle};
@@ -105,6 +106,8 @@ static void tear_down(void)
     while (atomic_load(&writers)) /* each ends by itself */
         usleep(1000);
     httpd_free(server);
+    item_put(last);
+    last = NULL;
 }
 
 struct got {
@@ -135,12 +138,21 @@ static const struct {
     size_t chunk;
     useconds_t pause;
     bool hold, sized;
-    size_t ring;
+    size_t bytes;
 } ways[] = {
-    {65536, 0, true, true, STREAM_RING_MIN},   {65536, 0, false, false, STREAM_RING_MAX},
-    {1, 0, true, true, STREAM_RING_MIN},       {200000, 0, true, true, STREAM_RING_MIN},
-    {1021, 0, true, false, STREAM_RING_MIN},   {50000, 3000, true, true, STREAM_RING_MIN},
-    {200000, 0, false, true, STREAM_RING_MIN},
+    {65536, 0, true, true, BYTES},
+    {65536, 0, false, false, BYTES},
+    {1, 0, true, true, BYTES / 8},
+    {1, 0, true, false, BYTES / 8},
+    {200000, 0, true, true, BYTES},
+    {200000, 0, true, false, BYTES},
+    {1021, 0, true, false, BYTES},
+    {50000, 3000, true, true, BYTES},
+    {200000, 0, false, true, BYTES},
+    {100, 0, true, true, STREAM_HELD},
+    {100, 0, true, true, STREAM_HELD + 1},
+    {100, 0, true, false, STREAM_HELD - 1},
+    {100, 0, true, false, 0},
 };
 
 START_TEST(every_byte_arrives)
@@ -150,9 +162,9 @@ START_TEST(every_byte_arrives)
     plan.pause = ways[_i].pause;
     plan.hold = ways[_i].hold;
     plan.sized = ways[_i].sized;
-    plan.ring = ways[_i].ring;
+    plan.bytes = ways[_i].bytes;
     ck_assert_int_eq(fetch(&got), 0);
-    ck_assert_uint_eq(got.n, BYTES);
+    ck_assert_uint_eq(got.n, plan.bytes);
     ck_assert_uint_eq(got.wrong, 0);
 }
 END_TEST
@@ -178,17 +190,46 @@ START_TEST(writer_notices_that_nobody_reads)
 }
 END_TEST
 
-START_TEST(slow_reader_holds_the_writer_back)
+/* A client with next to no buffer that has asked, and reads nothing yet. */
+static int ask(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096;
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    plan.bytes = 256u * 1024 * 1024; /* more than any socket's buffers hold */
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     const char *request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
     ck_assert_int_eq(send(fd, request, strlen(request), 0), (ssize_t)strlen(request));
+    return fd;
+}
+
+/* libmicrohttpd must not add a length of its own, and has to say that the connection ends. */
+START_TEST(head_tells_the_size_once)
+{
+    char text[2 * STREAM_HELD];
+    size_t len = 0;
+    plan.bytes = STREAM_HELD;
+    int fd = ask();
+    for (ssize_t n; (n = recv(fd, text + len, sizeof(text) - 1 - len, 0)) > 0;)
+        len += (size_t)n;
+    text[len] = '\0';
+    const char *length = strcasestr(text, "\r\nContent-Length: 1024\r\n");
+    ck_assert_ptr_nonnull(length);
+    ck_assert_ptr_null(strcasestr(length + 2, "\r\nContent-Length:"));
+    ck_assert_ptr_null(strcasestr(text, "\r\nTransfer-Encoding:"));
+    ck_assert_ptr_nonnull(strcasestr(text, "\r\nConnection: close\r\n"));
+    const char *body = strstr(text, "\r\n\r\n");
+    ck_assert_ptr_nonnull(body);
+    ck_assert_uint_eq(len - (size_t)(body + 4 - text), STREAM_HELD);
+    close(fd);
+}
+END_TEST
+
+START_TEST(slow_reader_holds_the_writer_back)
+{
+    plan.bytes = 256u * 1024 * 1024; /* more than any socket's buffers hold */
+    int fd = ask();
     usleep(300000);
     ck_assert_int_eq(atomic_load(&pushed_all), 0);
     ck_assert_int_eq(atomic_load(&writers), 1);
@@ -199,18 +240,49 @@ END_TEST
 /* A reader that takes nothing is let go, and its writer with it. */
 START_TEST(dead_reader_is_cut)
 {
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096;
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     plan.bytes = 256u * 1024 * 1024;
     plan.patience_ms = 200;
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    const char *request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-    ck_assert_int_eq(send(fd, request, strlen(request), 0), (ssize_t)strlen(request));
+    int fd = ask();
     while (!atomic_load(&started)) /* the connection is open all the time */
         usleep(1000);
+    while (atomic_load(&writers))
+        usleep(1000);
+    ck_assert_int_eq(atomic_load(&pushed_all), 0);
+    close(fd);
+}
+END_TEST
+
+/* However long the kernel takes to say that there is room again. */
+START_TEST(slow_reader_is_not_cut)
+{
+    char bytes[16384];
+    ssize_t n;
+    plan.bytes = 32u * 1024 * 1024;
+    plan.patience_ms = 1500;
+    int fd = ask();
+    for (int i = 0; i < 150; i++) {
+        ck_assert_int_gt(recv(fd, bytes, sizeof(bytes) / 2, 0), 0);
+        usleep(20000);
+    }
+    while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+        ;
+    ck_assert_int_eq(n, 0);
+    ck_assert_int_eq(atomic_load(&pushed_all), 1);
+    close(fd);
+}
+END_TEST
+
+/* Whoever cuts a stream finds its connection resumed, and may stop the server. */
+START_TEST(cut_ends_a_writer_that_waits)
+{
+    plan.bytes = 256u * 1024 * 1024;
+    int fd = ask();
+    while (!atomic_load(&started))
+        usleep(1000);
+    usleep((useconds_t)_i * 100000); /* before the first byte, and when no more goes in */
+    stream_cut(last);
+    httpd_free(server);
+    server = NULL;
     while (atomic_load(&writers))
         usleep(1000);
     ck_assert_int_eq(atomic_load(&pushed_all), 0);
@@ -227,8 +299,11 @@ int main(void)
     tcase_add_loop_test(tcase, every_byte_arrives, 0, sizeof(ways) / sizeof(*ways));
     tcase_add_loop_test(tcase, wrong_whole_never_ends, 0, 2);
     tcase_add_test(tcase, writer_notices_that_nobody_reads);
+    tcase_add_test(tcase, head_tells_the_size_once);
     tcase_add_test(tcase, slow_reader_holds_the_writer_back);
     tcase_add_test(tcase, dead_reader_is_cut);
+    tcase_add_test(tcase, slow_reader_is_not_cut);
+    tcase_add_loop_test(tcase, cut_ends_a_writer_that_waits, 0, 3);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Handing through what a proxy is asked for. Documents are fetched whole and checked before the
- * first byte leaves; blobs flow through a ring as they come. A worker and a request share the pass;
- * either may leave first. */
+ * first byte leaves; of a larger blob the worker sends the bytes itself, as they come. A worker and
+ * a request share the pass; either may leave first. */
 #include "cmd/variantd/mirror/passthrough.h"
 #include "cmd/variantd/budget.h"
 #include "cmd/variantd/http/connections.h"
@@ -265,7 +265,7 @@ static struct MHD_Response *make_response(struct request *r, struct pass *p)
 {
     struct MHD_Response *response;
     if (p->stream)
-        return stream_response(p->stream, r->connection, p->head.size);
+        return stream_response(p->stream, r->connection);
     if (p->fd >= 0) {
         response =
             MHD_create_response_from_fd_at_offset64((uint64_t)p->size, p->fd, (uint64_t)p->from);

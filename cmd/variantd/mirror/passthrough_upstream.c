@@ -11,10 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FEW 4u                   /* blobs at once that have all the room they can use */
-#define FEW_BUFFER (512L * 1024) /* each, received at once */
-
-#define FILE_BUFFER (128u * 1024)
+#define BUFFER (128u * 1024) /* of a blob, received at once: what a processor keeps at hand */
+#define SMALL (64 * 1024)    /* a blob that is worth no connection of its own */
 
 /* Wake the request; false if it has left. */
 static bool arrive(struct pass *p)
@@ -33,13 +31,6 @@ bool pass_streams(const struct pass *p)
     return p->kind == ROUTE_BLOB && !p->no_body;
 }
 
-/* Room for all streams together stays the same, within bounds. */
-static size_t ring_size(const struct mirror *m)
-{
-    size_t n = workers_running(m->workers, WORK_BLOB);
-    return n <= FEW ? STREAM_RING_MAX : n <= 16 ? STREAM_RING_MIN * 2 : STREAM_RING_MIN;
-}
-
 /* What this client takes its time with. False: there is too much of it, and the verdict says so. */
 static bool hold(struct pass *p, size_t bytes)
 {
@@ -52,10 +43,10 @@ static bool hold(struct pass *p, size_t bytes)
     return p->held == bytes;
 }
 
-/* It is checked as a whole before its head is given: of nothing no part can be held back. */
+/* It is read, and checked, as a whole before its head is given, and its connection stays open. */
 static bool small(const struct ocv_stream_head *head)
 {
-    return head->status != 206 && head->size >= 0 && head->size <= (int64_t)STREAM_HELD;
+    return head->size >= 0 && head->size <= SMALL;
 }
 
 /* To a client that takes the end of the connection for the end of the body nothing can be cut. */
@@ -96,13 +87,13 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     p->list_link = head->link ? strdup(head->link) : NULL;
     if (!correct(p))
         return -1;
-    if (!pass_streams(p) || small(head))
+    if (!pass_streams(p))
         return 0;
-    if (endless(p, head))
+    if (endless(p, head) || !hold(p, small(head) ? (size_t)head->size : BUFFER))
         return -1;
-    size_t ring = ring_size(p->mirror);
-    if (!hold(p, ring) ||
-        stream_new(head->status != 206, ring, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
+    if (small(head))
+        return 0;
+    if (stream_new(head->status != 206, head->size, STREAM_PATIENCE_MS, &p->stream, NULL) < 0)
         return -1;
     return !arrive(p);
 }
@@ -122,7 +113,6 @@ static int ask(struct pass *p, struct client *client, struct ocv_error *err)
                                                  [ROUTE_BLOB] = OCV_STREAM_BLOB,
                                                  [ROUTE_TAGS] = OCV_STREAM_TAGS,
                                                  [ROUTE_REFERRERS] = OCV_STREAM_REFERRERS};
-    bool few = workers_running(p->mirror->workers, WORK_BLOB) <= FEW;
     struct ocv_stream question = {
         .kind = kinds[p->kind],
         .reference = p->reference,
@@ -132,7 +122,7 @@ static int ask(struct pass *p, struct client *client, struct ocv_error *err)
         .accept = p->accept[0] ? p->accept : NULL,
         .range = p->range[0] ? p->range : NULL,
         .most = p->kind == ROUTE_BLOB ? p->known.most : 0,
-        .buffer = few ? FEW_BUFFER : 0,
+        .buffer = BUFFER,
         .head = on_head,
         .body = on_body,
         .data = p,
@@ -150,7 +140,7 @@ static int ask_registry(struct pass *p, struct ocv_error *err)
     if (status < 0)
         return status;
     status = ask(p, client, err);
-    if (!p->stream)
+    if (!pass_streams(p))
         p->held = client_room(client, p->body.len);
     client_give(client, status);
     return status;
@@ -187,7 +177,7 @@ static int push_file(struct pass *p, struct ocv_hasher *hasher, char *bytes, str
 {
     ssize_t n = 0;
     for (int64_t at = 0; at < p->size; at += n) {
-        n = pread(p->fd, bytes, FILE_BUFFER, at);
+        n = pread(p->fd, bytes, BUFFER, at);
         if (n <= 0)
             return ocv_error_set(err, OCV_ERR_IO, "%s@%s cannot be read to its end",
                                  p->reference->name, p->reference->digest);
@@ -209,7 +199,7 @@ static int stream_file(struct pass *p, struct ocv_error *err)
 {
     ocv_auto(ocv_hasher) hasher = NULL;
     int status = ocv_hasher_new(p->reference->digest, &hasher, err);
-    char *bytes = status == OCV_OK ? malloc(FILE_BUFFER) : NULL;
+    char *bytes = status == OCV_OK ? malloc(BUFFER) : NULL;
     if (!bytes)
         return status < 0 ? status : ocv_error_nomem(err);
     if (on_head(p, &p->head) != 0)

@@ -1,66 +1,68 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The reader is libmicrohttpd's thread and never waits: without bytes it suspends its connection,
- * under the lock that the writer takes to resume it. */
+/* libmicrohttpd gives the head. Then its reader suspends the connection, and the socket is the
+ * writer's until that one resumes it: nothing is copied, and no thread waits for another one. */
 #include "cmd/variantd/upstream/stream.h"
 
 #include "cmd/variantd/clock.h"
 #include "cmd/variantd/http/httpd.h"
 
+#include <errno.h>
+#include <linux/sockios.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
-#define BLOCK (64u * 1024)    /* libmicrohttpd sends so much at once, */
-#define BLOCK_MAX (4 * BLOCK) /* and with few streams */
-#define WAKE_US 2000          /* a trickle is passed on, too */
+#define PIECE (16u * 1024) /* libcurl gives no larger ones: after a smaller one it has no more */
+#define PARTS 4            /* of a chunk: its size, what was held, bytes, the end of a line */
+#define CHUNK_HEAD_MAX 24
 
-/* Positions count all bytes from the first and only grow: what lies between them belongs to one
- * side, which copies it without the lock. */
 struct stream {
     struct item item;
     pthread_mutex_t lock;
-    pthread_cond_t room;
+    pthread_cond_t turn; /* `open`, `sending` or `gone` has changed */
     struct MHD_Connection *connection;
-    uint64_t written, sent;
-    bool hold;
-    bool ended, failed, gone;
-    bool asleep; /* the connection is suspended */
     struct httpd_suspended suspended;
+    int fd;
+    bool open;    /* the connection is suspended */
+    bool sending; /* by the writer, without the lock: nobody else may resume it now */
+    bool ended, failed, gone;
     bool writer_waits;
-    int64_t slept_us;
-    int64_t waited_ms, waits_ms; /* for room, since the reader took its due; from when now */
-    uint64_t seen;               /* sent then */
+    int64_t waited_ms, waits_ms; /* for the reader, since it took its due; from when now */
+    int64_t sent, seen;          /* bytes of the object; at the last look */
     unsigned patience_ms;
-    size_t size;
-    char ring[];
+    /* the writer's */
+    int64_t size, given;
+    bool hold;
+    size_t n_held;
+    char held[STREAM_HELD];
 };
 
 static void free_stream(struct item *item)
 {
     struct stream *s = (struct stream *)item;
     pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->room);
+    pthread_cond_destroy(&s->turn);
     free(s);
 }
 
-int stream_new(bool hold, size_t ring, unsigned patience_ms, struct stream **out,
+int stream_new(bool hold, int64_t size, unsigned patience_ms, struct stream **out,
                struct ocv_error *err)
 {
-    pthread_condattr_t monotonic;
-    struct stream *s = malloc(sizeof(*s) + ring); /* the ring need not be zero, nor resident yet */
+    struct stream *s = calloc(1, sizeof(*s));
     if (!s)
         return ocv_error_nomem(err);
-    memset(s, 0, sizeof(*s));
     item_init(&s->item, free_stream);
     pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->room, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&s->turn, NULL);
+    s->fd = -1;
     s->patience_ms = patience_ms;
     s->hold = hold;
-    s->size = ring;
+    s->size = size;
     *out = s;
     return OCV_OK;
 }
@@ -73,83 +75,164 @@ void stream_put(struct stream *s)
 /* With the lock held. */
 static void wake_reader(struct stream *s)
 {
-    if (!s->asleep)
+    if (!s->open)
         return;
-    s->asleep = false;
+    s->open = false;
     httpd_resume(&s->suspended);
 }
 
-static size_t readable(const struct stream *s)
+/* ---- the writer's side --------------------------------------------------------------------------
+ */
+
+/* False: nobody reads any more. */
+static bool begin_sending(struct stream *s)
 {
-    uint64_t held = s->hold && !s->ended ? STREAM_HELD : 0, there = s->written - s->sent;
-    return there > held ? (size_t)(there - held) : 0;
+    pthread_mutex_lock(&s->lock);
+    while (!s->open && !s->gone)
+        pthread_cond_wait(&s->turn, &s->lock);
+    s->sending = !s->gone;
+    bool sending = s->sending;
+    pthread_mutex_unlock(&s->lock);
+    return sending;
 }
 
-static size_t room_in(const struct stream *s)
+/* `bytes` of the object, -1: it failed. False: nobody reads any more. */
+static bool finish_sending(struct stream *s, int64_t bytes)
 {
-    return s->size - (size_t)(s->written - s->sent);
-}
-
-static void copy_in(struct stream *s, uint64_t position, const char *bytes, size_t len)
-{
-    size_t at = (size_t)(position % s->size);
-    size_t before_end = len < s->size - at ? len : s->size - at;
-    memcpy(s->ring + at, bytes, before_end);
-    memcpy(s->ring, bytes + before_end, len - before_end);
-}
-
-/* A client that takes next to nothing for so long is as good as dead, and holds a worker. */
-static void wait_for_room(struct stream *s)
-{
-    int64_t until_ms = clock_ms() + s->patience_ms;
-    struct timespec until = {.tv_sec = until_ms / 1000, .tv_nsec = until_ms % 1000 * 1000000};
-    int rc = 0;
-    wake_reader(s);
-    s->writer_waits = true;
-    s->waits_ms = clock_ms();
-    while (!room_in(s) && !s->gone && !rc)
-        rc = pthread_cond_timedwait(&s->room, &s->lock, &until);
-    s->writer_waits = false;
-    s->waited_ms += clock_ms() - s->waits_ms;
-    if (rc && !room_in(s)) {
+    pthread_mutex_lock(&s->lock);
+    s->sending = false;
+    if (bytes < 0)
         s->gone = s->failed = true;
+    else
+        s->sent += bytes;
+    bool gone = s->gone;
+    if (gone) {
+        pthread_cond_broadcast(&s->turn);
         wake_reader(s);
     }
+    pthread_mutex_unlock(&s->lock);
+    return !gone;
+}
+
+static int unread(int fd)
+{
+    int bytes = 0;
+    return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+}
+
+static void count_wait(struct stream *s, bool begins)
+{
+    pthread_mutex_lock(&s->lock);
+    int64_t now = clock_ms();
+    if (!begins)
+        s->waited_ms += now - s->waits_ms;
+    s->waits_ms = now;
+    s->writer_waits = begins;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* A client that takes next to nothing for so long is as good as dead, and holds a worker. The
+ * kernel says that there is room when a third of a large buffer is free: that may take long. */
+static bool wait_for_room(struct stream *s)
+{
+    struct pollfd wait = {.fd = s->fd, .events = POLLOUT};
+    int before, rc;
+    count_wait(s, true);
+    do {
+        before = unread(s->fd);
+        rc = poll(&wait, 1, (int)s->patience_ms);
+    } while (rc == 0 && before - unread(s->fd) >= STREAM_PATIENCE_BYTES);
+    count_wait(s, false);
+    return rc > 0 || (rc < 0 && errno == EINTR);
+}
+
+/* What was sent is left out of `parts`. */
+static void advance(struct msghdr *message, size_t sent)
+{
+    while (sent && sent >= message->msg_iov->iov_len) {
+        sent -= message->msg_iov->iov_len;
+        message->msg_iov++;
+        message->msg_iovlen--;
+    }
+    if (!sent)
+        return;
+    message->msg_iov->iov_base = (char *)message->msg_iov->iov_base + sent;
+    message->msg_iov->iov_len -= sent;
+}
+
+static bool send_parts(struct stream *s, struct iovec *parts, size_t n, bool more)
+{
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = n};
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        left += parts[i].iov_len;
+    while (left) {
+        ssize_t sent =
+            sendmsg(s->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+        if (sent < 0 && errno != EINTR && (errno != EAGAIN || !wait_for_room(s)))
+            return false;
+        if (sent < 0)
+            continue;
+        left -= (size_t)sent;
+        advance(&message, (size_t)sent);
+    }
+    return true;
+}
+
+/* So many held bytes, and then others; without a known size as one chunk. */
+static bool send_bytes(struct stream *s, size_t held, const char *bytes, size_t len, bool more)
+{
+    char head[CHUNK_HEAD_MAX];
+    struct iovec parts[PARTS] = {{.iov_base = head},
+                                 {.iov_base = s->held, .iov_len = held},
+                                 {.iov_base = (char *)bytes, .iov_len = len},
+                                 {.iov_base = (char *)"\r\n"}};
+    if (!begin_sending(s))
+        return false;
+    if (s->size < 0) {
+        parts[0].iov_len = (size_t)snprintf(head, sizeof(head), "%zx\r\n", held + len);
+        parts[PARTS - 1].iov_len = 2;
+    }
+    bool good = send_parts(s, parts, PARTS, more);
+    return finish_sending(s, good ? (int64_t)(held + len) : -1);
+}
+
+/* How many bytes have to wait, once so many have come. */
+static size_t to_hold(const struct stream *s, int64_t come)
+{
+    int64_t free = s->size < 0 ? 0 : s->size - (int64_t)STREAM_HELD;
+    int64_t late = come - (free > 0 ? free : 0);
+    if (!s->hold || late <= 0)
+        return 0;
+    return late < (int64_t)STREAM_HELD ? (size_t)late : STREAM_HELD;
 }
 
 int stream_push(struct stream *s, const char *bytes, size_t len)
 {
-    pthread_mutex_lock(&s->lock);
-    while (len && !s->gone) {
-        size_t room = room_in(s), n = len < room ? len : room;
-        if (!room) {
-            wait_for_room(s);
-            continue;
-        }
-        uint64_t position = s->written;
-        pthread_mutex_unlock(&s->lock);
-        copy_in(s, position, bytes, n);
-        pthread_mutex_lock(&s->lock);
-        s->written += n;
-        bytes += n;
-        len -= n;
-    }
-    size_t ready = readable(s);
-    if (s->asleep && ready && (ready >= s->size / 2 || clock_us() - s->slept_us > WAKE_US))
-        wake_reader(s);
-    bool gone = s->gone;
-    pthread_mutex_unlock(&s->lock);
-    return gone;
+    s->given += (int64_t)len;
+    size_t out = s->n_held + len - to_hold(s, s->given);
+    size_t old = out < s->n_held ? out : s->n_held, now = out - old;
+    if (out && !send_bytes(s, old, bytes, now, len >= PIECE))
+        return 1;
+    memmove(s->held, s->held + old, s->n_held - old);
+    memcpy(s->held + s->n_held - old, bytes + now, len - now);
+    s->n_held += len - out;
+    return 0;
 }
 
 void stream_end(struct stream *s, bool good)
 {
+    if (good && s->n_held)
+        good = send_bytes(s, s->n_held, NULL, 0, false);
     pthread_mutex_lock(&s->lock);
     s->ended = good;
     s->failed = !good;
     wake_reader(s);
     pthread_mutex_unlock(&s->lock);
 }
+
+/* ---- others -------------------------------------------------------------------------------------
+ */
 
 /* While the writer waits it is the reader who is slow, and not the registry. The kernel takes what
  * is for it in large pieces: that is seen in a long time alone. */
@@ -170,11 +253,16 @@ bool stream_slow(struct stream *s)
     return slow;
 }
 
+/* The writer never waits for a socket that was shut. */
 void stream_cut(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
     s->gone = s->failed = true;
-    pthread_cond_signal(&s->room);
+    pthread_cond_broadcast(&s->turn);
+    if (s->sending)
+        shutdown(s->fd, SHUT_RDWR);
+    while (s->sending)
+        pthread_cond_wait(&s->turn, &s->lock);
     wake_reader(s);
     pthread_mutex_unlock(&s->lock);
 }
@@ -182,53 +270,34 @@ void stream_cut(struct stream *s)
 int64_t stream_sent(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
-    int64_t sent = (int64_t)s->sent;
+    int64_t sent = s->sent;
     pthread_mutex_unlock(&s->lock);
     return sent;
 }
 
-/* ---- libmicrohttpd's side
- * ------------------------------------------------------------------------
+/* ---- libmicrohttpd's side -----------------------------------------------------------------------
  */
 
-/* With the lock held, but not while copying. */
-static ssize_t take(struct stream *s, char *out, size_t max)
-{
-    size_t n = readable(s);
-    n = n < max ? n : max;
-    if (n > 0 && !s->failed) {
-        size_t at = (size_t)(s->sent % s->size);
-        size_t before_end = n < s->size - at ? n : s->size - at;
-        pthread_mutex_unlock(&s->lock);
-        memcpy(out, s->ring + at, before_end);
-        memcpy(out + before_end, s->ring, n - before_end);
-        pthread_mutex_lock(&s->lock);
-        s->sent += n;
-        /* a wake costs more than copying: not one for each block */
-        if (s->writer_waits && room_in(s) >= s->size - s->size / 4)
-            pthread_cond_signal(&s->room);
-        return (ssize_t)n;
-    }
-    if (s->failed)
-        return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (s->ended)
-        return MHD_CONTENT_READER_END_OF_STREAM;
-    if (s->writer_waits)
-        pthread_cond_signal(&s->room);
-    s->asleep = true;
-    s->slept_us = clock_us();
-    httpd_suspend(s->connection, &s->suspended);
-    return 0;
-}
-
+/* Asked for after the head was sent, and whenever the connection is resumed. */
 static ssize_t on_read(void *cls, uint64_t position, char *out, size_t max)
 {
     struct stream *s = cls;
-    (void)position;
+    ssize_t answer = 0;
+    (void)position, (void)out, (void)max;
     pthread_mutex_lock(&s->lock);
-    ssize_t n = take(s, out, max);
+    if (s->failed) {
+        answer = MHD_CONTENT_READER_END_WITH_ERROR;
+    } else if (s->ended) {
+        answer = MHD_CONTENT_READER_END_OF_STREAM;
+    } else {
+        s->fd =
+            MHD_get_connection_info(s->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        s->open = true;
+        httpd_suspend(s->connection, &s->suspended);
+        pthread_cond_broadcast(&s->turn);
+    }
     pthread_mutex_unlock(&s->lock);
-    return n;
+    return answer;
 }
 
 static void on_free(void *cls)
@@ -236,20 +305,35 @@ static void on_free(void *cls)
     struct stream *s = cls;
     pthread_mutex_lock(&s->lock);
     s->gone = true;
-    pthread_cond_signal(&s->room);
+    pthread_cond_broadcast(&s->turn);
     pthread_mutex_unlock(&s->lock);
     item_put(s);
 }
 
-struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *connection,
-                                     int64_t size)
+/* libmicrohttpd does not see the bytes: it can tell no size, and where one is told it has to close
+ * the connection behind them. */
+static bool tell_size(struct MHD_Response *response, int64_t size)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%lld", (long long)size);
+    return MHD_set_response_options(
+               response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT | MHD_RF_INSANITY_HEADER_CONTENT_LENGTH,
+               MHD_RO_END) == MHD_YES &&
+           MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_LENGTH, text) == MHD_YES;
+}
+
+struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *connection)
 {
     s->connection = connection;
     item_get(s);
-    struct MHD_Response *response = MHD_create_response_from_callback(
-        size < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)size, s->size < STREAM_RING_MAX ? BLOCK : BLOCK_MAX,
-        on_read, s, on_free);
-    if (!response)
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64, on_read, s, on_free);
+    if (!response) {
         item_put(s);
-    return response;
+        return NULL;
+    }
+    if (s->size < 0 || tell_size(response, s->size))
+        return response;
+    MHD_destroy_response(response);
+    return NULL;
 }
