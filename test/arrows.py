@@ -9,8 +9,8 @@ import subprocess
 
 # Public headers (lib/include/ocivariant/NAME.h) belong to the directory that implements them.
 PUBLIC = {
-    "lib/base": "attributes buffer error",
-    "lib/core": "descriptor digest index manifest platform profile property reference resolve vocabulary",
+    "lib/base": "attributes buffer error suggest",
+    "lib/core": "descriptor digest index manifest platform preferences profile property reference resolve vocabulary",
     "lib/config": "config",
     "lib/layout": "layout",
     "lib/records": "daemon records",

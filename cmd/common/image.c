@@ -331,7 +331,7 @@ int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_pro
                       struct ocv_decision **out, struct ocv_error *err)
 {
     const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
-    struct ocv_resolve_options options = {.config = config,
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config),
                                           .platform = cli->platform,
                                           .label = cli->label,
                                           .unchecked = cli->unchecked};

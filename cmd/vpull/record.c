@@ -106,8 +106,8 @@ static int judge(struct pull *pull, const json_t *annotations, struct ocv_error 
 {
     const char *properties =
         json_string_value(json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
-    const struct ocv_resolve_options options = {.config = pull->cli->config,
-                                                .platform = pull->cli->platform};
+    const struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences(pull->cli->config), .platform = pull->cli->platform};
     bool fits = true;
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);

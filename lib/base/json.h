@@ -4,7 +4,6 @@
 #define OCV_JSON_H
 
 #include "ocivariant/buffer.h"
-#include "ocivariant/descriptor.h"
 #include "ocivariant/error.h"
 
 #include <jansson.h>
@@ -12,15 +11,8 @@
 /** Parse a JSON object of at most `max` bytes. `what` names the document in messages ("index"). */
 int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Most that an index or a manifest may hold: a tree of small values takes up to 50 times its
- * bytes, 200 MiB for a document of 4. An object counts three times, and 4,096 entries with all that
- * they may have come to half of it. */
-#define OCV_JSON_VALUES_MAX (256u * 1024)
-/** The same for an index or a manifest: OCV_MANIFEST_MAX bytes and OCV_JSON_VALUES_MAX values. */
-int ocv_json_load_document(const char *what, const void *bytes, size_t len, json_t **out,
-                           struct ocv_error *err) OCV_WARN_UNUSED;
-/** A plain object as jansson would read it with JSON_REJECT_DUPLICATES (lib/json_plain.c); NULL for
- * what has to be read by jansson, and `*nomem` when memory ran out. */
+/** A plain object as jansson would read it with JSON_REJECT_DUPLICATES (lib/base/json_plain.c);
+ * NULL for what has to be read by jansson, and `*nomem` when memory ran out. */
 json_t *ocv_json_plain(const char *text, size_t len, bool *nomem) OCV_WARN_UNUSED;
 /** Append `json` as text with jansson's flags. */
 int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out,
@@ -28,13 +20,6 @@ int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out,
 /** A string member: NULL and OCV_OK when absent; another type is OCV_ERR_DATA. */
 int ocv_json_string(const json_t *object, const char *what, const char *key, const char **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** mediaType, digest and size of a descriptor, checked (digest grammar, size >= 0). Borrowed. */
-int ocv_json_descriptor(const json_t *object, const char *what, const char **media_type,
-                        const char **digest, int64_t *size, struct ocv_error *err) OCV_WARN_UNUSED;
-
-/** ocv_document_kind for a document that is parsed already (lib/core/manifest.c). */
-int ocv_document_kind_of(const json_t *root, const char *media_type, enum ocv_document_kind *out,
-                         struct ocv_error *err) OCV_WARN_UNUSED;
 
 static inline void json_decref_cleanup(json_t **json)
 {

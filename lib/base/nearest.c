@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/base/nearest.h"
-#include "ocivariant/vocabulary.h"
+#include "ocivariant/suggest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define WORD_MAX 64u /* longer words are never taken for typing errors */

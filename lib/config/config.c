@@ -49,9 +49,9 @@ int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, const c
 static void clear_devices(struct ocv_config *c)
 {
     for (size_t i = 0; i < c->n_devices; i++) {
-        free(c->devices[i].name);
+        free(c->devices[i].ns);
         free(c->devices[i].origin);
-        clear_strings(&c->devices[i].values);
+        clear_strings(&c->devices[i].ids);
     }
     free(c->devices);
     c->devices = NULL;
@@ -245,69 +245,23 @@ struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *con
     return (struct ocv_registry_config){0};
 }
 
-/* Is `item` ("ns", "ns :: feature", ...) the part of the property up to where it ends? */
-static bool item_is(const char *item, const char *ns, const char *feature, const char *value)
+struct ocv_preferences ocv_config_preferences(const struct ocv_config *config)
 {
-    const char *const parts[] = {ns, feature, value};
-    for (size_t i = 0; i < 3 && parts[i]; i++) {
-        size_t n = strlen(parts[i]);
-        if (strncmp(item, parts[i], n) != 0)
-            return false;
-        item += n;
-        if (!*item)
-            return i == 2 || !parts[i + 1];
-        if (strncmp(item, " :: ", 4) != 0)
-            return false;
-        item += 4;
-    }
-    return false;
-}
-
-const char *ocv_config_disabled_at(const struct ocv_config *config, const char *ns,
-                                   const char *feature, const char *value)
-{
-    const struct ocv_strings *disable = ocv_config_strings(config, "disable");
-    for (size_t i = 0; i < disable->count; i++)
-        if (item_is(disable->list[i], ns, feature, value))
-            return disable->origins[i];
-    return NULL;
-}
-
-bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
-                         const char *value)
-{
-    return ocv_config_disabled_at(config, ns, feature, value) != NULL;
-}
-
-enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *ns)
-{
-    config = ocv_config_layer(config, "device_policy");
-    for (size_t i = 0; i < config->n_policies; i++)
-        if (!strcmp(config->policies[i].ns, ns))
-            return config->policies[i].policy;
-    return OCV_POLICY_ALL;
-}
-
-const char *ocv_config_devices_at(const struct ocv_config *config, const char *ns)
-{
-    const struct ocv_config *devices = ocv_config_layer(config, "devices");
+    if (!config)
+        return (struct ocv_preferences){0};
     const struct ocv_config *policies = ocv_config_layer(config, "device_policy");
-    for (size_t i = 0; i < devices->n_devices; i++)
-        if (!strcmp(devices->devices[i].name, ns))
-            return devices->devices[i].origin;
-    for (size_t i = 0; i < policies->n_policies; i++)
-        if (!strcmp(policies->policies[i].ns, ns))
-            return policies->policies[i].origin;
-    return NULL;
-}
-
-const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, const char *ns)
-{
-    config = ocv_config_layer(config, "devices");
-    for (size_t i = 0; i < config->n_devices; i++)
-        if (!strcmp(config->devices[i].name, ns))
-            return &config->devices[i].values;
-    return NULL;
+    const struct ocv_config *devices = ocv_config_layer(config, "devices");
+    const struct ocv_scalar *label = find_scalar(config, "label");
+    return (struct ocv_preferences){.namespace_priority =
+                                        *ocv_config_strings(config, "namespace_priority"),
+                                    .disable = *ocv_config_strings(config, "disable"),
+                                    .require = *ocv_config_strings(config, "require"),
+                                    .policies = policies->policies,
+                                    .n_policies = policies->n_policies,
+                                    .devices = devices->devices,
+                                    .n_devices = devices->n_devices,
+                                    .label = label && *label->value ? label->value : NULL,
+                                    .label_origin = label ? label->origin : NULL};
 }
 
 size_t ocv_config_allow_count(const struct ocv_config *config)

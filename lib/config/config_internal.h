@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The parts of a configuration that the resolver reads. */
+/* What a configuration is made of. */
 #ifndef OCV_CONFIG_H
 #define OCV_CONFIG_H
 
 #include "ocivariant/config.h"
-
-/** A growing list of owned strings. */
-struct ocv_strings {
-    char **list;
-    char **origins; /* where each was set: "FILE:LINE", "OCV_X", "--flag" */
-    size_t count;
-};
-
-/** NS -> list of strings: `devices`. */
-struct ocv_named_strings {
-    char *name, *origin;
-    struct ocv_strings values;
-};
+#include "ocivariant/preferences.h"
 
 struct ocv_override {
     char *ns, *feature, *origin;
     struct ocv_strings values;
-};
-
-struct ocv_policy_setting {
-    char *ns, *origin;
-    enum ocv_policy policy;
 };
 
 struct ocv_registry_setting {
@@ -56,7 +39,7 @@ struct ocv_config {
     struct ocv_strings host_names;
     struct ocv_policy_setting *policies;
     size_t n_policies;
-    struct ocv_named_strings *devices;
+    struct ocv_device_setting *devices;
     size_t n_devices;
     struct ocv_override *overrides;
     size_t n_overrides;
@@ -76,15 +59,5 @@ struct ocv_config {
 const struct ocv_strings *ocv_config_strings(const struct ocv_config *config, const char *key);
 /** Who speaks for the key: a repository that names it, unless a variable or flag does. */
 const struct ocv_config *ocv_config_layer(const struct ocv_config *config, const char *key);
-bool ocv_config_disabled(const struct ocv_config *config, const char *ns, const char *feature,
-                         const char *value);
-/** Where a namespace, feature (may be NULL) or value (likewise) was disabled, or NULL. */
-const char *ocv_config_disabled_at(const struct ocv_config *config, const char *ns,
-                                   const char *feature, const char *value);
-enum ocv_policy ocv_config_policy(const struct ocv_config *config, const char *ns);
-/** Where the devices of a namespace are narrowed, or else its policy is set; NULL. */
-const char *ocv_config_devices_at(const struct ocv_config *config, const char *ns);
-/** The `devices` list of a namespace, or NULL when it is not narrowed. */
-const struct ocv_strings *ocv_config_devices(const struct ocv_config *config, const char *ns);
 
 #endif

@@ -5,6 +5,7 @@
 #include "lib/core/index_internal.h"
 #include "lib/core/profile_internal.h"
 #include "lib/core/resolve_internal.h"
+#include "ocivariant/suggest.h"
 #include "ocivariant/vocabulary.h"
 
 #include <stdarg.h>
@@ -244,13 +245,13 @@ static void check_devices(struct names *n)
 {
     const struct ocv_config *c = n->config->base ? n->config->base : n->config;
     for (size_t i = 0; i < c->n_devices; i++) {
-        const struct ocv_named_strings *d = &c->devices[i];
+        const struct ocv_device_setting *d = &c->devices[i];
         n->key = "devices";
         n->origin = d->origin;
-        bool known = n->status == OCV_OK && check_namespace(n, d->name);
-        for (size_t k = 0; known && k < d->values.count && n->status == OCV_OK; k++) {
-            n->origin = d->values.origins[k];
-            check_device(n, d->name, d->values.list[k]);
+        bool known = n->status == OCV_OK && check_namespace(n, d->ns);
+        for (size_t k = 0; known && k < d->ids.count && n->status == OCV_OK; k++) {
+            n->origin = d->ids.origins[k];
+            check_device(n, d->ns, d->ids.list[k]);
         }
     }
 }

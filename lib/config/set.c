@@ -111,20 +111,20 @@ int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text
     if (text && !*text)
         return ocv_error_set(err, OCV_ERR_CONFIG, "an empty device for %s", ns);
     size_t i = 0;
-    while (i < c->n_devices && strcmp(c->devices[i].name, ns) != 0)
+    while (i < c->n_devices && strcmp(c->devices[i].ns, ns) != 0)
         i++;
     if (i == c->n_devices) {
-        struct ocv_named_strings *list = realloc(c->devices, (i + 1) * sizeof(*list));
+        struct ocv_device_setting *list = realloc(c->devices, (i + 1) * sizeof(*list));
         if (!list)
             return ocv_error_nomem(err);
         c->devices = list;
-        list[i] = (struct ocv_named_strings){.name = strdup(ns)};
-        if (!list[i].name)
+        list[i] = (struct ocv_device_setting){.ns = strdup(ns)};
+        if (!list[i].ns)
             return ocv_error_nomem(err);
         c->n_devices++;
     }
     if (text)
-        return ocv_strings_add(&c->devices[i].values, text, strlen(text), origin, err);
+        return ocv_strings_add(&c->devices[i].ids, text, strlen(text), origin, err);
     return replace(&c->devices[i].origin, origin, err);
 }
 

@@ -2,7 +2,6 @@
 /* A decision as JSON (dev.ocivariant.decision/v1, schema/decision.schema.json). */
 #include "lib/base/json_write.h"
 #include "lib/core/resolve_internal.h"
-#include "ocivariant/layout.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
  * The hash functions are called by themselves and not through EVP: the first EVP call of a process
  * loads providers, names and openssl.cnf, which takes longer than a command's whole work. */
 #define OPENSSL_SUPPRESS_DEPRECATED
+#include "ocivariant/digest.h"
 #include "lib/core/digest_internal.h"
 
 #include <openssl/sha.h>

@@ -3,7 +3,7 @@
 #ifndef OCV_DIGEST_INTERNAL_H
 #define OCV_DIGEST_INTERNAL_H
 
-#include "ocivariant/digest.h"
+#include "ocivariant/error.h"
 
 /** Split a digest that is known here into "sha256" and its hex. OCV_ERR_DATA for any other. */
 int ocv_digest_split(const char *digest, char algorithm[8], const char **hex,

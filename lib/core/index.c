@@ -3,6 +3,7 @@
  * A malformed index is an error; a malformed entry keeps its code and never counts as a
  * non-variant. */
 #include "lib/base/text.h"
+#include "lib/core/json_document.h"
 #include "lib/core/resolve_internal.h"
 
 #include <stdarg.h>

@@ -2,6 +2,7 @@
 /* One entry of an index: descriptor, platform, label and properties. What is malformed in an entry
  * costs that entry; what makes the document no index is an error. */
 #include "lib/core/index_internal.h"
+#include "lib/core/json_document.h"
 
 #include "lib/base/text.h"
 #include "lib/core/property_internal.h"

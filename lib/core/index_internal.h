@@ -6,6 +6,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/json.h"
 #include "lib/core/host_features.h"
+#include "ocivariant/digest.h"
 #include "ocivariant/index.h"
 #include "ocivariant/property.h"
 

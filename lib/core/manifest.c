@@ -2,7 +2,7 @@
 /* Image manifests (image-spec manifest.md, Docker schema 2) and the question whether a document is
  * an index or a manifest. The bytes decide; a Content-Type can only contradict them. */
 #include "ocivariant/manifest.h"
-#include "lib/base/json.h"
+#include "lib/core/json_document.h"
 
 #include <stdlib.h>
 #include <string.h>

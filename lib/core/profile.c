@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Profiles (schema/profile.schema.json): what one host supports, best first. */
 #include "lib/core/profile_internal.h"
+#include "ocivariant/descriptor.h"
 
 #include <limits.h>
 #include <stdlib.h>

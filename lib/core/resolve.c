@@ -5,8 +5,6 @@
  * does not depend on the order of entries, except for non-variants that are otherwise equal. */
 #include "lib/core/resolve_internal.h"
 
-#include "lib/config/config_internal.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,16 +103,17 @@ static void check_requirements(const struct ocv_decision *d, const struct reques
     why->origin = request->required->origins[i];
 }
 
-static const char *disabled_at(const struct ocv_decision *d, const struct ocv_config *config,
+static const char *disabled_at(const struct ocv_decision *d,
+                               const struct ocv_preferences *preferences,
                                const struct ocv_rejection *why)
 {
-    const char *at = ocv_config_disabled_at(config, why->ns, NULL, NULL);
+    const char *at = ocv_preferences_disabled(preferences, why->ns, NULL, NULL);
     if (!at)
-        at = ocv_config_disabled_at(config, why->ns, why->feature, NULL);
+        at = ocv_preferences_disabled(preferences, why->ns, why->feature, NULL);
     for (size_t i = 0; !at && i < why->entry->n_properties; i++) {
         const struct ocv_property *p = &d->index->properties[why->entry->properties[i]];
         if (!strcmp(p->ns, why->ns) && !strcmp(p->feature, why->feature))
-            at = ocv_config_disabled_at(config, p->ns, p->feature, p->value);
+            at = ocv_preferences_disabled(preferences, p->ns, p->feature, p->value);
     }
     return at;
 }
@@ -123,15 +122,13 @@ static const char *disabled_at(const struct ocv_decision *d, const struct ocv_co
 static const char *origin_of(const struct ocv_decision *d, const struct request *request,
                              const struct ocv_rejection *why)
 {
-    const struct ocv_config *config = request->options->config;
-    if (!config)
-        return NULL;
+    const struct ocv_preferences *preferences = &request->options->preferences;
     if (why->code == OCV_REJECT_NOT_REQUESTED && !request->options->label)
-        return ocv_config_origin(config, "label");
+        return preferences->label_origin;
     if (why->code == OCV_REJECT_DISABLED)
-        return disabled_at(d, config, why);
+        return disabled_at(d, preferences, why);
     if (why->code == OCV_REJECT_NO_DEVICE || why->code == OCV_REJECT_DEVICE)
-        return ocv_config_devices_at(config, why->ns);
+        return ocv_preferences_devices_origin(preferences, why->ns);
     return why->origin;
 }
 
@@ -257,13 +254,11 @@ static int allocate(struct ocv_decision *d, struct ocv_error *err)
 
 static struct request make_request(const struct ocv_resolve_options *options)
 {
-    const struct ocv_config *config = options->config;
-    const char *label =
-        options->label || !config ? options->label : ocv_config_get(config, "label");
+    static const struct ocv_strings none = {0};
+    const char *label = options->label ? options->label : options->preferences.label;
     return (struct request){.options = options,
                             .label = label && *label ? label : NULL,
-                            .required =
-                                ocv_config_strings(options->any_use ? NULL : config, "require")};
+                            .required = options->any_use ? &none : &options->preferences.require};
 }
 
 int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile,
@@ -281,7 +276,8 @@ int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile
     if (status == OCV_OK)
         status = allocate(d, err);
     if (status == OCV_OK)
-        status = ocv_host_build(&d->arena, index, profile, request.options->config, &d->host, err);
+        status =
+            ocv_host_build(&d->arena, index, profile, &request.options->preferences, &d->host, err);
     if (status == OCV_OK)
         request.plain = means_plain(d, &request);
     for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++)

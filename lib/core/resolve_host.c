@@ -2,8 +2,6 @@
 /* Lay the host's lists beside the properties that the index uses (see resolve.h). */
 #include "lib/core/resolve_internal.h"
 
-#include "lib/config/config_internal.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +19,10 @@ static const struct ocv_namespace *host_lists(const struct ocv_index *index,
 }
 
 /* The user's namespaces first, then the index's order. A user's list never declares one. */
-static uint32_t namespace_rank(const struct ocv_index *index, const struct ocv_config *config,
-                               const char *ns)
+static uint32_t namespace_rank(const struct ocv_index *index,
+                               const struct ocv_preferences *preferences, const char *ns)
 {
-    const struct ocv_strings *priority = ocv_config_strings(config, "namespace_priority");
+    const struct ocv_strings *priority = &preferences->namespace_priority;
     size_t place = 0, users = priority->count;
     while (place < index->n_namespaces && strcmp(index->namespaces[place], ns) != 0)
         place++;
@@ -89,20 +87,21 @@ static int count_devices(struct ocv_arena *arena, struct ocv_host_namespace *ns,
 }
 
 static int build_namespace(struct ocv_arena *arena, const struct ocv_index *index,
-                           const struct ocv_profile *profile, const struct ocv_config *config,
-                           struct ocv_host_namespace *ns, struct ocv_error *err)
+                           const struct ocv_profile *profile,
+                           const struct ocv_preferences *preferences, struct ocv_host_namespace *ns,
+                           struct ocv_error *err)
 {
-    ns->rank = namespace_rank(index, config, ns->name);
+    ns->rank = namespace_rank(index, preferences, ns->name);
     ns->list = host_lists(index, profile, ns->name);
-    ns->policy = config ? ocv_config_policy(config, ns->name) : OCV_POLICY_ALL;
+    ns->policy = ocv_preferences_policy(preferences, ns->name);
     if (ns->rank == OCV_UNSUPPORTED)
         ns->code = OCV_REJECT_NAMESPACE_UNDECLARED;
-    else if (config && ocv_config_disabled(config, ns->name, NULL, NULL))
+    else if (ocv_preferences_disabled(preferences, ns->name, NULL, NULL))
         ns->code = OCV_REJECT_DISABLED;
     else if (!ns->list || (ns->list->n_features == 0 && ns->list->n_devices == 0))
         ns->code = OCV_REJECT_NAMESPACE_UNSUPPORTED;
     else
-        return count_devices(arena, ns, config ? ocv_config_devices(config, ns->name) : NULL, err);
+        return count_devices(arena, ns, ocv_preferences_devices(preferences, ns->name), err);
     return OCV_OK;
 }
 
@@ -216,24 +215,26 @@ static int rank_values(const struct ocv_index *index, struct ocv_slot *slot, siz
 }
 
 static int mark_disabled(struct ocv_arena *arena, const struct ocv_index *index,
-                         const struct ocv_config *config, struct ocv_slot *slot,
+                         const struct ocv_preferences *preferences, struct ocv_slot *slot,
                          struct ocv_error *err)
 {
-    if (ocv_config_strings(config, "disable")->count == 0)
+    if (preferences->disable.count == 0)
         return OCV_OK;
-    slot->disabled = ocv_config_disabled(config, slot->ns->name, slot->feature, NULL);
+    slot->disabled =
+        ocv_preferences_disabled(preferences, slot->ns->name, slot->feature, NULL) != NULL;
     slot->value_disabled = ocv_arena_alloc(arena, slot->count, sizeof(bool));
     if (!slot->value_disabled)
         return ocv_error_nomem(err);
     for (uint32_t k = 0; k < slot->count; k++)
         slot->value_disabled[k] =
-            slot->disabled || ocv_config_disabled(config, slot->ns->name, slot->feature,
-                                                  index->properties[slot->first + k].value);
+            slot->disabled || ocv_preferences_disabled(preferences, slot->ns->name, slot->feature,
+                                                       index->properties[slot->first + k].value);
     return OCV_OK;
 }
 
 static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
-                      const struct ocv_config *config, struct ocv_slot *slot, struct ocv_error *err)
+                      const struct ocv_preferences *preferences, struct ocv_slot *slot,
+                      struct ocv_error *err)
 {
     const struct ocv_namespace *list = slot->ns->list;
     slot->rank = OCV_UNSUPPORTED;
@@ -243,7 +244,7 @@ static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
     int status = group_devices(
         arena, slot, ocv_feature_find(list->features, list->n_features, slot->feature), err);
     if (status == OCV_OK)
-        status = mark_disabled(arena, index, config, slot, err);
+        status = mark_disabled(arena, index, preferences, slot, err);
     if (status < 0)
         return status;
     slot->ranks = ocv_arena_alloc(arena, slot->n_lists * slot->count, sizeof(*slot->ranks));
@@ -271,7 +272,7 @@ static int allocate(struct ocv_arena *arena, const struct ocv_index *index, stru
 }
 
 int ocv_host_build(struct ocv_arena *arena, const struct ocv_index *index,
-                   const struct ocv_profile *profile, const struct ocv_config *config,
+                   const struct ocv_profile *profile, const struct ocv_preferences *preferences,
                    struct ocv_host *out, struct ocv_error *err)
 {
     *out = (struct ocv_host){0};
@@ -282,7 +283,7 @@ int ocv_host_build(struct ocv_arena *arena, const struct ocv_index *index,
         if (new_ns) {
             struct ocv_host_namespace *ns = &out->namespaces[out->n_namespaces++];
             ns->name = p->ns;
-            status = build_namespace(arena, index, profile, config, ns, err);
+            status = build_namespace(arena, index, profile, preferences, ns, err);
         }
         if (new_ns || p->feature != p[-1].feature) {
             struct ocv_slot *slot = &out->slots[out->n_slots++];
@@ -294,6 +295,6 @@ int ocv_host_build(struct ocv_arena *arena, const struct ocv_index *index,
         out->slot_of[i] = (uint32_t)(out->n_slots - 1);
     }
     for (size_t i = 0; i < out->n_slots && status == OCV_OK; i++)
-        status = build_slot(arena, index, config, &out->slots[i], err);
+        status = build_slot(arena, index, preferences, &out->slots[i], err);
     return status;
 }

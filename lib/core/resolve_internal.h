@@ -12,8 +12,8 @@
 #ifndef OCV_RESOLVE_H
 #define OCV_RESOLVE_H
 
-#include "lib/config/config_internal.h"
 #include "lib/core/index_internal.h"
+#include "lib/core/preferences_internal.h"
 #include "lib/core/profile_internal.h"
 #include "ocivariant/resolve.h"
 
@@ -54,7 +54,7 @@ struct ocv_host {
 };
 
 int ocv_host_build(struct ocv_arena *arena, const struct ocv_index *index,
-                   const struct ocv_profile *profile, const struct ocv_config *config,
+                   const struct ocv_profile *profile, const struct ocv_preferences *preferences,
                    struct ocv_host *out, struct ocv_error *err);
 
 /** One component of a sort key, (namespace, feature, group, value) in two words; smaller is better,

@@ -3,8 +3,6 @@
  * that, or, of one value, the devices that serve it have it. */
 #include "lib/core/resolve_internal.h"
 
-#include "lib/config/config_internal.h"
-
 #include <string.h>
 
 /* Is `item` ("ns", "ns :: feature", "ns :: feature :: value") this property, or the beginning of

@@ -2,7 +2,6 @@
 /* One variant without its index: the index of one entry that says what it says, resolved for the
  * host, so that there is one rule for what fits. */
 #include "lib/base/json.h"
-#include "lib/config/config_internal.h"
 #include "lib/core/property_internal.h"
 #include "ocivariant/resolve.h"
 
@@ -54,19 +53,20 @@ static int index_of_one(const char *label, const char *properties, struct ocv_in
 static int judge_bare(const char *label, const struct ocv_resolve_options *options, bool *fits,
                       struct ocv_buffer *reason, struct ocv_error *err)
 {
-    const struct ocv_config *config = options ? options->config : NULL;
+    static const struct ocv_preferences none = {0};
+    const struct ocv_preferences *preferences = options ? &options->preferences : &none;
     const struct ocv_strings *required =
-        ocv_config_strings(options && options->any_use ? NULL : config, "require");
+        options && options->any_use ? &none.require : &preferences->require;
     const char *asked = options ? options->label : NULL;
-    const char *own = asked || !config ? NULL : ocv_config_get(config, "label");
-    const char *wanted = own && *own ? own : asked;
+    const char *own = asked ? NULL : preferences->label;
+    const char *wanted = own ? own : asked;
     *fits = false;
     if (required->count)
         return ocv_buffer_printf(reason, err, "does not use %s, which is required (%s)",
                                  required->list[0], required->origins[0]);
     if (wanted && strcmp(wanted, label && *label ? label : "null") != 0)
         return ocv_buffer_printf(reason, err, "fits, but another label was asked for%s%s%s",
-                                 own ? " (" : "", own ? ocv_config_origin(config, "label") : "",
+                                 own ? " (" : "", own ? preferences->label_origin : "",
                                  own ? ")" : "");
     *fits = true;
     return OCV_OK;

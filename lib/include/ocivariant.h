@@ -31,11 +31,13 @@
 #include "ocivariant/layout.h"
 #include "ocivariant/manifest.h"
 #include "ocivariant/platform.h"
+#include "ocivariant/preferences.h"
 #include "ocivariant/profile.h"
 #include "ocivariant/property.h"
 #include "ocivariant/records.h"
 #include "ocivariant/reference.h"
 #include "ocivariant/resolve.h"
+#include "ocivariant/suggest.h"
 #include "ocivariant/tags.h"
 #include "ocivariant/vocabulary.h"
 

@@ -10,7 +10,7 @@
  *       reason: "the fat image of 2025 stays as it is" */
 #include "lib/base/yaml_tree.h"
 #include "lib/lint/lint_internal.h"
-#include "ocivariant/vocabulary.h"
+#include "ocivariant/suggest.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "lib/base/file.h"
 #include "lib/base/json.h"
 #include "lib/core/digest_internal.h"
+#include "ocivariant/digest.h"
 #include "ocivariant/index.h"
 #include "ocivariant/records.h"
 

@@ -3,7 +3,6 @@
  * is chosen: what is pulled is what was shown, whatever happens to the tags meanwhile. */
 #include "lib/core/index_internal.h"
 #include "lib/tags/tags_internal.h"
-#include "ocivariant/layout.h"
 #include "ocivariant/manifest.h"
 
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * publisher wrote. The bytes are ours and go nowhere: only their entries' digests are real. */
 #include "lib/base/json.h"
 #include "lib/tags/order.h"
-#include "ocivariant/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>

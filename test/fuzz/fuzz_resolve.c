@@ -75,7 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct ocv_platform platform = {.os = "linux", .architecture = "amd64"};
     char *only = strndup(label.data, label.len);
-    struct ocv_resolve_options options = {.config = config, .label = label.len ? only : NULL};
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config),
+                                          .label = label.len ? only : NULL};
     for (int i = 0; i < 4; i++) {
         ocv_auto(ocv_decision) d = NULL;
         options.platform = i & 1 ? &platform : NULL;

@@ -51,7 +51,8 @@ UNUSED static void choose(const json_t *profile, char *words, struct choice *out
                                      strchr(word, '=') ? word : policies, true, &err) == OCV_OK,
                       "%s", err.message);
     }
-    const struct ocv_resolve_options options = {.config = out->config, .platform = &platform};
+    const struct ocv_resolve_options options = {.preferences = ocv_config_preferences(out->config),
+                                                .platform = &platform};
     ck_assert_msg(ocv_resolve(out->index, out->profile, &options, &out->decision, &err) == OCV_OK,
                   "%s", err.message);
 }

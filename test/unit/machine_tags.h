@@ -69,7 +69,8 @@ UNUSED static void check_tags(const struct machine *m, size_t line, char *rest,
     ck_assert_int_eq(ocv_profile_parse(text, strlen(text), &choice.profile, &err), OCV_OK);
     free(text);
     ck_assert_int_eq(ocv_config_new(&choice.config, &err), OCV_OK);
-    const struct ocv_resolve_options options = {.config = choice.config, .platform = &platform};
+    const struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences(choice.config), .platform = &platform};
     ck_assert_int_eq(ocv_resolve(choice.index, choice.profile, &options, &choice.decision, &err),
                      OCV_OK);
     const struct ocv_entry *selected = ocv_decision_selected(choice.decision);

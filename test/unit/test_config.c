@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Configuration: YAML with file and line, text of variables and flags, one over the other. */
 #include "lib/config/config_internal.h"
+#include "test/unit/config_util.h"
 #include "test/unit/core_util.h"
 
 static int merge(struct ocv_config *c, const char *text, struct ocv_error *err)
@@ -41,18 +42,18 @@ START_TEST(test_every_key)
     for (size_t i = 0; ocv_config_keys()[i]; i++)
         ck_assert_msg(strstr(every_key, ocv_config_keys()[i]) != NULL, "%s", ocv_config_keys()[i]);
     ck_assert_uint_eq(c->namespace_priority.count, 2);
-    ck_assert(ocv_config_disabled(c, "intel", NULL, NULL));
-    ck_assert(ocv_config_disabled(c, "x86_64", "level", NULL));
-    ck_assert(ocv_config_disabled(c, "x86_64", "level", "v4"));
-    ck_assert(!ocv_config_disabled(c, "x86_64", NULL, NULL));
-    ck_assert(!ocv_config_disabled(c, "x86_64", "level", "v3"));
-    ck_assert(!ocv_config_disabled(c, "intel", "x", NULL));
-    ck_assert_int_eq(ocv_config_policy(c, "nvidia"), OCV_POLICY_FIRST);
-    ck_assert_int_eq(ocv_config_policy(c, "amd"), OCV_POLICY_ANY);
-    ck_assert_int_eq(ocv_config_policy(c, "other"), OCV_POLICY_ALL);
-    ck_assert_uint_eq(ocv_config_devices(c, "nvidia")->count, 2);
-    ck_assert_uint_eq(ocv_config_devices(c, "amd")->count, 0);
-    ck_assert_ptr_null(ocv_config_devices(c, "intel"));
+    ck_assert(disabled(c, "intel", NULL, NULL));
+    ck_assert(disabled(c, "x86_64", "level", NULL));
+    ck_assert(disabled(c, "x86_64", "level", "v4"));
+    ck_assert(!disabled(c, "x86_64", NULL, NULL));
+    ck_assert(!disabled(c, "x86_64", "level", "v3"));
+    ck_assert(!disabled(c, "intel", "x", NULL));
+    ck_assert_int_eq(policy(c, "nvidia"), OCV_POLICY_FIRST);
+    ck_assert_int_eq(policy(c, "amd"), OCV_POLICY_ANY);
+    ck_assert_int_eq(policy(c, "other"), OCV_POLICY_ALL);
+    ck_assert_uint_eq(devices(c, "nvidia")->count, 2);
+    ck_assert_uint_eq(devices(c, "amd")->count, 0);
+    ck_assert_ptr_null(devices(c, "intel"));
     ck_assert_uint_eq(c->n_overrides, 1);
     ck_assert_str_eq(c->overrides[0].values.list[1], "12.3");
     struct ocv_registry_config r = ocv_config_find_registry(c, "r.example:5000");
@@ -229,8 +230,8 @@ START_TEST(test_merge)
     ck_assert_int_eq(merge(c, "to: docker\ndevices: {amd: ['1']}\ndisable: []\n", &err), OCV_OK);
     ck_assert_str_eq(ocv_config_get(c, "to"), "docker");
     ck_assert_str_eq(ocv_config_get(c, "mode"), "proxy");
-    ck_assert_ptr_null(ocv_config_devices(c, "nvidia"));
-    ck_assert_uint_eq(ocv_config_devices(c, "amd")->count, 1);
+    ck_assert_ptr_null(devices(c, "nvidia"));
+    ck_assert_uint_eq(devices(c, "amd")->count, 1);
     ck_assert_uint_eq(c->disable.count, 0);
     ck_assert_uint_eq(c->namespace_priority.count, 2);
     ck_assert_int_eq(ocv_config_set(c, "OCV_TO", "to", "nerdctl", false, &err), OCV_OK);
@@ -246,20 +247,20 @@ START_TEST(test_text)
     ck_assert_str_eq(c->namespace_priority.list[2], "c");
     set_config(c, "devices", "nvidia=0,2;amd=GPU-1");
     set_config(c, "devices", "nvidia=3");
-    ck_assert_uint_eq(ocv_config_devices(c, "nvidia")->count, 3);
+    ck_assert_uint_eq(devices(c, "nvidia")->count, 3);
     ck_assert_int_eq(ocv_config_set(c, "flag", "devices", "intel=0", false, NULL), OCV_OK);
-    ck_assert_ptr_null(ocv_config_devices(c, "nvidia"));
+    ck_assert_ptr_null(devices(c, "nvidia"));
     set_config(c, "device_policy", "a=any; b=first;");
-    ck_assert_int_eq(ocv_config_policy(c, "b"), OCV_POLICY_FIRST);
+    ck_assert_int_eq(policy(c, "b"), OCV_POLICY_FIRST);
     set_config(c, "device_policy", "b=all");
-    ck_assert_int_eq(ocv_config_policy(c, "b"), OCV_POLICY_ALL);
-    ck_assert_int_eq(ocv_config_policy(c, "a"), OCV_POLICY_ANY);
+    ck_assert_int_eq(policy(c, "b"), OCV_POLICY_ALL);
+    ck_assert_int_eq(policy(c, "a"), OCV_POLICY_ANY);
     set_config(c, "override", "a::f = 1, 2; a::g=");
     ck_assert_uint_eq(c->n_overrides, 2);
     ck_assert_uint_eq(c->overrides[0].values.count, 2);
     ck_assert_uint_eq(c->overrides[1].values.count, 0);
     set_config(c, "devices", "none=");
-    ck_assert_uint_eq(ocv_config_devices(c, "none")->count, 0);
+    ck_assert_uint_eq(devices(c, "none")->count, 0);
     set_config(c, "disable", "");
     ck_assert_uint_eq(c->disable.count, 0);
 }

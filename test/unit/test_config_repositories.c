@@ -2,6 +2,7 @@
 /* `repositories` of the configuration: which glob names an image, which of several counts, and what
  * holds then. */
 #include "lib/config/config_set.h"
+#include "test/unit/config_util.h"
 #include "test/unit/core_util.h"
 
 static struct ocv_config *config_of(const char *text)
@@ -177,9 +178,9 @@ START_TEST(what_holds_for_a_repository)
     ck_assert_int_eq(ocv_reference_parse("r.example/b", &b, NULL), OCV_OK);
     ck_assert_int_eq(ocv_reference_parse("other.example/b", &other, NULL), OCV_OK);
     const struct ocv_config *own = ocv_config_for_reference(c, a);
-    ck_assert(ocv_config_disabled(own, "nvidia", NULL, NULL));
-    ck_assert(!ocv_config_disabled(own, "amd", NULL, NULL));
-    ck_assert_int_eq(ocv_config_policy(own, "nvidia"), OCV_POLICY_ANY);
+    ck_assert(disabled(own, "nvidia", NULL, NULL));
+    ck_assert(!disabled(own, "amd", NULL, NULL));
+    ck_assert_int_eq(policy(own, "nvidia"), OCV_POLICY_ANY);
     ck_assert_str_eq(ocv_config_get(own, "tag_rules"), "off");
     ck_assert_str_eq(ocv_config_origin(own, "tag_rules"), "f.yaml:3");
     ck_assert_str_eq(ocv_config_get(own, "cpu_levels"), "on");
@@ -188,8 +189,8 @@ START_TEST(what_holds_for_a_repository)
     ck_assert(ocv_config_find_registry(own, "r.example").insecure);
     ck_assert_uint_eq(ocv_config_registry_count(own), 1);
     own = ocv_config_for_reference(c, b);
-    ck_assert(ocv_config_disabled(own, "amd", NULL, NULL));
-    ck_assert_int_eq(ocv_config_policy(own, "nvidia"), OCV_POLICY_FIRST);
+    ck_assert(disabled(own, "amd", NULL, NULL));
+    ck_assert_int_eq(policy(own, "nvidia"), OCV_POLICY_FIRST);
     ck_assert_str_eq(ocv_config_get(own, "label"), "cuda12.6");
     ck_assert_ptr_eq(ocv_config_for_reference(c, other), c);
     ck_assert_ptr_eq(ocv_config_for_reference(c, NULL), c);
@@ -207,8 +208,8 @@ START_TEST(a_flag_counts_more)
     ck_assert_int_eq(ocv_config_set(c, "OCV_REQUIRE", "require", "amd", false, NULL), OCV_OK);
     const struct ocv_config *own = ocv_config_for_reference(c, a);
     ck_assert_ptr_ne(own, c);
-    ck_assert(ocv_config_disabled(own, "intel", NULL, NULL));
-    ck_assert(!ocv_config_disabled(own, "nvidia", NULL, NULL));
+    ck_assert(disabled(own, "intel", NULL, NULL));
+    ck_assert(!disabled(own, "nvidia", NULL, NULL));
     ck_assert_uint_eq(ocv_config_list(own, "require", NULL), 1);
     ck_assert_str_eq(ocv_config_get(own, "cpu_levels"), "on");
 }

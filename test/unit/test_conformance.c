@@ -106,7 +106,7 @@ static void check_vector(const json_t *c)
     append_joined(user, sizeof(user), json_object_get(c, "user_namespaces"));
     if (*user)
         set_config(config, "namespace_priority", user);
-    struct ocv_resolve_options options = {.config = config};
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
     ocv_auto(ocv_decision) d = resolve(index, profile, &options);
     compare_order(c, d);
     compare_rejected(c, d);

@@ -123,7 +123,7 @@ START_TEST(test_codes)
     ocv_auto(ocv_index) index = case_index(cases[_i].members, "1");
     ocv_auto(ocv_config) config = new_config();
     set_config(config, "disable", "off");
-    struct ocv_resolve_options options = {.config = config};
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
     check_case(index, &options, cases[_i].code, cases[_i].feature);
 }
 END_TEST
@@ -302,9 +302,9 @@ START_TEST(test_no_device)
                         devices[_i]);
     ocv_auto(ocv_profile) p = parse_profile(text);
     ocv_auto_buffer hint;
-    struct ocv_resolve_options options = {.config = config};
     ocv_buffer_init(&hint, 4096);
     set_config(config, "devices", "nvidia=7");
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
     json_t *json = index_json("nvidia");
     add_entry(json, "linux/amd64", "v", "nvidia :: sm_arch :: 90_real");
     ocv_auto(ocv_index) index = index_from(json);

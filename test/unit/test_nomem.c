@@ -175,7 +175,7 @@ static int call_resolve(struct ocv_buffer *out, struct ocv_error *err)
         status = read_config(&config, err);
     if (status == OCV_OK)
         status = ocv_config_override_profile(config, plain, &profile, err);
-    struct ocv_resolve_options options = {.config = config};
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
     if (status == OCV_OK)
         status = ocv_resolve(index, profile, &options, &d, err);
     for (size_t i = 0; status == OCV_OK && i < ocv_decision_rejected_count(d); i++) {

@@ -81,7 +81,7 @@ START_TEST(test_devices)
         set_config(config, "device_policy", device_cases[_i].policy);
     if (device_cases[_i].devices)
         set_config(config, "devices", device_cases[_i].devices);
-    struct ocv_resolve_options options = {.config = config};
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
     ocv_auto(ocv_decision) d = resolve(index, profile, &options);
     ck_assert_str_eq(order_text(d), device_cases[_i].order);
 }
@@ -138,7 +138,7 @@ START_TEST(test_any_is_one_device)
     ocv_auto(ocv_index) index = index_from(json);
     ocv_auto(ocv_config) config = new_config();
     set_config(config, "device_policy", "n=any");
-    struct ocv_resolve_options options = {.config = config};
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
     ocv_auto(ocv_decision) d = resolve(index, profile, &options);
     ck_assert_str_eq(order_text(d), "first second");
     ck_assert_int_eq(rejection_of(d, 0).code, OCV_REJECT_DEVICE);
@@ -265,7 +265,7 @@ START_TEST(test_wishes)
     struct ocv_error err = {0};
     ocv_auto(ocv_profile) profile = NULL;
     ck_assert_int_eq(ocv_config_override_profile(config, plain, &profile, &err), OCV_OK);
-    struct ocv_resolve_options options = {.config = config};
+    struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
     ocv_auto(ocv_decision) d = resolve(index, profile, &options);
     ck_assert_str_eq(order_text(d), wishes[_i].order);
 }

@@ -34,7 +34,8 @@ static struct ocv_index *builds(void)
 static struct ocv_decision *decide(const struct ocv_index *index, const struct ocv_profile *profile,
                                    const struct ocv_config *config, const char *label)
 {
-    const struct ocv_resolve_options options = {.config = config, .label = label};
+    const struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config),
+                                                .label = label};
     return resolve(index, profile, &options);
 }
 
@@ -230,9 +231,9 @@ START_TEST(judged_alone)
         ocv_auto(ocv_config) config = new_config();
         ocv_auto_buffer reason;
         ocv_buffer_init(&reason, 4096);
-        const struct ocv_resolve_options options = {.config = config};
         bool fits = false;
         set_config(config, "require", images[i].require);
+        const struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
         ck_assert_int_eq(ocv_judge(images[i].label, images[i].properties, NULL, profile, &options,
                                    &fits, &reason, NULL),
                          OCV_OK);

@@ -155,7 +155,7 @@ static int resolve_host(struct cli *cli, const struct image *image, struct cover
                         struct ocv_error *err)
 {
     const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
-    struct ocv_resolve_options how = {.config = config,
+    struct ocv_resolve_options how = {.preferences = ocv_config_preferences(config),
                                       .platform = cli->platform,
                                       .label = cli->label,
                                       .unchecked = cli->unchecked};

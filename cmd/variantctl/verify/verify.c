@@ -153,7 +153,7 @@ static int check_image(void *data, const struct local_image *image)
     if (name && ocv_reference_parse(name, &reference, NULL) < 0)
         reference = NULL; /* a layout's bare tag is of no repository */
     const struct ocv_resolve_options choose = {
-        .config = ocv_config_for_reference(v->cli->config, reference),
+        .preferences = ocv_config_preferences(ocv_config_for_reference(v->cli->config, reference)),
         .platform = v->cli->platform};
     const char *verdict = image->index
                               ? judge_index(v, image->index, &choose, &known, &reason, &err)

@@ -16,7 +16,8 @@ int judge_properties(const struct instance *instance, const char *reference, con
     ocv_buffer_init(&reason, REASON_MAX * 4);
     const struct snapshot *snapshot = node_get(instance->node);
     const struct ocv_resolve_options options = {
-        .config = settings_for_text(instance->settings, reference), .any_use = true};
+        .preferences = ocv_config_preferences(settings_for_text(instance->settings, reference)),
+        .any_use = true};
     int status =
         ocv_judge(label, properties, statics, snapshot->profile, &options, &fits, &reason, &err);
     node_put(snapshot);

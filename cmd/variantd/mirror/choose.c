@@ -130,7 +130,8 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
                   const struct ocv_reference *reference, const struct ocv_index *index,
                   const struct snapshot *snapshot, struct ocv_error *err)
 {
-    struct ocv_resolve_options options = {.config = settings_for(mirror->settings, reference)};
+    struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences(settings_for(mirror->settings, reference))};
     ocv_auto(ocv_decision) decision = NULL;
     int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
     if (status < 0)

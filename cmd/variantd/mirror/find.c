@@ -26,7 +26,8 @@ int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *
                     struct ocv_error *err)
 {
     ocv_auto(ocv_decision) decision = NULL;
-    const struct ocv_resolve_options options = {.config = settings_for_text(m->settings, text)};
+    const struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences(settings_for_text(m->settings, text))};
     const struct snapshot *snapshot = node_get(m->node);
     int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
     if (status == OCV_OK) {

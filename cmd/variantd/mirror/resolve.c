@@ -100,7 +100,8 @@ static int decide(const struct mirror *m, const char *text, const struct ocv_ind
                   struct ocv_buffer *json, struct ocv_error *err)
 {
     const struct snapshot *snapshot = node_get(m->node);
-    struct ocv_resolve_options options = {.config = settings_for_text(m->settings, text)};
+    struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences(settings_for_text(m->settings, text))};
     ocv_auto(ocv_decision) decision = NULL;
     int status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
     if (status == OCV_OK)

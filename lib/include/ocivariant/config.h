@@ -10,6 +10,7 @@
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 #include "ocivariant/index.h"
+#include "ocivariant/preferences.h"
 #include "ocivariant/profile.h"
 #include "ocivariant/property.h"
 #include "ocivariant/reference.h"
@@ -21,9 +22,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** Which of a namespace's devices a variant must fit (`device_policy`): all, one, the first. */
-enum ocv_policy { OCV_POLICY_ALL, OCV_POLICY_ANY, OCV_POLICY_FIRST };
 
 /** A registry of the configuration. Strings are borrowed, NULL where not set. */
 struct ocv_registry_config {
@@ -87,6 +85,8 @@ OCV_API struct ocv_registry_config ocv_config_registry(const struct ocv_config *
 /** The entry for a host; `host` of the result is NULL if there is none. */
 OCV_API struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
                                                             const char *host);
+/** What it says of choosing among entries; of NULL: nothing. Borrows from the configuration. */
+OCV_API struct ocv_preferences ocv_config_preferences(const struct ocv_config *config);
 /** Where names are looked for beside the vocabulary and `known_namespaces`. */
 struct ocv_name_sources {
     const struct ocv_profile *profile; /**< of the host, without the configuration's `override` */

@@ -24,6 +24,10 @@ extern "C" {
 #define OCV_MEDIA_TYPE_DOCKER_LIST "application/vnd.docker.distribution.manifest.list.v2+json"
 #define OCV_MEDIA_TYPE_DOCKER_MANIFEST "application/vnd.docker.distribution.manifest.v2+json"
 
+/** The tag of an entry of index.json, and the full name that containerd puts beside it. */
+#define OCV_ANNOTATION_REF_NAME "org.opencontainers.image.ref.name"
+#define OCV_ANNOTATION_IMAGE_NAME "io.containerd.image.name"
+
 /** Limits on documents from outside; one past any of them is a clear error. */
 #define OCV_MANIFEST_MAX (4u * 1024 * 1024)  /**< bytes of an index or manifest */
 #define OCV_PROFILE_MAX (4u * 1024 * 1024)   /**< bytes of a profile */

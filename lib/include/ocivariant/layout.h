@@ -20,10 +20,6 @@
 extern "C" {
 #endif
 
-/** The tag of an entry of index.json, and the full name that containerd puts beside it. */
-#define OCV_ANNOTATION_REF_NAME "org.opencontainers.image.ref.name"
-#define OCV_ANNOTATION_IMAGE_NAME "io.containerd.image.name"
-
 struct ocv_layout;
 /** Flags of ocv_layout_open, joined by `|`. */
 enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_PASSING = 2, OCV_LAYOUT_VERIFY = 4 };

@@ -9,9 +9,9 @@
 
 #include "ocivariant/attributes.h"
 #include "ocivariant/buffer.h"
-#include "ocivariant/config.h"
 #include "ocivariant/error.h"
 #include "ocivariant/index.h"
+#include "ocivariant/preferences.h"
 #include "ocivariant/profile.h"
 
 #include <stdbool.h>
@@ -24,8 +24,7 @@ extern "C" {
 
 /** What the user asks for beside the host's profile. Zero-initialised: nothing special. */
 struct ocv_resolve_options {
-    const struct ocv_config *config;     /**< namespace_priority, disable, require, device_policy,
-                                              devices; a repository's label */
+    struct ocv_preferences preferences;  /**< such as ocv_config_preferences gives */
     const struct ocv_platform *platform; /**< --platform, or NULL for the profile's */
     const char *label; /**< only this label, or NULL: the configuration's; "null": the default,
                             labelled so or not */
@@ -70,7 +69,7 @@ struct ocv_rejection {
     const char *feature;
     const char *device;   /**< id of the device that is not served, or NULL */
     const char *required; /**< what it does not use ("ns :: feature"), or NULL */
-    const char *origin;   /**< where the configuration says so (ocv_config_origin), or NULL */
+    const char *origin;   /**< where the preferences come from, or NULL */
 };
 /** Number of entries that are out, each with its reason. */
 OCV_API size_t ocv_decision_rejected_count(const struct ocv_decision *decision);

@@ -55,34 +55,6 @@ static int get_profile(const struct decide *d, struct ocv_profile **out,
     return status < 0 ? status : ocv_profile_parse(text.data ? text.data : "", text.len, out, err);
 }
 
-/* Is the property what is required: "ns", "ns :: feature" or all of it? */
-static bool is_it(const struct ocv_property *p, const char *required)
-{
-    char text[512];
-    int len = snprintf(text, sizeof(text), "%s :: %s :: %s", p->ns, p->feature, p->value);
-    size_t n = strlen(required), ns = strlen(p->ns), feature = ns + 4 + strlen(p->feature);
-    return len > 0 && len < (int)sizeof(text) && strncmp(text, required, n) == 0 &&
-           (n == ns || n == feature || n == (size_t)len);
-}
-
-/* Does the choice use all that is required? */
-static bool meets(const struct question *q, const struct ocv_config *config)
-{
-    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
-    const char *const *required = NULL;
-    size_t n = ocv_config_list(config, "require", &required), found = 0;
-    size_t matched = ocv_decision_matched(q->decision, q->entry, ids, OCV_ENTRY_PROPERTIES_MAX);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < matched; k++) {
-            struct ocv_property p = ocv_index_property(q->index, ids[k]);
-            if (is_it(&p, required[i])) {
-                found++;
-                break;
-            }
-        }
-    return found == n;
-}
-
 /* Choose among the entries of q->body. An ordinary image leaves q->entry NULL. */
 int decide_choose(struct question *q, const char *media_type, struct ocv_error *err)
 {
@@ -90,7 +62,8 @@ int decide_choose(struct question *q, const char *media_type, struct ocv_error *
     char digest[OCV_DIGEST_MAX];
     ocv_auto(ocv_reference) reference = pinned_parse(q->key, strlen(q->key));
     const struct ocv_resolve_options options = {
-        .config = ocv_config_for_reference(q->decide->config, reference)};
+        .preferences =
+            ocv_config_preferences(ocv_config_for_reference(q->decide->config, reference))};
     int status = ocv_document_kind(q->body.data, q->body.len, media_type, &kind, err);
     if (status < 0 || kind != OCV_DOCUMENT_INDEX)
         return status;
@@ -104,8 +77,6 @@ int decide_choose(struct question *q, const char *media_type, struct ocv_error *
     if (status < 0)
         return status;
     q->entry = ocv_decision_selected(q->decision);
-    if (q->entry && !meets(q, options.config))
-        q->entry = NULL;
     return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "nothing in it fits this node");
 }
 
