@@ -130,7 +130,7 @@ $(LINT_A): $(call obj,$(LINT_SRC))
 # soname link, version script: only ocv_ symbols leave
 define shared
 	$(CC) -shared -Wl,-soname,$(notdir $@).$(ABI) -Wl,--version-script,lib/libocivariant.map -Wl,-z,defs \
-	    -Wl,--as-needed -o $@.$(VERSION) $(1) $(LDFLAGS_ALL) $(2)
+	    -Wl,--as-needed -Wl,-Bsymbolic-functions -o $@.$(VERSION) $(1) $(LDFLAGS_ALL) $(2)
 	ln -sf $(notdir $@).$(VERSION) $@.$(ABI)
 	ln -sf $(notdir $@).$(VERSION) $@
 endef

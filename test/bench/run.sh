@@ -44,7 +44,7 @@ installed=$STATE/tree/usr
 make -s install BUILD="$OCV_BUILD" DESTDIR="$STATE/tree" PREFIX=/usr >"$STATE/log/install"
 VPULL=$installed/bin/vpull
 VARIANTCTL=$installed/bin/variantctl
-export LD_LIBRARY_PATH=$installed/lib OCV_DATADIR=$installed/share/ocivariant
+export OCV_DATADIR=$installed/share/ocivariant
 export OCV_LIBEXECDIR=$installed/libexec/ocivariant
 
 # alternate ROUNDS PREPARE NAME COMMAND [NAME COMMAND]...: each command is a shell word list; before
