@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vpull: docker pull, with the variant that was built for this machine. */
-#include "cmd/vpull/engines/destination.h"
+#include "cmd/vpull/pull.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -186,18 +186,19 @@ static int fail(const struct cli *cli, struct progress *progress, const char *im
 }
 
 /* A file or a tag holds one image: the second would silently take the first one's place. */
-static int check_target(const struct sink *sink, const char *argument, char **images,
+static int check_target(const struct destination *destination, const char *argument, char **images,
                         struct ocv_error *err)
 {
     const char *slash = strrchr(argument, '/');
-    bool tagged = sink == &sink_oci && strchr(slash ? slash : argument, ':');
-    if (!images[0] || !images[1] || (sink != &sink_archive && !tagged))
+    bool tagged = destination == &destination_oci && strchr(slash ? slash : argument, ':');
+    if (!images[0] || !images[1] || (destination != &destination_archive && !tagged))
         return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_INVALID, "--to %s:%s takes one image", sink->name, argument);
+    return ocv_error_set(err, OCV_ERR_INVALID, "--to %s:%s takes one image", destination->name,
+                         argument);
 }
 
 struct target {
-    const struct sink *sink;
+    const struct destination *destination;
     char *argument;
 };
 
@@ -206,7 +207,8 @@ static int pull_one(struct cli *cli, const struct pull_options *options, struct 
                     const char *image, const struct target *target)
 {
     struct ocv_error err = {0};
-    int status = pull_image(cli, options, progress, image, target->sink, target->argument, &err);
+    int status =
+        pull_image(cli, options, progress, image, target->destination, target->argument, &err);
     progress_finish(progress);
     return status < 0 ? fail(cli, progress, image, &err) : 0;
 }
@@ -282,16 +284,16 @@ static int pull_all(struct cli *cli, const struct settings *s, struct progress *
     int code = 0;
     bool pulls = !options->dry_run && !options->print_ref;
     int status = pulls || options->to
-                     ? sink_choose(cli, options, &target.sink, &target.argument, &err)
+                     ? destination_choose(cli, options, &target.destination, &target.argument, &err)
                      : OCV_OK;
     if (status == OCV_OK && pulls)
-        status = check_target(target.sink, target.argument, images, &err);
+        status = check_target(target.destination, target.argument, images, &err);
     if (status < 0) {
         free(target.argument);
         return fail(cli, progress, NULL, &err);
     }
     if (pulls && !options->to && !options->quiet)
-        progress_message(progress, "pulling to %s%s%s", target.sink->name,
+        progress_message(progress, "pulling to %s%s%s", target.destination->name,
                          *target.argument ? ":" : "", target.argument);
     if (s->lock_file)
         code = pull_lock(cli, s, progress, images, &target);

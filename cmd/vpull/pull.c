@@ -19,16 +19,6 @@ const char *pull_label(const struct pull *pull)
     return !pull->entry->label && choice ? choice->label : pull->entry->label;
 }
 
-char *pull_digest_reference(const struct pull *pull)
-{
-    char *text = NULL;
-    const struct image *image = &pull->image;
-    int n = image->reference
-                ? asprintf(&text, "%s@%s", image->reference->name, pull->entry->digest)
-                : asprintf(&text, "oci:%s@%s", ocv_layout_path(image->layout), pull->entry->digest);
-    return n < 0 ? NULL : text;
-}
-
 /* "host/repo:tag" for the result: --tag, else the name asked for. A digest alone names nothing. */
 static int name_result(struct pull *pull, struct ocv_error *err)
 {
@@ -173,7 +163,7 @@ static int print_result(const struct pull *pull, const char *where, struct ocv_e
     return cli_print("", 0, err);
 }
 
-static int run(struct pull *pull, const struct sink *sink, const char *argument,
+static int run(struct pull *pull, const struct destination *destination, const char *argument,
                struct ocv_error *err)
 {
     char where[512] = "";
@@ -186,7 +176,7 @@ static int run(struct pull *pull, const struct sink *sink, const char *argument,
         status = pull_check_lone(pull, err);
     if (status < 0 || pull->options->dry_run)
         return status;
-    status = sink->pull(pull, argument, where, sizeof(where), err);
+    status = destination->pull(pull, argument, where, sizeof(where), err);
     progress_finish(pull->progress);
     if (status < 0)
         return status;
@@ -195,7 +185,7 @@ static int run(struct pull *pull, const struct sink *sink, const char *argument,
 }
 
 int pull_image(struct cli *cli, const struct pull_options *options, struct progress *progress,
-               const char *text, const struct sink *sink, const char *argument,
+               const char *text, const struct destination *destination, const char *argument,
                struct ocv_error *err)
 {
     struct pull pull = {.cli = cli, .options = options, .progress = progress};
@@ -211,7 +201,7 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
         status = resolve(&pull, err);
     if (status == OCV_OK)
         status = options->print_ref ? print_and_free(pull_digest_reference(&pull), err)
-                                    : run(&pull, sink, argument, err);
+                                    : run(&pull, destination, argument, err);
     child_free(&pull.child);
     ocv_decision_free(pull.decision);
     image_close(&pull.image);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/vpull/plugin.c: argv as the docker client passes it. */
-#include "cmd/vpull/plugin.c"
+/* cmd/vpull/engines/docker_plugin.c: argv as the docker client passes it. */
+#include "cmd/vpull/engines/docker_plugin.c"
 
 #include <check.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --to docker-archive:FILE, and the temporary layout that sinks use which take a whole archive. */
+/* --to docker-archive:FILE, and the temporary layout that destinations use which take a whole
+ * archive. */
 #include "cmd/vpull/engines/archive.h"
 
 #include <errno.h>
@@ -173,4 +174,4 @@ static int pull_archive(struct pull *pull, const char *argument, char *where, si
     return status;
 }
 
-const struct sink sink_archive = {"docker-archive", true, NULL, pull_archive};
+const struct destination destination_archive = {"docker-archive", true, NULL, pull_archive};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * @file sink_archive.h
- * An image fetched into a temporary layout, for sinks that take a whole archive.
+ * @file destination_archive.h
+ * An image fetched into a temporary layout, for destinations that take a whole archive.
  */
-#ifndef VPULL_SINK_ARCHIVE_H
-#define VPULL_SINK_ARCHIVE_H
+#ifndef VPULL_ARCHIVE_H
+#define VPULL_ARCHIVE_H
 
 #include "cmd/vpull/engines/destination.h"
 

@@ -23,7 +23,7 @@ static const char *containerd_namespace(const struct pull_options *options)
 
 static bool reachable(const char *client)
 {
-    return sink_has_program(client) && access(containerd_socket(), R_OK | W_OK) == 0;
+    return subprocess_available(client) && access(containerd_socket(), R_OK | W_OK) == 0;
 }
 
 static bool ctr_available(struct cli *cli, const struct pull_options *options)
@@ -61,7 +61,7 @@ static int ensure_name(struct pull *pull, struct ocv_error *err)
 
 static int import(struct pull *pull, const char *const *argv, struct ocv_error *err)
 {
-    if (!sink_has_program(argv[0]))
+    if (!subprocess_available(argv[0]))
         return ocv_error_set(err, OCV_ERR_ENGINE, "%s is not installed", argv[0]);
     /* said before gigabytes are fetched for nobody */
     if (access(containerd_socket(), R_OK | W_OK) != 0) {
@@ -101,7 +101,7 @@ static bool already_there(struct pull *pull, const char *ns)
     const char *argv[] = {"ctr",         "--address", containerd_socket(),
                           "--namespace", ns,          "images",
                           "check",       filter,      NULL};
-    int status = sink_run(argv, -1, check_line, &check, pull->cli->interrupted, NULL);
+    int status = subprocess_run(argv, -1, check_line, &check, pull->cli->interrupted, NULL);
     free(filter);
     return status == OCV_OK && check.complete;
 }
@@ -123,7 +123,7 @@ static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t
                                 "label",       pull->name,  "io.cri-containerd.image=managed",
                                 NULL};
     if (status == OCV_OK)
-        status = sink_run(label_argv, -1, NULL, NULL, pull->cli->interrupted, err);
+        status = subprocess_run(label_argv, -1, NULL, NULL, pull->cli->interrupted, err);
     snprintf(where, size, "into containerd, namespace %s", ns);
     return status;
 }
@@ -148,5 +148,5 @@ static int pull_nerdctl(struct pull *pull, const char *argument, char *where, si
     return import(pull, argv, err);
 }
 
-const struct sink sink_containerd = {"containerd", false, ctr_available, pull_ctr};
-const struct sink sink_nerdctl = {"nerdctl", false, nerdctl_available, pull_nerdctl};
+const struct destination destination_containerd = {"containerd", false, ctr_available, pull_ctr};
+const struct destination destination_nerdctl = {"nerdctl", false, nerdctl_available, pull_nerdctl};

@@ -6,32 +6,33 @@
 #include <unistd.h>
 
 /* In the order in which they are tried when the user names none. */
-static const struct sink *const sinks[] = {&sink_docker,     &sink_podman, &sink_nerdctl,
-                                           &sink_containerd, &sink_oci,    &sink_archive};
-#define SINKS (sizeof(sinks) / sizeof(*sinks))
+static const struct destination *const destinations[] = {
+    &destination_docker,     &destination_podman, &destination_nerdctl,
+    &destination_containerd, &destination_oci,    &destination_archive};
+#define SINKS (sizeof(destinations) / sizeof(*destinations))
 
-static int unknown_sink(const char *text, struct ocv_error *err)
+static int unknown_destination(const char *text, struct ocv_error *err)
 {
     ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a place to pull to", text);
     ocv_error_hint(err, "docker, podman, containerd, nerdctl, oci:DIR[:TAG], docker-archive:FILE");
     return OCV_ERR_INVALID;
 }
 
-static int named_sink(const char *text, const struct sink **out, char **argument,
-                      struct ocv_error *err)
+static int named_destination(const char *text, const struct destination **out, char **argument,
+                             struct ocv_error *err)
 {
     size_t n = strcspn(text, ":");
     for (size_t i = 0; i < SINKS; i++) {
-        const struct sink *s = sinks[i];
+        const struct destination *s = destinations[i];
         if (strlen(s->name) != n || strncmp(s->name, text, n) != 0)
             continue;
         if (s->takes_argument != (text[n] == ':' && text[n + 1]))
-            return unknown_sink(text, err);
+            return unknown_destination(text, err);
         *out = s;
         *argument = strdup(text[n] ? text + n + 1 : "");
         return *argument ? OCV_OK : ocv_error_nomem(err);
     }
-    return unknown_sink(text, err);
+    return unknown_destination(text, err);
 }
 
 static int data_folder(char **argument, struct ocv_error *err)
@@ -47,23 +48,23 @@ static int data_folder(char **argument, struct ocv_error *err)
     return OCV_OK;
 }
 
-int sink_choose(struct cli *cli, const struct pull_options *options, const struct sink **out,
-                char **argument, struct ocv_error *err)
+int destination_choose(struct cli *cli, const struct pull_options *options,
+                       const struct destination **out, char **argument, struct ocv_error *err)
 {
     if (options->to)
-        return named_sink(options->to, out, argument, err);
+        return named_destination(options->to, out, argument, err);
     for (size_t i = 0; i < SINKS; i++) {
-        if (!sinks[i]->available || !sinks[i]->available(cli, options))
+        if (!destinations[i]->available || !destinations[i]->available(cli, options))
             continue;
-        *out = sinks[i];
+        *out = destinations[i];
         *argument = strdup("");
         return *argument ? OCV_OK : ocv_error_nomem(err);
     }
-    *out = &sink_oci;
+    *out = &destination_oci;
     return data_folder(argument, err);
 }
 
-bool sink_has_program(const char *name)
+bool subprocess_available(const char *name)
 {
     const char *path = getenv("PATH");
     char file[4096];

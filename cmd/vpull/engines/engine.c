@@ -228,7 +228,7 @@ static int run_fed(struct pull *pull, const struct staging *staging, const char 
         close(ends[1]);
         return ocv_error_set(err, OCV_ERR_NOMEM, "cannot start a thread");
     }
-    int status = sink_run(argv, ends[0], line, pull, pull->cli->interrupted, err);
+    int status = subprocess_run(argv, ends[0], line, pull, pull->cli->interrupted, err);
     close(ends[0]); /* a client that gave up leaves the feeder with a broken pipe */
     pthread_join(thread, NULL);
     if (status == OCV_OK && feeder.status < 0 && err)

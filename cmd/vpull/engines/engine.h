@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
  * @file engine.h
- * What the engine sinks share: requests to an HTTP API, credentials handed on, small encodings.
+ * What the engine destinations share: requests to an HTTP API, credentials handed on, small
+ * encodings.
  */
 #ifndef VPULL_ENGINE_H
 #define VPULL_ENGINE_H

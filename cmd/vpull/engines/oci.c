@@ -5,41 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct transfer {
-    struct pull *pull;
-    size_t *rows; /* blob -> progress row; SIZE_MAX: not shown (the config) */
-    bool fetched;
-};
-
-static void show(void *data, size_t i, int64_t done, bool finished, bool cached)
-{
-    struct transfer *t = data;
-    t->fetched = t->fetched || !cached;
-    progress_set(t->pull->progress, t->rows[i],
-                 cached     ? LAYER_CACHED
-                 : finished ? LAYER_DONE
-                            : LAYER_DOWNLOADING,
-                 done, -1);
-}
-
-int pull_to_layout(struct pull *pull, struct ocv_layout *layout, struct ocv_error *err)
-{
-    size_t n = ocv_manifest_layer_count(pull->child.manifest);
-    struct transfer t = {.pull = pull, .rows = calloc(n + 1, sizeof(size_t))};
-    if (!t.rows)
-        return ocv_error_nomem(err);
-    t.rows[0] = SIZE_MAX;
-    for (size_t i = 0; i < n; i++) {
-        const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
-        t.rows[i + 1] = progress_add(pull->progress, layer->digest, layer->size);
-    }
-    int status = child_transfer(pull->cli, &pull->image, &pull->child, layout, pull->options->jobs,
-                                show, &t, err);
-    pull->cached = status == OCV_OK && !t.fetched;
-    free(t.rows);
-    return status;
-}
-
 /* The tag in the layout: as said, else the tag asked for, else the variant's label. */
 static const char *layout_tag(const struct pull *pull, const char *tag)
 {
@@ -84,4 +49,4 @@ static int pull_oci(struct pull *pull, const char *argument, char *where, size_t
     return status;
 }
 
-const struct sink sink_oci = {"oci", true, NULL, pull_oci};
+const struct destination destination_oci = {"oci", true, NULL, pull_oci};

@@ -16,7 +16,7 @@ static bool available(struct cli *cli, const struct pull_options *options)
 {
     (void)cli;
     (void)options;
-    return sink_has_program("podman");
+    return subprocess_available("podman");
 }
 
 /* Credentials in a file of their own, since argv is for everyone to read. */
@@ -91,7 +91,7 @@ static void show_progress(void *data, const char *text)
 
 static int run(struct pull *pull, const char *const *argv, struct ocv_error *err)
 {
-    return sink_run(argv, -1, show, pull, pull->cli->interrupted, err);
+    return subprocess_run(argv, -1, show, pull, pull->cli->interrupted, err);
 }
 
 static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error *err)
@@ -100,7 +100,7 @@ static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error
         const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
         progress_add(pull->progress, layer->digest, layer->size);
     }
-    int status = sink_run_terminal(argv, show_progress, pull, pull->cli->interrupted, err);
+    int status = subprocess_run_terminal(argv, show_progress, pull, pull->cli->interrupted, err);
     if (status == OCV_OK) /* a remote service tells nothing of its layers */
         progress_settle(pull->progress, LAYER_DONE);
     return status;
@@ -138,7 +138,7 @@ static int pull_podman(struct pull *pull, const char *argument, char *where, siz
 {
     (void)argument;
     snprintf(where, size, "into podman");
-    if (!sink_has_program("podman"))
+    if (!subprocess_available("podman"))
         return ocv_error_set(err, OCV_ERR_ENGINE, "podman is not installed");
     if (!pull->image.reference)
         return load(pull, err);
@@ -155,4 +155,4 @@ static int pull_podman(struct pull *pull, const char *argument, char *where, siz
     return status;
 }
 
-const struct sink sink_podman = {"podman", false, available, pull_podman};
+const struct destination destination_podman = {"podman", false, available, pull_podman};

@@ -189,15 +189,15 @@ static int run_with(const char *const *argv, int stdin_fd, bool terminal, struct
     return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
 }
 
-int sink_run(const char *const *argv, int stdin_fd, take_line line, void *data,
-             const volatile int *interrupted, struct ocv_error *err)
+int subprocess_run(const char *const *argv, int stdin_fd, take_line line, void *data,
+                   const volatile int *interrupted, struct ocv_error *err)
 {
     struct stream streams[2] = {{.line = line, .data = data}};
     return run_with(argv, stdin_fd, false, streams, interrupted, err);
 }
 
-int sink_run_terminal(const char *const *argv, take_line line, void *data,
-                      const volatile int *interrupted, struct ocv_error *err)
+int subprocess_run_terminal(const char *const *argv, take_line line, void *data,
+                            const volatile int *interrupted, struct ocv_error *err)
 {
     struct stream streams[2] = {{0}, {.line = line, .data = data}};
     return run_with(argv, -1, true, streams, interrupted, err);

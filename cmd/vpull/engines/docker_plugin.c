@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/vpull/plugin.h"
+#include "cmd/vpull/engines/docker_plugin.h"
 
 #include <jansson.h>
 #include <ocivariant.h>
