@@ -210,6 +210,16 @@ END
     [ "$(jq -r '"\(.verdict) \(.fit)"' <<<"$output")" = "misfit cpu.v3" ]
     run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/other:1&digest=$(digest_of cuda12.8)"
     [ "$(jq -r .verdict <<<"$output")" = fits ]
+    # a digest that the name itself pins
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/app@$(digest_of cuda12.8)"
+    [ "$(jq -r '"\(.verdict) \(.fit)"' <<<"$output")" = "misfit cpu.v3" ]
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/other:1@$(digest_of cuda12.8)"
+    [ "$(jq -r .verdict <<<"$output")" = fits ]
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=$SERVER/team/app@$(index_digest)"
+    [ "$(jq -r .verdict <<<"$output")" = index ]
+    run -0 curl -sf --unix-socket "$VARIANTD_SOCKET" \
+        "http://localhost/v1/verdict?ref=$SERVER/team/app@$(index_digest)&digest=$(digest_of cpu.v3)"
+    [ "$(jq -r .verdict <<<"$output")" = fits ]
     stop_daemon own
 }
 

@@ -252,15 +252,18 @@ static bool tell(const struct judge_question *q, const struct ocv_reference *ref
     return here_tell(reference, q->digest, lesser ? HERE_LESSER : none ? HERE_ORDINARY : HERE_FITS);
 }
 
-int judge(const struct instance *instance, const struct judge_question *q, struct ocv_buffer *json,
-          struct ocv_error *err)
+int judge(const struct instance *instance, const struct judge_question *asked,
+          struct ocv_buffer *json, struct ocv_error *err)
 {
     struct answer answer = {0};
+    struct judge_question question = *asked, *q = &question;
     ocv_auto(ocv_reference) reference = NULL;
     if (q->digest && !ocv_digest_wellformed(q->digest))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a digest", q->digest);
     if (q->reference && ocv_reference_parse(q->reference, &reference, NULL) < 0)
         reference = NULL;
+    if (reference && !q->digest && !q->properties) /* who pins one means that one */
+        q->digest = reference->digest;
     find_answer(instance, q, reference, &answer);
     require(instance, q->reference, &answer);
     if (!answer.verdict) {
