@@ -379,3 +379,39 @@ requests_reach()
     blob good
     right_blob
 }
+
+# libcurl reads frames of HTTP/2 that bring nothing for as long as they come
+@test "a registry that floods does not keep the daemon from its end" {
+    local port pid dir=$BATS_TEST_TMPDIR
+    require openssl
+    make_certificates
+    port=$(free_port)
+    mkfifo "$dir/in"
+    : >"$dir/out"
+    for _ in {1..1000}; do printf '\0\0\0\4\0\0\0\0\0'; done >"$dir/some"
+    for _ in {1..100}; do cat "$dir/some"; done >"$dir/settings"
+    start_daemon flooding bash -c "exec openssl s_server -quiet -max_send_frag 512 -alpn h2 -accept 127.0.0.1:$port \
+        -cert '$STATE/server.crt' -key '$STATE/server.key' <'$dir/in' >'$dir/out'"
+    # settings without an end, once the request has come
+    start_daemon flood bash -c "exec >'$dir/in'; head -c 9 '$dir/settings'
+        until [ \"\$(stat -c %s '$dir/out')\" -gt 100 ]; do sleep 0.1; done
+        : >'$dir/begun'; while cat '$dir/settings'; do :; done"
+    printf 'registries:\n  127.0.0.1:%s: {ca: %s}\n' "$port" "$STATE/ca.pem" >"$dir/flood.yaml"
+    start_variantd ending --config "$dir/flood.yaml"
+    pid=$(<"$STATE/pids/ending")
+    curl -s --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/verdict?ref=127.0.0.1:$port/app:1" >/dev/null 3>&- &
+    await flood test -e "$dir/begun"
+    sleep 1
+    kill "$pid"
+    for _ in {1..600}; do
+        [ -e "/proc/$pid" ] && [ "$(awk '{ print $3 }' "/proc/$pid/stat")" != Z ] || break
+        sleep 0.1
+    done
+    run -0 tail -n 3 "$STATE/log/ending"
+    echo "$output"
+    [ ! -e "/proc/$pid" ] || [ "$(awk '{ print $3 }' "/proc/$pid/stat")" = Z ]
+    wait "$pid"
+    rm "$STATE/pids/ending"
+    stop_daemon flood
+    stop_daemon flooding
+}
