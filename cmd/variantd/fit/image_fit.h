@@ -19,14 +19,6 @@ struct judge_question {
  * the reason, not an error. Blocks while a registry is asked. */
 int judge(const struct instance *instance, const struct judge_question *question,
           struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
-/** What was chosen in the index at a reference (NULL: nothing fits), for hooks and verify, to be
- *  written once the image was seen. `daemon`: read with the daemon's credentials. NULL: it cannot
- *  be recorded; that is logged once. */
-struct ocv_record_note *judge_note(const struct settings *settings,
-                                   const struct ocv_reference *reference,
-                                   const struct ocv_index *index, const struct ocv_entry *entry,
-                                   bool daemon);
-void judge_record(const struct settings *settings, const struct ocv_record_note *note);
 
 /** Judge every record of the node: log those that do not fit, and count them. */
 void judge_records(const struct instance *instance, struct metrics *metrics);

@@ -98,36 +98,6 @@ bool judge_recorded(const struct instance *instance, const char *repository, con
     return true;
 }
 
-static void complain(int status, const struct ocv_error *err)
-{
-    static atomic_bool told; /* one folder, one reason */
-    if (status < 0 && !atomic_exchange(&told, true))
-        log_line(LOG_LEVEL_WARNING, "what is chosen is not recorded: %s", err->message);
-}
-
-struct ocv_record_note *judge_note(const struct settings *settings,
-                                   const struct ocv_reference *reference,
-                                   const struct ocv_index *index, const struct ocv_entry *entry,
-                                   bool daemon)
-{
-    char name[1024];
-    struct ocv_error err = {0};
-    struct ocv_record_note *note = NULL;
-    snprintf(name, sizeof(name), "%s%s%s", reference->name, reference->tag ? ":" : "",
-             reference->tag ? reference->tag : "");
-    const struct ocv_record where = {.repository = reference->name,
-                                     .reference = name,
-                                     .secret = daemon && !settings->serve_private};
-    complain(ocv_record_note_new(index, entry, &where, &note, &err), &err);
-    return note;
-}
-
-void judge_record(const struct settings *settings, const struct ocv_record_note *note)
-{
-    struct ocv_error err = {0};
-    complain(ocv_record_note_write(note, settings->records, &err), &err);
-}
-
 /* What is judged on another day. */
 struct review {
     const struct instance *instance;

@@ -109,7 +109,6 @@ void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const 
 static enum MHD_Result queue(struct request *r, struct MHD_Response *response, unsigned status,
                              enum outcome outcome, int64_t bytes)
 {
-    r->answered = true;
     r->status = status;
     r->outcome = outcome;
     r->bytes = bytes;

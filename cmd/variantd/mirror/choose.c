@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the bytes at a name to what this node gets. */
 #include "cmd/variantd/budget.h"
-#include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
 #include <stdio.h>
@@ -52,44 +51,6 @@ int variants_find(const struct mirror *mirror, const struct source *from,
     return status;
 }
 
-/* ---- what is to be recorded --------------------------------------------------------------------
- */
-
-static void drop_note(struct ocv_record_note *note)
-{
-    if (note)
-        room_give(ocv_record_note_size(note));
-    ocv_record_note_free(note);
-}
-
-static void free_choice(struct item *item)
-{
-    drop_note(((struct choice *)item)->note);
-    free(item);
-}
-
-void choice_settle(const struct mirror *mirror, struct choice *choice, bool seen)
-{
-    struct ocv_record_note *note = atomic_exchange(&choice->note, NULL);
-    if (note && seen)
-        judge_record(mirror->settings, note);
-    drop_note(note);
-}
-
-/* Until then it is one of the documents that wait. */
-static void note(struct choice *choice, const struct mirror *mirror, const struct source *from,
-                 const struct ocv_reference *reference, const struct ocv_index *index,
-                 const struct ocv_entry *entry)
-{
-    struct ocv_record_note *note =
-        judge_note(mirror->settings, reference, index, entry, client_is_daemon(from->client));
-    if (note && !room_take(ocv_record_note_size(note))) {
-        ocv_record_note_free(note);
-        note = NULL;
-    }
-    atomic_store(&choice->note, note);
-}
-
 /* ---- deciding ----------------------------------------------------------------------------------
  */
 
@@ -138,13 +99,19 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
         return status;
     const struct ocv_entry *entry = ocv_decision_selected(decision);
     if (ocv_index_has_variants(index))
-        note(choice, mirror, from, reference, index, entry);
+        choice_note(choice, mirror, from, reference, index, entry);
     if (!entry) {
         choice->outcome = OUTCOME_NO_FIT;
         return OCV_OK;
     }
     take(choice, index, entry);
     return log_note(reference, decision, entry, err);
+}
+
+static void free_choice(struct item *item)
+{
+    choice_drop_note(((struct choice *)item)->note);
+    free(item);
 }
 
 struct choice *choice_make(const struct mirror *mirror, const struct source *from,

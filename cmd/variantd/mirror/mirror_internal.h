@@ -165,6 +165,13 @@ bool rules_name(const struct mirror *mirror, const struct ocv_reference *referen
 int rules_find(const struct mirror *mirror, const struct source *from,
                const struct ocv_reference *reference, struct ocv_index **index,
                struct ocv_error *err) OCV_WARN_UNUSED;
+/** Note what was chosen in the index at a reference (NULL: nothing fits), to be recorded when the
+ *  child was seen; until then the note is one of the documents that wait. What cannot be recorded
+ * is logged once. */
+void choice_note(struct choice *choice, const struct mirror *mirror, const struct source *from,
+                 const struct ocv_reference *reference, const struct ocv_index *index,
+                 const struct ocv_entry *entry);
+void choice_drop_note(struct ocv_record_note *note);
 /** Record what was chosen, once, if it was seen to be there; else forget what was to be recorded.
  */
 void choice_settle(const struct mirror *mirror, struct choice *choice, bool seen);
@@ -214,7 +221,6 @@ struct request {
     struct pass *pass;
     enum outcome passed_as; /* what counts where the answer is upstream's own */
     /* for the log */
-    bool answered;
     unsigned status;
     enum outcome outcome;
     char label[LABEL_BYTES];

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is recorded of a choice, for hooks and verify. */
+#include "cmd/variantd/budget.h"
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <stdio.h>
+
+static void log_failure(int status, const struct ocv_error *err)
+{
+    static atomic_bool told; /* one directory, one reason */
+    if (status < 0 && !atomic_exchange(&told, true))
+        log_line(LOG_LEVEL_WARNING, "what is chosen is not recorded: %s", err->message);
+}
+
+void choice_note(struct choice *choice, const struct mirror *mirror, const struct source *from,
+                 const struct ocv_reference *reference, const struct ocv_index *index,
+                 const struct ocv_entry *entry)
+{
+    char name[1024];
+    struct ocv_error err = {0};
+    struct ocv_record_note *note = NULL;
+    bool secret = client_is_daemon(from->client) && !mirror->settings->serve_private;
+    snprintf(name, sizeof(name), "%s%s%s", reference->name, reference->tag ? ":" : "",
+             reference->tag ? reference->tag : "");
+    const struct ocv_record where = {
+        .repository = reference->name, .reference = name, .secret = secret};
+    log_failure(ocv_record_note_new(index, entry, &where, &note, &err), &err);
+    if (note && !room_take(ocv_record_note_size(note))) {
+        ocv_record_note_free(note);
+        note = NULL;
+    }
+    atomic_store(&choice->note, note);
+}
+
+void choice_drop_note(struct ocv_record_note *note)
+{
+    if (note)
+        room_give(ocv_record_note_size(note));
+    ocv_record_note_free(note);
+}
+
+void choice_settle(const struct mirror *mirror, struct choice *choice, bool seen)
+{
+    struct ocv_error err = {0};
+    struct ocv_record_note *note = atomic_exchange(&choice->note, NULL);
+    if (note && seen)
+        log_failure(ocv_record_note_write(note, mirror->settings->records, &err), &err);
+    choice_drop_note(note);
+}
