@@ -201,6 +201,24 @@ blobs_are_whole()
     [[ $stderr == *"hint: variantctl explain"* ]]
 }
 
+@test "an engine's client that closes its output and ignores Ctrl-C does not keep vpull" {
+    local bin=$BATS_TEST_TMPDIR/bin code=0 pid i
+    mkdir "$bin"
+    printf '#!/bin/sh\ntrap "" INT\nexec >"%s/closed" 2>&1\nexec sleep 60\n' "$bin" >"$bin/podman"
+    chmod +x "$bin/podman"
+    PATH=$bin:$PATH "$VPULL" --to podman --profile "$H100" "$IMAGE" \
+        >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    pid=$!
+    for ((i = 0; i < 600; i++)); do
+        [ ! -e "$bin/closed" ] || break
+        kill -0 "$pid" # or it has failed
+        sleep 0.05
+    done
+    kill -INT "$pid"
+    wait "$pid" || code=$?
+    [ "$code" = 130 ]
+}
+
 @test "Ctrl-C leaves nothing named, exits 130, and the next pull resumes" {
     "$VPULL" --to "oci:$STATE/int" --profile "$H100" --jobs 1 "$REGISTRY/demo/big:1" >/dev/null 2>"$STATE/int.err" &
     pid=$!

@@ -119,11 +119,24 @@ static void stop(pid_t pid)
         ;
 }
 
-static int wait_for(const char *name, pid_t pid, const char *last, struct ocv_error *err)
+/* Its streams have ended, and it is about to; or it goes on with the terminal's interrupts ignored.
+ * False when interrupted. */
+static bool await_end(pid_t pid, int *code, const volatile int *interrupted)
 {
-    int code = 0;
-    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
-        ;
+    int step = 1;
+    for (;;) {
+        pid_t ended = waitpid(pid, code, WNOHANG);
+        if (ended == pid || (ended < 0 && errno != EINTR))
+            return true;
+        if (interrupted && *interrupted)
+            return false;
+        poll(NULL, 0, step);
+        step = step < STOP_STEP_MS ? step * 2 : STOP_STEP_MS;
+    }
+}
+
+static int say_end(const char *name, int code, const char *last, struct ocv_error *err)
+{
     if (WIFEXITED(code) && WEXITSTATUS(code) == 0)
         return OCV_OK;
     size_t n = strlen(name); /* some clients name themselves */
@@ -163,14 +176,16 @@ static int run(const char *const *argv, int stdin_fd, const int out[2], const in
     streams[0].fd = out[0];
     streams[1].fd = errors[0];
     streams[1].last = last;
-    bool finished = status < 0 || drain(streams, interrupted);
+    int code = 0;
+    bool finished =
+        status < 0 || (drain(streams, interrupted) && await_end(pid, &code, interrupted));
     streams[1].last = NULL;
     close(out[0]);
     close(errors[0]);
     if (status < 0)
         return status;
     if (finished)
-        return wait_for(argv[0], pid, last, err);
+        return say_end(argv[0], code, last, err);
     stop(pid);
     return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
 }
