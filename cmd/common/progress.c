@@ -2,6 +2,7 @@
 /* One redraw of bars at most every 100 ms; the drawn block never exceeds the terminal's height, so
  * that moving the cursor up always reaches its first line. */
 #include "cmd/common/progress.h"
+#include "lib/base/clock.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -36,14 +37,6 @@ struct progress {
     int64_t begun;  /* time of the first layer */
 };
 
-static int64_t monotonic(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
                  struct progress **out, struct ocv_error *err)
 {
@@ -59,7 +52,7 @@ int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
     }
     progress->mode = mode;
     progress->stream = stream;
-    progress->clock = clock ? clock : monotonic;
+    progress->clock = clock ? clock : ocv_clock_ns;
     *out = progress;
     return OCV_OK;
 }

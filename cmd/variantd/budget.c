@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/budget.h"
-
-#include "cmd/variantd/clock.h"
+#include "lib/base/clock.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -39,11 +38,7 @@ void room_give(size_t bytes)
 
 static void sleep_a_little(size_t upstream)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until); /* the clock on the wall may be set back */
-    until.tv_nsec += LOOK_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
+    const struct timespec until = ocv_clock_after(LOOK_MS);
     waiting++;
     waiting_for[upstream]++;
     pthread_cond_clockwait(&more, &lock, CLOCK_MONOTONIC, &until);
@@ -57,7 +52,7 @@ bool room_wait(size_t upstream, size_t bytes, int64_t until_ms, const volatile i
     pthread_mutex_lock(&lock);
     for (;;) {
         room = bytes <= ROOM_BYTES - taken && coming[upstream] + bytes <= ROOM_EACH;
-        if (room || waiting_for[upstream] >= ROOM_WAITERS || clock_ms() >= until_ms ||
+        if (room || waiting_for[upstream] >= ROOM_WAITERS || ocv_clock_ms() >= until_ms ||
             __atomic_load_n(stop, __ATOMIC_RELAXED))
             break;
         sleep_a_little(upstream);

@@ -3,13 +3,13 @@
  * everything, then waits for signals and looks after idle connections and the watchdog. */
 #include "cmd/common/cli.h"
 #include "cmd/common/notify.h"
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/http/selfcheck.h"
 #include "cmd/variantd/log.h"
 #include "cmd/variantd/node/unknown_names.h"
 #include "cmd/variantd/server.h"
 #include "cmd/variantd/settings_make.h"
+#include "lib/base/clock.h"
 #include "lib/base/paths.h"
 
 #include <errno.h>
@@ -346,9 +346,9 @@ static void verify(struct daemon *d)
 
 static void watchdog(struct daemon *d)
 {
-    if (clock_ms() < d->watchdog_due)
+    if (ocv_clock_ms() < d->watchdog_due)
         return;
-    d->watchdog_due = clock_ms() + (d->watchdog_ms ? d->watchdog_ms : LOOK_MS);
+    d->watchdog_due = ocv_clock_ms() + (d->watchdog_ms ? d->watchdog_ms : LOOK_MS);
     enum selfcheck found = selfcheck(d->server);
     bool foreign = found == SELFCHECK_FOREIGN;
     if (foreign && !d->foreign)
@@ -369,10 +369,10 @@ static void watchdog(struct daemon *d)
 static int drain(struct daemon *d, const sigset_t *signals)
 {
     const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
-    int64_t until = clock_ms() + DRAIN_MS;
+    int64_t until = ocv_clock_ms() + DRAIN_MS;
     notify_send("STOPPING=1");
     notify_store(server_drain(d->server), MIRROR); /* nobody else gets it before the next of us */
-    while (!server_idle(d->server) && clock_ms() < until) {
+    while (!server_idle(d->server) && ocv_clock_ms() < until) {
         int signal = sigtimedwait(signals, NULL, &step);
         if (signal == SIGTERM || signal == SIGINT)
             break; /* asked twice */

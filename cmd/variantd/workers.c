@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/workers.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -117,7 +118,6 @@ static void work_on(struct workers *w, struct job *job)
 static void *main_of_thread(void *data)
 {
     struct workers *w = data;
-    struct timespec until;
     pthread_setname_np(pthread_self(), "upstream");
     pthread_mutex_lock(&w->lock);
     for (;;) {
@@ -128,8 +128,7 @@ static void *main_of_thread(void *data)
         }
         if (w->stopping)
             break;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += IDLE_S;
+        const struct timespec until = ocv_clock_after(IDLE_S * 1000);
         w->idle++;
         int rc = pthread_cond_timedwait(&w->more, &w->lock, &until);
         w->idle--;

@@ -17,7 +17,7 @@
 #define TEMPORARY_MAX 32
 #define TEMPORARY_AGE (60 * 60) /* seconds; no write of a small file takes so long */
 
-int ocv_store_fail(struct ocv_error *err, const char *dir, const char *name, const char *what)
+int ocv_file_fail(struct ocv_error *err, const char *dir, const char *name, const char *what)
 {
     char text[128];
     const char *why = strerror_r(errno, text, sizeof(text));
@@ -40,15 +40,15 @@ static int write_all(int fd, const void *data, size_t len)
     return 0;
 }
 
-int ocv_store_open_file(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
-                        struct ocv_error *err)
+int ocv_file_open_at(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
+                     struct ocv_error *err)
 {
     ocv_auto_fd int file = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0 && errno == ENOENT)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s/%s: not found", dir, name);
     struct stat st;
     if (file < 0 || fstat(file, &st) < 0)
-        return ocv_store_fail(err, dir, name, "open");
+        return ocv_file_fail(err, dir, name, "open");
     if (!S_ISREG(st.st_mode))
         return ocv_error_set(err, OCV_ERR_DATA, "%s/%s: not a regular file", dir, name);
     *size = st.st_size;
@@ -57,19 +57,19 @@ int ocv_store_open_file(int dirfd, const char *dir, const char *name, int *fd, i
     return OCV_OK;
 }
 
-int ocv_store_read_file(int dirfd, const char *dir, const char *name, struct ocv_buffer *out,
-                        struct ocv_error *err)
+int ocv_file_read_at(int dirfd, const char *dir, const char *name, struct ocv_buffer *out,
+                     struct ocv_error *err)
 {
     ocv_auto_fd int fd = -1;
     int64_t size;
-    int status = ocv_store_open_file(dirfd, dir, name, &fd, &size, err);
+    int status = ocv_file_open_at(dirfd, dir, name, &fd, &size, err);
     while (status == OCV_OK) {
         char chunk[16384];
         ssize_t n = read(fd, chunk, sizeof(chunk));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return ocv_store_fail(err, dir, name, "read");
+            return ocv_file_fail(err, dir, name, "read");
         if (n == 0)
             return OCV_OK;
         status = ocv_buffer_append(out, chunk, (size_t)n, err);
@@ -87,10 +87,10 @@ static int make_folder(const char *path, const char *whole, mode_t mode, struct 
     /* by a descriptor: whose the folder above is may have put a link in its place */
     ocv_auto_fd int fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     return fd >= 0 && fchmod(fd, mode) == 0 ? OCV_OK
-                                            : ocv_store_fail(err, whole, NULL, "make folder");
+                                            : ocv_file_fail(err, whole, NULL, "make folder");
 }
 
-int ocv_store_make_path(const char *path, mode_t mode, struct ocv_error *err)
+int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err)
 {
     size_t len = strlen(path);
     if (len == 0)
@@ -111,20 +111,20 @@ int ocv_store_make_path(const char *path, mode_t mode, struct ocv_error *err)
     return status < 0 ? status : make_folder(path, path, mode, err);
 }
 
-int ocv_store_open_dir(int dirfd, const char *dir, const char *name, bool make, int *fd,
+int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, int *fd,
                        struct ocv_error *err)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int opened = openat(dirfd, name, flags);
     if (opened < 0 && errno == ENOENT && make) {
         if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
-            return ocv_store_fail(err, dir, name, "make folder");
+            return ocv_file_fail(err, dir, name, "make folder");
         if (fsync(dirfd) < 0)
-            return ocv_store_fail(err, dir, NULL, "sync");
+            return ocv_file_fail(err, dir, NULL, "sync");
         opened = openat(dirfd, name, flags);
     }
     if (opened < 0)
-        return ocv_store_fail(err, dir, name, "open folder");
+        return ocv_file_fail(err, dir, name, "open folder");
     *fd = opened;
     return OCV_OK;
 }
@@ -144,31 +144,31 @@ static int open_temporary(int tmpfd, char name[TEMPORARY_MAX], mode_t mode)
     return -1;
 }
 
-int ocv_store_replace_file(int tmpfd, int dirfd, const char *dir, const char *name,
-                           const void *data, size_t len, mode_t mode, struct ocv_error *err)
+int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, const void *data,
+                     size_t len, mode_t mode, struct ocv_error *err)
 {
     char temporary[TEMPORARY_MAX];
     /* what is not for everybody is not while it is written */
     ocv_auto_fd int fd = open_temporary(tmpfd, temporary, mode ? 0600 : 0644);
     if (fd < 0)
-        return ocv_store_fail(err, dir, name, "write");
+        return ocv_file_fail(err, dir, name, "write");
     if (write_all(fd, data, len) < 0 || (mode && fchmod(fd, mode) < 0) || fsync(fd) < 0 ||
         renameat(tmpfd, temporary, dirfd, name) < 0) {
-        int status = ocv_store_fail(err, dir, name, "write");
+        int status = ocv_file_fail(err, dir, name, "write");
         unlinkat(tmpfd, temporary, 0);
         return status;
     }
     if (fsync(dirfd) < 0)
-        return ocv_store_fail(err, dir, NULL, "sync");
+        return ocv_file_fail(err, dir, NULL, "sync");
     return OCV_OK;
 }
 
-void ocv_store_sweep(int tmpfd)
+void ocv_file_sweep(int tmpfd)
 {
     int copy = openat(tmpfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
     if (!dir) {
-        ocv_store_close(&copy);
+        ocv_fd_close(&copy);
         return;
     }
     time_t now = time(NULL);

@@ -4,41 +4,34 @@
 #ifndef OCV_FILE_H
 #define OCV_FILE_H
 
+#include "lib/base/cleanup.h"
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 
 #include <sys/types.h>
 #include <unistd.h>
 
-static inline void ocv_store_close(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-/** `ocv_auto_fd int fd = -1;` closes on leaving the scope. */
-#define ocv_auto_fd __attribute__((cleanup(ocv_store_close)))
-
 /** OCV_ERR_IO "DIR/NAME: cannot WHAT: <errno>". `name` may be NULL. */
-int ocv_store_fail(struct ocv_error *err, const char *dir, const char *name, const char *what);
+int ocv_file_fail(struct ocv_error *err, const char *dir, const char *name, const char *what);
 /** Read up to the end or out->max. `dir` is for messages. A missing file is OCV_ERR_NOT_FOUND. */
-int ocv_store_read_file(int dirfd, const char *dir, const char *name, struct ocv_buffer *out,
-                        struct ocv_error *err);
+int ocv_file_read_at(int dirfd, const char *dir, const char *name, struct ocv_buffer *out,
+                     struct ocv_error *err);
 /** Open a regular file for reading; never follows a link in the last component, never blocks. */
-int ocv_store_open_file(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
-                        struct ocv_error *err);
+int ocv_file_open_at(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
+                     struct ocv_error *err);
 /** Make a folder and the missing ones above it. `mode` 0 leaves theirs to the umask. */
-int ocv_store_make_path(const char *path, mode_t mode, struct ocv_error *err);
+int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err);
 /** Open DIRFD/NAME as a folder without following a link; `make` creates it (fsyncing DIRFD). */
-int ocv_store_open_dir(int dirfd, const char *dir, const char *name, bool make, int *fd,
+int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, int *fd,
                        struct ocv_error *err);
 /** Write bytes under a unique name in `tmpfd`, fsync, rename to DIRFD/NAME, fsync the folder.
  *  `mode` 0 leaves the file's to the umask. */
-int ocv_store_replace_file(int tmpfd, int dirfd, const char *dir, const char *name,
-                           const void *data, size_t len, mode_t mode, struct ocv_error *err);
-/** Remove what killed writers of ocv_store_replace_file left there more than an hour ago. */
-void ocv_store_sweep(int tmpfd);
+int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, const void *data,
+                     size_t len, mode_t mode, struct ocv_error *err);
+/** Remove what killed writers of ocv_file_replace left there more than an hour ago. */
+void ocv_file_sweep(int tmpfd);
 /** Remove files "sha..." of the folder: those not touched for `age` seconds (0: whatever their
  * age), and while there are more than `max`, the oldest. */
-void ocv_store_keep_newest(int dirfd, size_t max, int64_t age);
+void ocv_directory_keep_newest(int dirfd, size_t max, int64_t age);
 
 #endif

@@ -53,12 +53,12 @@ static size_t list(DIR *dir, struct aged *out, size_t room)
     return n;
 }
 
-void ocv_store_keep_newest(int fd, size_t max, int64_t age)
+void ocv_directory_keep_newest(int fd, size_t max, int64_t age)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
     if (!dir) {
-        ocv_store_close(&copy);
+        ocv_fd_close(&copy);
         return;
     }
     size_t n = count(dir);

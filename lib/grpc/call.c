@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Calls: what a handler sees of them, and the threads that handlers run in. */
+#include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-int64_t grpc_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void grpc_wake(struct grpc_server *s)
 {
@@ -95,7 +89,7 @@ int64_t grpc_call_left(const struct grpc_call *call)
 {
     if (!call->deadline)
         return -1;
-    int64_t left = call->deadline - grpc_now();
+    int64_t left = call->deadline - ocv_clock_ms();
     return left > 0 ? left : 0;
 }
 

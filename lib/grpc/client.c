@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Blocking calls. A connection carries one call at a time and goes back to the pool afterwards:
  * simple, and a unix socket's connection costs microseconds. */
+#include "lib/base/clock.h"
 #include "lib/grpc/grpc.h"
 #include "ocivariant/buffer.h"
 
@@ -52,13 +53,6 @@ struct grpc_client {
     struct link *idle;
     size_t n_idle;
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- nghttp2's callbacks -----------------------------------------------------------------------
  */
@@ -309,7 +303,7 @@ static int wait_for(const struct grpc_client *client, const struct client_call *
 {
     int ready = 0;
     while (ready == 0) {
-        int64_t left = deadline ? deadline - now_ms() : INT_MAX;
+        int64_t left = deadline ? deadline - ocv_clock_ms() : INT_MAX;
         bool ask = client->wanted && left > WANTED_MS;
         if (left <= 0 || (client->wanted && !client->wanted(call->data)))
             return 0;
@@ -366,7 +360,7 @@ int grpc_client_call(struct grpc_client *client, const char *path,
         return status;
     status = submit(l, &call, path, headers, n_headers, timeout_ms, err);
     if (status == OCV_OK)
-        status = run(client, l, &call, timeout_ms ? now_ms() + timeout_ms : 0, err);
+        status = run(client, l, &call, timeout_ms ? ocv_clock_ms() + timeout_ms : 0, err);
     if (status < 0 || !call.closed)
         l->failed = true; /* what comes late must not be taken for the next call's */
     if (status == OCV_OK && call.bad != GRPC_OK)

@@ -5,6 +5,7 @@
 #ifndef OCV_GRPC_INTERNAL_H
 #define OCV_GRPC_INTERNAL_H
 
+#include "lib/base/clock.h"
 #include "lib/grpc/grpc.h"
 #include "ocivariant/buffer.h"
 
@@ -74,7 +75,7 @@ struct grpc_server {
 /* ---- calls and workers (grpc_call.c)
  * ------------------------------------------------------------- */
 
-int64_t grpc_now(void); /* monotonic milliseconds */
+int64_t ocv_clock_ms(void); /* monotonic milliseconds */
 /** Have the loop look at what is woken. */
 void grpc_wake(struct grpc_server *server);
 /** A call on a connection's stream; the loop's. NULL without memory. */

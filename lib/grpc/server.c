@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The loop: connections from accept to close, and what wakes it. */
+#include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 
 #include <errno.h>
@@ -89,7 +90,7 @@ static void let_in(struct grpc_server *s, bool yes)
 {
     struct epoll_event event = {.events = yes ? EPOLLIN : 0u, .data.ptr = &s->listen_fd};
     epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listen_fd, &event);
-    s->full_until = yes ? 0 : grpc_now() + TICK_MS;
+    s->full_until = yes ? 0 : ocv_clock_ms() + TICK_MS;
 }
 
 static void accept_one(struct grpc_server *s)
@@ -115,7 +116,7 @@ static void accept_one(struct grpc_server *s)
     }
     c->server = s;
     c->fd = fd;
-    c->since = grpc_now();
+    c->since = ocv_clock_ms();
     c->next = s->connections;
     c->link = &s->connections;
     if (c->next)
@@ -151,7 +152,7 @@ static void sweep_calls(struct connection *c, int64_t now)
 /* Close what failed, what never spoke, and at the end who does not take its answers. */
 static void sweep(struct grpc_server *s)
 {
-    int64_t now = grpc_now();
+    int64_t now = ocv_clock_ms();
     if (s->full_until && now >= s->full_until && !s->stopping)
         let_in(s, true);
     for (struct connection *c = s->connections, *next; c; c = next) {
@@ -181,7 +182,7 @@ static bool drained(struct grpc_server *s)
 static void begin_stop(struct grpc_server *s)
 {
     s->stopping = true;
-    s->stopping_since = grpc_now();
+    s->stopping_since = ocv_clock_ms();
     epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listen_fd, NULL);
     for (struct connection *c = s->connections; c; c = c->next) {
         nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,

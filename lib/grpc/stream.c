@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A connection's streams: requests into calls, answers out of them. Runs in the loop's thread. */
+#include "lib/base/clock.h"
 #include "lib/grpc/grpc_internal.h"
 
 #include <errno.h>
@@ -50,7 +51,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
             snprintf(text, sizeof(text), "%.*s", (int)(value_len < 15 ? value_len : 15), value);
             int64_t ms = grpc_timeout_ms(text);
             if (ms >= 0)
-                call->deadline = grpc_now() + ms;
+                call->deadline = ocv_clock_ms() + ms;
         }
     }
     return 0;
@@ -86,7 +87,7 @@ static int on_close(nghttp2_session *session, int32_t stream, uint32_t error, vo
     struct grpc_call *call = nghttp2_session_get_stream_user_data(session, stream);
     struct connection *c = data;
     (void)error;
-    c->since = grpc_now();
+    c->since = ocv_clock_ms();
     if (call)
         grpc_call_forget(call);
     return 0;

@@ -38,7 +38,7 @@ static int put(const struct archive *archive, const void *data, size_t len, stru
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return ocv_store_fail(err, "image archive", NULL, "write");
+            return ocv_file_fail(err, "image archive", NULL, "write");
         at += n;
         len -= (size_t)n;
     }
@@ -80,7 +80,7 @@ static int copy_verified(const struct archive *archive, const struct ocv_descrip
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return ocv_store_fail(err, archive->layout->path, blob->digest, "read");
+            return ocv_file_fail(err, archive->layout->path, blob->digest, "read");
         if (n == 0)
             return ocv_error_set(err, OCV_ERR_MISMATCH, "blob %s became shorter", blob->digest);
         left -= n;

@@ -8,26 +8,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int ocv_store_check_writable(const struct ocv_layout *layout, struct ocv_error *err)
+int ocv_layout_check_writable(const struct ocv_layout *layout, struct ocv_error *err)
 {
     if (layout->writable)
         return OCV_OK;
     return ocv_error_set(err, OCV_ERR_INVALID, "%s: opened for reading only", layout->path);
 }
 
-static int blob_name(const char *digest, char name[OCV_STORE_NAME_MAX], struct ocv_error *err)
+static int blob_name(const char *digest, char name[OCV_LAYOUT_NAME_MAX], struct ocv_error *err)
 {
     char algorithm[8];
     const char *hex = NULL;
     int status = ocv_digest_split(digest, algorithm, &hex, err);
     if (status == OCV_OK)
-        snprintf(name, OCV_STORE_NAME_MAX, "blobs/%s/%s", algorithm, hex);
+        snprintf(name, OCV_LAYOUT_NAME_MAX, "blobs/%s/%s", algorithm, hex);
     return status;
 }
 
 bool ocv_layout_has_blob(const struct ocv_layout *layout, const char *digest, int64_t size)
 {
-    char name[OCV_STORE_NAME_MAX];
+    char name[OCV_LAYOUT_NAME_MAX];
     struct stat st;
     return blob_name(digest, name, NULL) == OCV_OK &&
            fstatat(layout->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
@@ -37,11 +37,11 @@ bool ocv_layout_has_blob(const struct ocv_layout *layout, const char *digest, in
 int ocv_layout_open_blob(const struct ocv_layout *layout, const char *digest, int *fd,
                          int64_t *size, struct ocv_error *err)
 {
-    char name[OCV_STORE_NAME_MAX];
+    char name[OCV_LAYOUT_NAME_MAX];
     int64_t found = 0;
     int status = blob_name(digest, name, err);
     if (status == OCV_OK)
-        status = ocv_store_open_file(layout->fd, layout->path, name, fd, &found, err);
+        status = ocv_file_open_at(layout->fd, layout->path, name, fd, &found, err);
     if (status == OCV_OK && size)
         *size = found;
     return status;
@@ -50,12 +50,12 @@ int ocv_layout_open_blob(const struct ocv_layout *layout, const char *digest, in
 int ocv_layout_read_blob(const struct ocv_layout *layout, const char *digest,
                          struct ocv_buffer *out, struct ocv_error *err)
 {
-    char name[OCV_STORE_NAME_MAX];
+    char name[OCV_LAYOUT_NAME_MAX];
     int status = blob_name(digest, name, err);
     if (status < 0)
         return status;
     size_t before = out->len;
-    status = ocv_store_read_file(layout->fd, layout->path, name, out, err);
+    status = ocv_file_read_at(layout->fd, layout->path, name, out, err);
     if (status == OCV_OK) {
         status = ocv_digest_check(digest, out->len > before ? out->data + before : "",
                                   out->len - before, err);
@@ -65,20 +65,20 @@ int ocv_layout_read_blob(const struct ocv_layout *layout, const char *digest,
     return status;
 }
 
-int ocv_store_open_blobs(const struct ocv_layout *layout, const char *algorithm, int *fd,
-                         struct ocv_error *err)
+int ocv_layout_open_blobs(const struct ocv_layout *layout, const char *algorithm, int *fd,
+                          struct ocv_error *err)
 {
     ocv_auto_fd int blobs = -1;
-    int status = ocv_store_open_dir(layout->fd, layout->path, "blobs", true, &blobs, err);
+    int status = ocv_directory_open(layout->fd, layout->path, "blobs", true, &blobs, err);
     if (status == OCV_OK)
-        status = ocv_store_open_dir(blobs, layout->path, algorithm, true, fd, err);
+        status = ocv_directory_open(blobs, layout->path, algorithm, true, fd, err);
     return status;
 }
 
 int ocv_layout_write_blob(struct ocv_layout *layout, const void *data, size_t len,
                           char digest[OCV_DIGEST_MAX], struct ocv_error *err)
 {
-    int status = ocv_store_check_writable(layout, err);
+    int status = ocv_layout_check_writable(layout, err);
     if (status == OCV_OK)
         status = digest[0] ? ocv_digest_check(digest, data, len, err)
                            : ocv_digest_bytes(data, len, digest, err);
@@ -88,15 +88,15 @@ int ocv_layout_write_blob(struct ocv_layout *layout, const void *data, size_t le
         status = ocv_digest_split(digest, algorithm, &hex, err);
     bool present = false;
     if (status == OCV_OK)
-        status = ocv_store_find_blob(layout, digest, (int64_t)len, &present, err);
+        status = ocv_layout_find_blob(layout, digest, (int64_t)len, &present, err);
     if (status < 0 || present)
         return status;
     ocv_auto_fd int tmp = -1;
     ocv_auto_fd int blobs = -1;
-    status = ocv_store_open_dir(layout->fd, layout->path, OCV_STORE_PRIVATE, true, &tmp, err);
+    status = ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &tmp, err);
     if (status == OCV_OK)
-        status = ocv_store_open_blobs(layout, algorithm, &blobs, err);
+        status = ocv_layout_open_blobs(layout, algorithm, &blobs, err);
     if (status == OCV_OK)
-        status = ocv_store_replace_file(tmp, blobs, layout->path, hex, data, len, 0, err);
+        status = ocv_file_replace(tmp, blobs, layout->path, hex, data, len, 0, err);
     return status;
 }

@@ -29,9 +29,9 @@ static bool names_file(const struct ocv_blob_writer *writer)
 
 static int fail(const struct ocv_blob_writer *writer, const char *what, struct ocv_error *err)
 {
-    char name[sizeof(OCV_STORE_PRIVATE) + sizeof(writer->partial)];
-    snprintf(name, sizeof(name), OCV_STORE_PRIVATE "/%s", writer->partial);
-    return ocv_store_fail(err, writer->layout->path, name, what);
+    char name[sizeof(OCV_LAYOUT_PRIVATE) + sizeof(writer->partial)];
+    snprintf(name, sizeof(name), OCV_LAYOUT_PRIVATE "/%s", writer->partial);
+    return ocv_file_fail(err, writer->layout->path, name, what);
 }
 
 /* Open and lock the partial. *busy: another writer has it (only when `wait` is false). */
@@ -67,7 +67,7 @@ static int measure_partial(struct ocv_blob_writer *writer, struct ocv_error *err
     if (fstat(writer->fd, &st) < 0)
         return fail(writer, "examine", err);
     if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s/" OCV_STORE_PRIVATE "/%s: not a plain file",
+        return ocv_error_set(err, OCV_ERR_DATA, "%s/" OCV_LAYOUT_PRIVATE "/%s: not a plain file",
                              writer->layout->path, writer->partial);
     if (st.st_size > writer->size) { /* of another announcement: useless */
         if (ftruncate(writer->fd, 0) < 0)
@@ -119,8 +119,8 @@ static void destroy(struct ocv_blob_writer *writer)
     stop_thread(writer, OCV_WRITER_DISCARD);
     if (writer->fd >= 0)
         flock(writer->fd, LOCK_UN); /* close is not enough while a forked child has a copy */
-    ocv_store_close(&writer->fd);
-    ocv_store_close(&writer->private);
+    ocv_fd_close(&writer->fd);
+    ocv_fd_close(&writer->private);
     ocv_hasher_free(writer->hasher);
     for (size_t i = 0; i < OCV_WRITER_CHUNKS; i++)
         free(writer->chunks[i]);
@@ -146,7 +146,7 @@ static int new_writer(struct ocv_layout *layout, const char *digest, int64_t siz
         writer->hex = strchr(writer->digest, ':') + 1;
         snprintf(writer->partial, sizeof(writer->partial), "%s-%s.partial", writer->algorithm,
                  writer->hex);
-        status = ocv_store_open_dir(layout->fd, layout->path, OCV_STORE_PRIVATE, true,
+        status = ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true,
                                     &writer->private, err);
     }
     if (status == OCV_OK)
@@ -165,7 +165,7 @@ static int start(struct ocv_blob_writer *writer, bool wait, bool *present, bool 
     int status = lock_partial(writer, wait, busy, err);
     if (status < 0 || *busy)
         return status;
-    status = ocv_store_find_blob(writer->layout, writer->digest, writer->size, present, err);
+    status = ocv_layout_find_blob(writer->layout, writer->digest, writer->size, present, err);
     if (status < 0)
         return status;
     if (*present) { /* finished by the one we waited for: the partial is a new one, ours */
@@ -184,7 +184,7 @@ static int open_writer(struct ocv_layout *layout, const char *digest, int64_t si
     const char *hex;
     int status = ocv_digest_split(digest, algorithm, &hex, err);
     if (status == OCV_OK)
-        status = ocv_store_check_writable(layout, err);
+        status = ocv_layout_check_writable(layout, err);
     if (status == OCV_OK && size < 0)
         status = ocv_error_set(err, OCV_ERR_INVALID, "blob %s: negative size", digest);
     if (status < 0)
@@ -192,7 +192,7 @@ static int open_writer(struct ocv_layout *layout, const char *digest, int64_t si
     *out = NULL;
     *busy = false;
     *offset = 0;
-    status = ocv_store_find_blob(layout, digest, size, present, err);
+    status = ocv_layout_find_blob(layout, digest, size, present, err);
     if (status < 0 || *present)
         return status;
     struct ocv_blob_writer *writer = NULL;
@@ -344,14 +344,14 @@ static int check(struct ocv_blob_writer *writer, struct ocv_error *err)
 static int publish(const struct ocv_blob_writer *writer, struct ocv_error *err)
 {
     ocv_auto_fd int blobs = -1;
-    int status = ocv_store_open_blobs(writer->layout, writer->algorithm, &blobs, err);
+    int status = ocv_layout_open_blobs(writer->layout, writer->algorithm, &blobs, err);
     if (status < 0)
         return status;
     if (renameat(writer->private, writer->partial, blobs, writer->hex) < 0)
         return fail(writer, "rename", err);
-    ocv_store_remember_blob(writer->layout, writer->digest, writer->fd);
+    ocv_layout_remember_blob(writer->layout, writer->digest, writer->fd);
     if (!writer->layout->passing && fsync(blobs) < 0)
-        return ocv_store_fail(err, writer->layout->path, "blobs", "sync");
+        return ocv_file_fail(err, writer->layout->path, "blobs", "sync");
     return OCV_OK;
 }
 

@@ -24,7 +24,7 @@ struct ocv_blob_writer {
     char digest[OCV_DIGEST_MAX];
     char algorithm[8];
     const char *hex; /* in digest */
-    char partial[OCV_STORE_NAME_MAX];
+    char partial[OCV_LAYOUT_NAME_MAX];
     int private; /* DIR/.ocivariant */
     int fd;      /* the partial, with the lock */
     int64_t size;

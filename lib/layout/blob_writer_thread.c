@@ -16,7 +16,7 @@
 
 static int io_failure(const struct ocv_blob_writer *writer, const char *what, struct ocv_error *err)
 {
-    return ocv_store_fail(err, writer->layout->path, writer->digest, what);
+    return ocv_file_fail(err, writer->layout->path, writer->digest, what);
 }
 
 static enum ocv_blob_writer_end current_end(struct ocv_blob_writer *writer)

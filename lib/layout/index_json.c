@@ -7,7 +7,7 @@
 
 #define NAMES_SHOWN 8u /* tags that an error message lists */
 
-int ocv_store_index_load(const void *bytes, size_t len, json_t **out, struct ocv_error *err)
+int ocv_index_json_load(const void *bytes, size_t len, json_t **out, struct ocv_error *err)
 {
     json_t *root = NULL;
     int status = ocv_json_load("index.json", bytes, len, OCV_MANIFEST_MAX, &root, err);
@@ -114,8 +114,8 @@ static int not_found(const json_t *manifests, const char *tag, struct ocv_error 
     return OCV_ERR_NOT_FOUND;
 }
 
-int ocv_store_index_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
-                         struct ocv_error *err)
+int ocv_index_json_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
+                        struct ocv_error *err)
 {
     const json_t *manifests = json_object_get(root, "manifests");
     const json_t *entry = NULL;
@@ -129,7 +129,7 @@ int ocv_store_index_find(const json_t *root, const char *tag, struct ocv_descrip
     return entry ? read_entry(entry, out, err) : not_found(manifests, tag, err);
 }
 
-int ocv_store_index_walk(const json_t *root, ocv_layout_visit visit, void *data)
+int ocv_index_json_walk(const json_t *root, ocv_layout_visit visit, void *data)
 {
     size_t i;
     json_t *entry;
@@ -250,9 +250,9 @@ static json_t *find_same(const json_t *manifests, const char *tag, const char *i
     return entry;
 }
 
-int ocv_store_index_tag(json_t *root, const char *tag, const char *image_name,
-                        const struct ocv_descriptor *descriptor,
-                        const struct ocv_platform *platform, struct ocv_error *err)
+int ocv_index_json_tag(json_t *root, const char *tag, const char *image_name,
+                       const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
+                       struct ocv_error *err)
 {
     json_t *manifests = json_object_get(root, "manifests");
     json_t *entry = find_same(manifests, tag, image_name, descriptor->digest);

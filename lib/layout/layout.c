@@ -29,13 +29,13 @@ static bool exists(int dirfd, const char *name)
  * spilled over a home folder by a typing error. */
 static int check_not_foreign(const struct ocv_layout *layout, struct ocv_error *err)
 {
-    static const char *const ours[] = {".",   "..",   "blobs",     OCV_STORE_PRIVATE,
+    static const char *const ours[] = {".",   "..",   "blobs",     OCV_LAYOUT_PRIVATE,
                                        INDEX, MARKER, "lost+found"};
     int fd = openat(layout->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
-        ocv_store_close(&fd);
-        return ocv_store_fail(err, layout->path, NULL, "list");
+        ocv_fd_close(&fd);
+        return ocv_file_fail(err, layout->path, NULL, "list");
     }
     int status = OCV_OK;
     const struct dirent *entry;
@@ -58,13 +58,13 @@ static int take_lock(const struct ocv_layout *layout, int private, int *fd, stru
     ocv_auto_fd int lock =
         openat(private, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
     if (lock < 0)
-        return ocv_store_fail(err, layout->path, OCV_STORE_PRIVATE "/lock", "open");
+        return ocv_file_fail(err, layout->path, OCV_LAYOUT_PRIVATE "/lock", "open");
     int rc;
     do /* held for milliseconds only, so a signal need not end the wait */
         rc = flock(lock, LOCK_EX);
     while (rc < 0 && errno == EINTR);
     if (rc < 0)
-        return ocv_store_fail(err, layout->path, OCV_STORE_PRIVATE "/lock", "lock");
+        return ocv_file_fail(err, layout->path, OCV_LAYOUT_PRIVATE "/lock", "lock");
     *fd = lock;
     lock = -1;
     return OCV_OK;
@@ -80,17 +80,17 @@ static int prepare(const struct ocv_layout *layout, struct ocv_error *err)
     int status = exists(layout->fd, MARKER) ? OCV_OK : check_not_foreign(layout, err);
     if (status == OCV_OK)
         status =
-            ocv_store_open_dir(layout->fd, layout->path, OCV_STORE_PRIVATE, true, &private, err);
+            ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err);
     if (status == OCV_OK)
         status = take_lock(layout, private, &lock, err);
     if (status == OCV_OK)
-        status = ocv_store_open_blobs(layout, "sha256", &blobs, err);
+        status = ocv_layout_open_blobs(layout, "sha256", &blobs, err);
     if (status == OCV_OK && !exists(layout->fd, INDEX))
-        status = ocv_store_replace_file(private, layout->fd, layout->path, INDEX, EMPTY_INDEX,
-                                        strlen(EMPTY_INDEX), 0, err);
+        status = ocv_file_replace(private, layout->fd, layout->path, INDEX, EMPTY_INDEX,
+                                  strlen(EMPTY_INDEX), 0, err);
     if (status == OCV_OK && !exists(layout->fd, MARKER))
-        status = ocv_store_replace_file(private, layout->fd, layout->path, MARKER, MARKER_TEXT,
-                                        strlen(MARKER_TEXT), 0, err);
+        status = ocv_file_replace(private, layout->fd, layout->path, MARKER, MARKER_TEXT,
+                                  strlen(MARKER_TEXT), 0, err);
     return status;
 }
 
@@ -98,7 +98,7 @@ static int check_marker(const struct ocv_layout *layout, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, MARKER_MAX);
-    int status = ocv_store_read_file(layout->fd, layout->path, MARKER, &text, err);
+    int status = ocv_file_read_at(layout->fd, layout->path, MARKER, &text, err);
     if (status == OCV_ERR_NOT_FOUND)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: no " MARKER " file",
                              layout->path);
@@ -125,14 +125,14 @@ static int open_folder(const char *dir, int *fd, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such folder", dir);
     if (errno == ENOTDIR)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: not a folder", dir);
-    return ocv_store_fail(err, dir, NULL, "open");
+    return ocv_file_fail(err, dir, NULL, "open");
 }
 
 int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct ocv_error *err)
 {
     bool create = flags & OCV_LAYOUT_CREATE;
     ocv_auto_fd int fd = -1;
-    int status = create ? ocv_store_make_path(dir, 0, err) : OCV_OK;
+    int status = create ? ocv_directory_make(dir, 0, err) : OCV_OK;
     if (status == OCV_OK)
         status = open_folder(dir, &fd, err);
     if (status < 0)
@@ -161,7 +161,7 @@ void ocv_layout_free(struct ocv_layout *layout)
 {
     if (!layout)
         return;
-    ocv_store_close(&layout->fd);
+    ocv_fd_close(&layout->fd);
     free(layout);
 }
 
@@ -174,9 +174,9 @@ static int load_index(const struct ocv_layout *layout, json_t **root, struct ocv
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    int status = ocv_store_read_file(layout->fd, layout->path, INDEX, &text, err);
+    int status = ocv_file_read_at(layout->fd, layout->path, INDEX, &text, err);
     if (status == OCV_OK) {
-        status = ocv_store_index_load(text.data, text.len, root, err);
+        status = ocv_index_json_load(text.data, text.len, root, err);
         if (status < 0)
             ocv_error_prefix(err, "%s", layout->path);
     }
@@ -190,7 +190,7 @@ int ocv_layout_resolve(const struct ocv_layout *layout, const char *tag, struct 
     int status = load_index(layout, &root, err);
     if (status < 0)
         return status;
-    status = ocv_store_index_find(root, tag, out, err);
+    status = ocv_index_json_find(root, tag, out, err);
     if (status < 0)
         ocv_error_prefix(err, "%s", layout->path);
     return status;
@@ -201,7 +201,7 @@ int ocv_layout_list(const struct ocv_layout *layout, ocv_layout_visit visit, voi
 {
     ocv_auto_json *root = NULL;
     int status = load_index(layout, &root, err);
-    return status < 0 ? status : ocv_store_index_walk(root, visit, data);
+    return status < 0 ? status : ocv_index_json_walk(root, visit, data);
 }
 
 /* What a tag has to name before it is written, and what it names. */
@@ -215,7 +215,7 @@ static int check_guard(const struct ocv_layout *layout, const json_t *root, cons
 {
     struct ocv_descriptor found;
     struct ocv_error local = {0};
-    int status = ocv_store_index_find(root, tag, &found, &local);
+    int status = ocv_index_json_find(root, tag, &found, &local);
     guard->now[0] = '\0';
     if (status < 0 && status != OCV_ERR_NOT_FOUND)
         return ocv_error_set(err, status, "%s: %s", layout->path, local.message);
@@ -230,7 +230,7 @@ static int write_tag(struct ocv_layout *layout, const char *tag, const char *ima
                      const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
                      const struct tag_guard *guard, struct ocv_error *err)
 {
-    int status = ocv_store_check_writable(layout, err);
+    int status = ocv_layout_check_writable(layout, err);
     if (status < 0)
         return status;
     if (!ocv_layout_has_blob(layout, descriptor->digest, descriptor->size))
@@ -241,7 +241,7 @@ static int write_tag(struct ocv_layout *layout, const char *tag, const char *ima
     ocv_auto_json *root = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    status = ocv_store_open_dir(layout->fd, layout->path, OCV_STORE_PRIVATE, true, &private, err);
+    status = ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err);
     if (status == OCV_OK)
         status = take_lock(layout, private, &lock, err);
     if (status == OCV_OK)
@@ -249,14 +249,14 @@ static int write_tag(struct ocv_layout *layout, const char *tag, const char *ima
     if (status == OCV_OK && guard)
         status = check_guard(layout, root, tag, guard, err);
     if (status == OCV_OK)
-        status = ocv_store_index_tag(root, tag, image_name, descriptor, platform, err);
+        status = ocv_index_json_tag(root, tag, image_name, descriptor, platform, err);
     if (status == OCV_OK)
         status = ocv_json_append(root, JSON_INDENT(2), &text, err);
     if (status == OCV_OK)
-        status = ocv_store_replace_file(private, layout->fd, layout->path, INDEX, text.data,
-                                        text.len, 0, err);
+        status =
+            ocv_file_replace(private, layout->fd, layout->path, INDEX, text.data, text.len, 0, err);
     if (status == OCV_OK)
-        ocv_store_sweep(private);
+        ocv_file_sweep(private);
     return status;
 }
 

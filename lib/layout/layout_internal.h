@@ -18,8 +18,8 @@
 
 #include <unistd.h>
 
-#define OCV_STORE_PRIVATE ".ocivariant" /**< partials, temporary files, the lock */
-#define OCV_STORE_NAME_MAX (OCV_DIGEST_MAX + 32)
+#define OCV_LAYOUT_PRIVATE ".ocivariant" /**< partials, temporary files, the lock */
+#define OCV_LAYOUT_NAME_MAX (OCV_DIGEST_MAX + 32)
 
 struct ocv_layout {
     int fd;
@@ -32,29 +32,29 @@ struct ocv_layout {
 /* ---- blob.c ---- */
 
 /** Open blobs/ALGORITHM for writing into it. */
-int ocv_store_open_blobs(const struct ocv_layout *layout, const char *algorithm, int *fd,
-                         struct ocv_error *err);
+int ocv_layout_open_blobs(const struct ocv_layout *layout, const char *algorithm, int *fd,
+                          struct ocv_error *err);
 /** OCV_ERR_INVALID if the layout was opened for reading. */
-int ocv_store_check_writable(const struct ocv_layout *layout, struct ocv_error *err);
+int ocv_layout_check_writable(const struct ocv_layout *layout, struct ocv_error *err);
 
 /* ---- verified.c ---- */
 
 /** Is the blob there with its size and, as was seen once of that very file, its content? One that
  *  is not what its name says is not there: a writer puts the right one in its place. */
-int ocv_store_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
-                        bool *present, struct ocv_error *err);
+int ocv_layout_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
+                         bool *present, struct ocv_error *err);
 /** The blob that is open there has been checked. */
-void ocv_store_remember_blob(const struct ocv_layout *layout, const char *digest, int blob);
+void ocv_layout_remember_blob(const struct ocv_layout *layout, const char *digest, int blob);
 
 /* ---- index_json.c: index.json as a document, without I/O ---- */
 
-int ocv_store_index_load(const void *bytes, size_t len, json_t **out, struct ocv_error *err);
-int ocv_store_index_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
-                         struct ocv_error *err);
-int ocv_store_index_walk(const json_t *root, ocv_layout_visit visit, void *data);
-int ocv_store_index_tag(json_t *root, const char *tag, const char *image_name,
-                        const struct ocv_descriptor *descriptor,
-                        const struct ocv_platform *platform, struct ocv_error *err);
+int ocv_index_json_load(const void *bytes, size_t len, json_t **out, struct ocv_error *err);
+int ocv_index_json_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
+                        struct ocv_error *err);
+int ocv_index_json_walk(const json_t *root, ocv_layout_visit visit, void *data);
+int ocv_index_json_tag(json_t *root, const char *tag, const char *image_name,
+                       const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
+                       struct ocv_error *err);
 
 /* ---- tar.c ---- */
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FOLDER OCV_STORE_PRIVATE "/verified"
+#define FOLDER OCV_LAYOUT_PRIVATE "/verified"
 #define MARK_MAX 128
 #define CHUNK (256u * 1024)
 
@@ -21,17 +21,18 @@ static void format(const struct stat *st, char out[MARK_MAX])
              (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, (long long)st->st_size);
 }
 
-static bool mark_name(const char *digest, char out[OCV_STORE_NAME_MAX])
+static bool mark_name(const char *digest, char out[OCV_LAYOUT_NAME_MAX])
 {
     char algorithm[8];
     const char *hex = NULL;
     return ocv_digest_split(digest, algorithm, &hex, NULL) == OCV_OK &&
-           snprintf(out, OCV_STORE_NAME_MAX, FOLDER "/%s-%s", algorithm, hex) < OCV_STORE_NAME_MAX;
+           snprintf(out, OCV_LAYOUT_NAME_MAX, FOLDER "/%s-%s", algorithm, hex) <
+               OCV_LAYOUT_NAME_MAX;
 }
 
 static bool is_marked(const struct ocv_layout *layout, const char *digest, const struct stat *st)
 {
-    char name[OCV_STORE_NAME_MAX], expected[MARK_MAX], mark[MARK_MAX];
+    char name[OCV_LAYOUT_NAME_MAX], expected[MARK_MAX], mark[MARK_MAX];
     if (layout->distrust || !mark_name(digest, name))
         return false;
     ocv_auto_fd int fd =
@@ -42,9 +43,9 @@ static bool is_marked(const struct ocv_layout *layout, const char *digest, const
 }
 
 /* Not to the disk at once: a mark that is lost or torn is none. */
-void ocv_store_remember_blob(const struct ocv_layout *layout, const char *digest, int blob)
+void ocv_layout_remember_blob(const struct ocv_layout *layout, const char *digest, int blob)
 {
-    char name[OCV_STORE_NAME_MAX], mark[MARK_MAX];
+    char name[OCV_LAYOUT_NAME_MAX], mark[MARK_MAX];
     struct stat st = {0};
     if (layout->passing || fstat(blob, &st) < 0 || !mark_name(digest, name))
         return;
@@ -74,7 +75,7 @@ static int hash(const struct ocv_layout *layout, const char *digest, int fd, boo
         else if (n < 0 && errno == EIO)
             break; /* what cannot be read is not there: it is written anew */
         else if (n < 0)
-            status = ocv_store_fail(err, layout->path, digest, "read");
+            status = ocv_file_fail(err, layout->path, digest, "read");
         else
             status = ocv_hasher_update(hasher, chunk, (size_t)n, err);
     }
@@ -85,8 +86,8 @@ static int hash(const struct ocv_layout *layout, const char *digest, int fd, boo
     return status;
 }
 
-int ocv_store_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
-                        bool *present, struct ocv_error *err)
+int ocv_layout_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
+                         bool *present, struct ocv_error *err)
 {
     struct stat st = {0};
     ocv_auto_fd int fd = -1;
@@ -100,7 +101,7 @@ int ocv_store_find_blob(const struct ocv_layout *layout, const char *digest, int
         return OCV_OK;
     }
     if (status == OCV_OK && fstat(fd, &st) < 0)
-        status = ocv_store_fail(err, layout->path, digest, "read");
+        status = ocv_file_fail(err, layout->path, digest, "read");
     if (status < 0)
         return status;
     *present = is_marked(layout, digest, &st);
@@ -108,6 +109,6 @@ int ocv_store_find_blob(const struct ocv_layout *layout, const char *digest, int
         return OCV_OK;
     status = hash(layout, digest, fd, present, err);
     if (status == OCV_OK && *present)
-        ocv_store_remember_blob(layout, digest, fd);
+        ocv_layout_remember_blob(layout, digest, fd);
     return status;
 }

@@ -3,6 +3,7 @@
  * loop serves all of them, no wait in it lasts past the next deadline, and a child is reaped only
  * after its group was killed: until then its number cannot name anybody else. */
 #include "lib/probe/child.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -34,13 +35,6 @@ struct running {
     enum outcome outcome;
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void close_fd(int *fd)
 {
     if (*fd >= 0)
@@ -62,7 +56,7 @@ static void begin(struct running *r, struct ocv_child *child)
         asked && asked->memory_max ? asked->memory_max : (size_t)OCV_CHILD_MEMORY_MAX;
     r->limits.wide = asked && asked->wide;
     child->error = (struct ocv_error){0};
-    r->deadline = now_ms() + r->limits.timeout_ms;
+    r->deadline = ocv_clock_ms() + r->limits.timeout_ms;
     child->status =
         ocv_child_spawn(child->path, child->argv, &r->limits, &r->process, &child->error);
     r->outcome = child->status < 0 ? BROKEN : RUNNING;
@@ -116,7 +110,7 @@ static void look(struct running *r)
         listen_once(r, &r->process.err);
     if (r->outcome == RUNNING && ended(r))
         r->outcome = EXITED;
-    else if (r->outcome == RUNNING && now_ms() >= r->deadline)
+    else if (r->outcome == RUNNING && ocv_clock_ms() >= r->deadline)
         r->outcome = LATE;
 }
 
@@ -183,7 +177,7 @@ static void finish(struct running *r)
 
 static size_t watch(const struct running *r, struct pollfd *fds, size_t n, int *timeout)
 {
-    int64_t left = r->deadline - now_ms();
+    int64_t left = r->deadline - ocv_clock_ms();
     int wait = left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
     if (r->pidfd < 0 && wait > TICK_MS)
         wait = TICK_MS;

@@ -5,6 +5,7 @@
  * HTTP/1.1 with "Connection: close"; the answer is taken with Content-Length or to the end of the
  * connection. Chunked bodies are refused: the daemon never sends one here. */
 #include "ocivariant/daemon.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,18 +28,11 @@ struct talk {
     const char *path;
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Wait until the socket can be read or written. */
 static int wait_for(const struct talk *t, short events, struct ocv_error *err)
 {
     for (;;) {
-        int64_t left = t->deadline - now_ms();
+        int64_t left = t->deadline - ocv_clock_ms();
         struct pollfd fd = {.fd = t->fd, .events = events};
         int ready = left > 0 ? poll(&fd, 1, left > INT_MAX ? INT_MAX : (int)left) : 0;
         if (ready > 0)
@@ -63,7 +57,7 @@ static int open_socket(struct talk *t, struct ocv_error *err)
     while (connect(t->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
         if (errno == EINTR)
             continue;
-        if (errno != EAGAIN || now_ms() >= t->deadline) /* EAGAIN: its backlog is full */
+        if (errno != EAGAIN || ocv_clock_ms() >= t->deadline) /* EAGAIN: its backlog is full */
             return ocv_error_set(
                 err, errno == ENOENT || errno == ECONNREFUSED ? OCV_ERR_NOT_FOUND : OCV_ERR_NETWORK,
                 "%s: %s", t->path, strerror(errno));
@@ -159,7 +153,7 @@ static bool target_ok(const char *target)
 int ocv_local_get(const char *path, const char *target, unsigned timeout_ms, long *http_status,
                   struct ocv_buffer *body, struct ocv_error *err)
 {
-    struct talk t = {.fd = -1, .deadline = now_ms() + timeout_ms, .path = path};
+    struct talk t = {.fd = -1, .deadline = ocv_clock_ms() + timeout_ms, .path = path};
     ocv_auto_buffer raw;
     ocv_buffer_init(&raw, body->max + HEAD_MAX);
     if (!target_ok(target))

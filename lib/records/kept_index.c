@@ -57,10 +57,10 @@ int ocv_record_index_write(const char *dir, const struct ocv_record *record,
         status = ocv_record_open(dir, OCV_RECORD_INDEXES, &fd, &other, err);
     if (status < 0 || still_there(fd, name, record->secret))
         return status;
-    ocv_store_sweep(fd);
-    ocv_store_keep_newest(fd, OCV_RECORD_INDEXES_MAX - 1, LONGEST);
-    return ocv_store_replace_file(fd, fd, dir, name, text->data, text->len,
-                                  record->secret ? 0640 : 0644, err);
+    ocv_file_sweep(fd);
+    ocv_directory_keep_newest(fd, OCV_RECORD_INDEXES_MAX - 1, LONGEST);
+    return ocv_file_replace(fd, fd, dir, name, text->data, text->len, record->secret ? 0640 : 0644,
+                            err);
 }
 
 /* ---- reading -----------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ static int look_into(int fd, const char *dir, const char *name, const struct sea
 {
     struct ocv_record_index found = {0};
     text->len = 0;
-    int status = ocv_store_read_file(fd, dir, name, text, NULL);
+    int status = ocv_file_read_at(fd, dir, name, text, NULL);
     if (status == OCV_OK &&
         (!text->len || !memmem(text->data, text->len, s->digest, strlen(s->digest))))
         return OCV_OK;

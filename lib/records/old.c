@@ -20,7 +20,7 @@ static size_t discard_from(int fd)
     const struct dirent *entry;
     DIR *list = fd < 0 ? NULL : fdopendir(fd);
     if (!list) {
-        ocv_store_close(&fd);
+        ocv_fd_close(&fd);
         return 0;
     }
     while ((entry = readdir(list)))

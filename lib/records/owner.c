@@ -33,7 +33,7 @@ int ocv_record_as_owner(int fd, const char *dir, bool *other, struct ocv_error *
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
-        return ocv_store_fail(err, dir, NULL, "look at");
+        return ocv_file_fail(err, dir, NULL, "look at");
     if (geteuid() != 0 || (st.st_uid == 0 && st.st_gid == getegid()))
         return OCV_OK;
     *other = true;
@@ -41,7 +41,7 @@ int ocv_record_as_owner(int fd, const char *dir, bool *other, struct ocv_error *
         return OCV_OK;
     ocv_record_as_before(other);
     errno = EPERM;
-    return ocv_store_fail(err, dir, NULL, "act as its owner");
+    return ocv_file_fail(err, dir, NULL, "act as its owner");
 }
 
 /* Modes do not depend on the umask; by a descriptor, for a link may have taken the name since. */
@@ -52,9 +52,9 @@ static int make_in(int parent, const char *dir, const char *name, struct ocv_err
     if (status < 0 || (mkdirat(parent, name, 0755) < 0 && errno == EEXIST))
         return status;
     ocv_auto_fd int fd = -1;
-    status = ocv_store_open_dir(parent, dir, name, false, &fd, err);
+    status = ocv_directory_open(parent, dir, name, false, &fd, err);
     if (status == OCV_OK && fchmod(fd, 0755) < 0)
-        status = ocv_store_fail(err, dir, name, "change");
+        status = ocv_file_fail(err, dir, name, "change");
     return status;
 }
 
@@ -74,10 +74,10 @@ static int make_folder(const char *dir, struct ocv_error *err)
     const char *above = !slash ? "." : slash == copy ? "/" : copy;
     if (slash)
         *slash = '\0';
-    int status = ocv_store_make_path(above, 0755, err);
+    int status = ocv_directory_make(above, 0755, err);
     ocv_auto_fd int parent = status < 0 ? -1 : open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (status == OCV_OK)
-        status = parent < 0 ? ocv_store_fail(err, above, NULL, "open")
+        status = parent < 0 ? ocv_file_fail(err, above, NULL, "open")
                             : make_in(parent, above, name, err);
     free(copy);
     return status;
@@ -90,12 +90,12 @@ int ocv_record_open(const char *dir, const char *name, int *out, bool *other, st
         return status;
     ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return ocv_store_fail(err, dir, NULL, "open");
+        return ocv_file_fail(err, dir, NULL, "open");
     if (name) {
         int inner = -1;
         status = make_in(fd, dir, name, err);
         if (status == OCV_OK)
-            status = ocv_store_open_dir(fd, dir, name, false, &inner, err);
+            status = ocv_directory_open(fd, dir, name, false, &inner, err);
         if (status < 0)
             return status;
         close(fd);

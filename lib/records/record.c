@@ -90,10 +90,10 @@ int ocv_record_write(const char *dir, const struct ocv_record *record, struct oc
         status = ocv_record_open(dir, NULL, &fd, &other, err);
     if (status < 0)
         return status;
-    ocv_store_sweep(fd);
-    ocv_store_keep_newest(fd, OCV_RECORDS_MAX - 1, 0);
-    return ocv_store_replace_file(fd, fd, dir, name, text.data, text.len,
-                                  record->secret ? 0640 : 0644, err);
+    ocv_file_sweep(fd);
+    ocv_directory_keep_newest(fd, OCV_RECORDS_MAX - 1, 0);
+    return ocv_file_replace(fd, fd, dir, name, text.data, text.len, record->secret ? 0640 : 0644,
+                            err);
 }
 
 /* ---- reading -----------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ static int visit_file(int fd, const char *name, const struct walk *walk)
     ocv_auto_json *parsed = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_RECORD_MAX);
-    int status = ocv_store_read_file(fd, walk->dir, name, &text, NULL);
+    int status = ocv_file_read_at(fd, walk->dir, name, &text, NULL);
     if (status == OCV_OK)
         status = ocv_record_parse(text.data ? text.data : "", text.len, &record, &parsed, NULL);
     if (status == OCV_OK && record.child && record.repository)
@@ -166,8 +166,8 @@ static int visit_files(int fd, const char *prefix, const char *suffix, const str
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
     const struct dirent *entry;
     if (!list) {
-        ocv_store_close(&copy);
-        return ocv_store_fail(err, walk->dir, NULL, "list");
+        ocv_fd_close(&copy);
+        return ocv_file_fail(err, walk->dir, NULL, "list");
     }
     for (unsigned n = 0; status == OCV_OK && n < 2 * OCV_RECORDS_MAX && (entry = readdir(list));
          n++)
@@ -192,7 +192,7 @@ int ocv_record_walk(const char *dir, const char *repository, const char *child,
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return OCV_OK;
     if (fd < 0)
-        return ocv_store_fail(err, dir, NULL, "open");
+        return ocv_file_fail(err, dir, NULL, "open");
     if (child && repository) {
         snprintf(name, sizeof(name), "%s%s", prefix, suffix);
         status = visit_file(fd, name, &walk);

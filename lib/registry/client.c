@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The client object: settings, the multi handle that keeps connections, the table of hosts. */
+#include "lib/base/clock.h"
 #include "lib/registry/registry_internal.h"
 
 #include <pthread.h>
@@ -53,22 +54,15 @@ bool ocv_registry_interrupted(const struct ocv_registry *registry)
 void ocv_registry_deadline(struct ocv_registry *registry, unsigned timeout_ms)
 {
     registry->patience_ms = timeout_ms;
-    registry->deadline = timeout_ms ? ocv_registry_now() + timeout_ms : 0;
+    registry->deadline = timeout_ms ? ocv_clock_ms() + timeout_ms : 0;
 }
 
 int ocv_registry_left(const struct ocv_registry *registry, int wait_ms)
 {
     if (!registry->deadline)
         return wait_ms;
-    int64_t left = registry->deadline - ocv_registry_now();
+    int64_t left = registry->deadline - ocv_clock_ms();
     return left <= 0 ? 0 : left < wait_ms ? (int)left : wait_ms;
-}
-
-int64_t ocv_registry_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void forget(char *secret)

@@ -5,6 +5,7 @@
  * READY -> RUNNING -> judged -> DONE, or READY again (redirect, login, other scheme), or WAITING
  * (back-off) -> READY. Authorization is attached only when the URL of the hop has the scheme, host
  * and port of the request's own server. */
+#include "lib/base/clock.h"
 #include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
@@ -90,7 +91,7 @@ static void go(struct ocv_exchange *x)
     if (status == OCV_OK && !strncmp(origin, "https:", 6))
         status = ocv_tls_load(x->registry, host, &x->error);
     if (status == OCV_OK) {
-        x->started = ocv_registry_now();
+        x->started = ocv_clock_ms();
         status = ocv_transfer_start(x, url, host, at_home ? authorization(x) : NULL);
     }
     free(url);
@@ -104,7 +105,7 @@ void ocv_exchange_step(struct ocv_exchange *x, int *wait_ms)
 {
     for (;;) {
         if (x->state == OCV_EXCHANGE_WAITING) {
-            int64_t left = x->not_before - ocv_registry_now();
+            int64_t left = x->not_before - ocv_clock_ms();
             if (left > 0) {
                 if (left < *wait_ms)
                     *wait_ms = (int)left;

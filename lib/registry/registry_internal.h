@@ -4,6 +4,7 @@
 #ifndef OCV_REGISTRY_INTERNAL_H
 #define OCV_REGISTRY_INTERNAL_H
 
+#include "lib/base/clock.h"
 #include "lib/registry/auth/challenge.h"
 #include "lib/registry/auth/credentials.h"
 #include "ocivariant/buffer.h"
@@ -94,7 +95,7 @@ int ocv_registry_global(struct ocv_error *err);
 void ocv_registry_log(const struct ocv_registry *registry, const char *format, ...)
     OCV_PRINTF(2, 3);
 bool ocv_registry_interrupted(const struct ocv_registry *registry);
-int64_t ocv_registry_now(void); /* monotonic milliseconds */
+int64_t ocv_clock_ms(void); /* monotonic milliseconds */
 /* Milliseconds until the deadline, at most `wait_ms`; 0 when it has passed. */
 int ocv_registry_left(const struct ocv_registry *registry, int wait_ms);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What the end of a transfer means for its request: success, the next hop, a login, the other
  * scheme, another try after a pause, or failure. */
+#include "lib/base/clock.h"
 #include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static int64_t backoff(unsigned attempt)
         most = BACKOFF_MAX_MS;
     uint32_t random = 0;
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-        random = (uint32_t)ocv_registry_now();
+        random = (uint32_t)ocv_clock_ms();
     return most / 2 + (int64_t)(random % (uint32_t)(most / 2 + 1));
 }
 
@@ -49,7 +50,7 @@ static bool retry(struct ocv_exchange *x, int64_t asked_s)
     ocv_registry_log(x->registry, "%s: retry %u of %u in %lld ms", x->what, x->attempts,
                      x->registry->retries, (long long)wait);
     drop_redirect(x);
-    x->not_before = ocv_registry_now() + wait;
+    x->not_before = ocv_clock_ms() + wait;
     x->state = OCV_EXCHANGE_WAITING;
     return true;
 }
@@ -234,7 +235,7 @@ static void log_answer(const struct ocv_exchange *x)
     ocv_url_public(url ? url : "", shown, sizeof(shown));
     if (t->response.status)
         ocv_registry_log(x->registry, "%s %s: HTTP %ld (%lld ms)", x->method, shown,
-                         t->response.status, (long long)(ocv_registry_now() - x->started));
+                         t->response.status, (long long)(ocv_clock_ms() - x->started));
     else
         ocv_registry_log(x->registry, "%s %s: %s", x->method, shown,
                          t->error[0] ? t->error : curl_easy_strerror(t->result));

@@ -29,12 +29,12 @@ static void check_tagging(json_t *root)
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
     struct ocv_descriptor found;
     json_t *again = NULL;
-    if (ocv_store_index_tag(root, "1", "x/y:1", &ours, &platform, NULL) == OCV_OK &&
+    if (ocv_index_json_tag(root, "1", "x/y:1", &ours, &platform, NULL) == OCV_OK &&
         ocv_json_append(root, JSON_INDENT(2), &text, NULL) == OCV_OK) {
-        if (ocv_store_index_load(text.data, text.len, &again, NULL) < 0 ||
-            ocv_store_index_find(again, "1", &found, NULL) < 0 ||
+        if (ocv_index_json_load(text.data, text.len, &again, NULL) < 0 ||
+            ocv_index_json_find(again, "1", &found, NULL) < 0 ||
             strcmp(found.digest, ours.digest) != 0 ||
-            ocv_store_index_find(again, "x/y:1", &found, NULL) < 0 ||
+            ocv_index_json_find(again, "x/y:1", &found, NULL) < 0 ||
             strcmp(found.digest, ours.digest) != 0)
             __builtin_trap();
     }
@@ -46,13 +46,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ocv_error err = {.status = OCV_OK};
     json_t *root = NULL;
-    if (ocv_store_index_load(data, size, &root, &err) < 0)
+    if (ocv_index_json_load(data, size, &root, &err) < 0)
         return 0;
     size_t seen = 0;
     struct ocv_descriptor found;
-    (void)ocv_store_index_find(root, NULL, &found, &err);
-    (void)ocv_store_index_find(root, "1", &found, &err);
-    if (ocv_store_index_walk(root, visit, &seen) < 0)
+    (void)ocv_index_json_find(root, NULL, &found, &err);
+    (void)ocv_index_json_find(root, "1", &found, &err);
+    if (ocv_index_json_walk(root, visit, &seen) < 0)
         __builtin_trap();
     check_tagging(root);
     json_decref(root);

@@ -79,9 +79,9 @@ static void make_storage(const char *root)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/overlay-containers", at(root));
-    need(ocv_store_make_path(path, 0700, &err));
+    need(ocv_directory_make(path, 0700, &err));
     snprintf(path, sizeof(path), "%s/overlay-images", at(root));
-    need(ocv_store_make_path(path, 0700, &err));
+    need(ocv_directory_make(path, 0700, &err));
     snprintf(path, sizeof(path), "%s/overlay-containers/volatile-containers.json", at(root));
     write_text(path, "[{\"id\":\"other\",\"image\":\"i2\"},{\"id\":\"c1\",\"image\":\"i1\"},7]");
     snprintf(path, sizeof(path), "%s/overlay-images/images.json", at(root));

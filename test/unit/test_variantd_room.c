@@ -2,7 +2,7 @@
 /* cmd/variantd/budget.c: who waits for room waits no longer than told, whatever becomes of the
  * clock on the wall. */
 #include "cmd/variantd/budget.h"
-#include "cmd/variantd/clock.h"
+#include "lib/base/clock.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ START_TEST(wait_ends_in_time)
 {
     int stop = 0;
     ck_assert(room_take(ROOM_BYTES));
-    ck_assert(!room_wait(0, 1, clock_ms() + 250, &stop));
+    ck_assert(!room_wait(0, 1, ocv_clock_ms() + 250, &stop));
     stop = 1;
     ck_assert(!room_wait(0, 1, INT64_MAX, &stop));
     room_give(ROOM_BYTES);

@@ -6,10 +6,10 @@
 #include "cmd/variantd/api/api_peer.h"
 #include "cmd/variantd/api/api_threads.h"
 #include "cmd/variantd/budget.h"
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/http/foreign.h"
 #include "cmd/variantd/node/local_images.h"
+#include "lib/base/clock.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -255,7 +255,7 @@ static enum MHD_Result handle_health(struct server *server, struct MHD_Connectio
     int len = snprintf(text, sizeof(text),
                        "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
                        "\"listen\":\"%.*s:%u\",\"uid\":%u}\n",
-                       ocv_version(), (double)(clock_ms() - snapshot->probed_at) / 1e3,
+                       ocv_version(), (double)(ocv_clock_ms() - snapshot->probed_at) / 1e3,
                        (int)(strrchr(address, ':') - address), address, server_port(server),
                        (unsigned)geteuid());
     node_put(snapshot);
@@ -268,7 +268,7 @@ static enum MHD_Result handle_metrics(struct server *server, struct MHD_Connecti
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1024u * 1024);
     metrics_lesser(server_metrics(server), here_lesser());
-    if (metrics_format(server_metrics(server), clock_ms(), &text, NULL) < 0)
+    if (metrics_format(server_metrics(server), ocv_clock_ms(), &text, NULL) < 0)
         return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
     return answer_copy(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
                        text.data, text.len);

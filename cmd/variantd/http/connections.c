@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/http/connections.h"
 
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/http/peer_user.h"
 #include "cmd/variantd/workers.h"
+#include "lib/base/clock.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static struct peer *add(struct peers *p, struct MHD_Connection *connection)
         return NULL; /* it is served, and not watched */
     peer->fd = info ? info->connect_fd : -1;
     peer->client = -1;
-    atomic_init(&peer->since, clock_ms());
+    atomic_init(&peer->since, ocv_clock_ms());
     pthread_mutex_lock(&p->lock);
     peer->next = p->first;
     peer->link = &p->first;
@@ -135,7 +135,7 @@ void peers_busy(struct MHD_Connection *connection)
 
 void peers_idle(struct MHD_Connection *connection)
 {
-    mark(connection, clock_ms());
+    mark(connection, ocv_clock_ms());
 }
 
 static bool crowd(const struct peers *p)
@@ -147,7 +147,7 @@ static bool crowd(const struct peers *p)
  */
 void peers_tick(struct peers *p, bool all)
 {
-    int64_t now = clock_ms();
+    int64_t now = ocv_clock_ms();
     pthread_mutex_lock(&p->lock);
     int64_t limit = all ? 0 : crowd(p) ? PEERS_CROWD_IDLE_MS : PEERS_IDLE_MS;
     for (struct peer *peer = p->first; peer; peer = peer->next) {

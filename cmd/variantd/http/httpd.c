@@ -2,6 +2,7 @@
 #include "cmd/variantd/http/httpd.h"
 
 #include "cmd/variantd/log.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,9 +254,7 @@ void httpd_quiesce(struct httpd *httpd)
 {
     for (unsigned i = 0; i < httpd->n && !httpd->quiet; i++)
         give_order(&httpd->loops[i], ORDER_QUIESCE);
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += QUIESCE_MS / 1000;
+    const struct timespec until = ocv_clock_after(QUIESCE_MS);
     for (unsigned i = 0; i < httpd->n && !httpd->quiet; i++)
         while (sem_clockwait(&httpd->loops[i].quiet, CLOCK_MONOTONIC, &until) < 0 && errno == EINTR)
             ;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Responses: headers, error bodies, what may be given again, and the log of it all. */
 #include "cmd/variantd/budget.h"
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/http/header.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/clock.h"
 
 #include <arpa/inet.h>
 #include <jansson.h>
@@ -221,7 +221,7 @@ bool ready_answer(struct mirror *mirror, struct MHD_Connection *connection, cons
                                .outcome = ready->outcome,
                                .label = ready->label,
                                .bytes = ready->bytes,
-                               .us = clock_us() - started_us};
+                               .us = ocv_clock_us() - started_us};
     log_answer(mirror, connection, method, url, &line);
     item_put(ready);
     return true;

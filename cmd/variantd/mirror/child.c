@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A child is announced only after upstream has shown it, with the type and size that the index
  * says: containerd does not fall back from a wrong announcement. */
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/mirror/lookup.h"
+#include "lib/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static struct child *remember_child(struct lookup *l, const struct ocv_descripto
         return NULL;
     item_init(&child->item, free_child);
     child->descriptor = *descriptor;
-    child->seen_ms = clock_ms();
+    child->seen_ms = ocv_clock_ms();
     child->document = item_get(document);
     child_key(l, descriptor->digest, &key);
     memory_keep(l->mirror->children, &key, child,
@@ -43,7 +43,7 @@ static struct child *known_child(struct lookup *l, const char *digest, bool body
     struct key key;
     child_key(l, digest, &key);
     struct child *child = memory_find(l->mirror->children, &key);
-    if (child && clock_ms() - child->seen_ms < CHILD_KNOWN_MS && (child->document || !body))
+    if (child && ocv_clock_ms() - child->seen_ms < CHILD_KNOWN_MS && (child->document || !body))
         return child;
     item_put(child);
     return NULL;

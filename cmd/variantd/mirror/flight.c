@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Single flight: requests for one tag under one identity share one look-up. */
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/http/connections.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 

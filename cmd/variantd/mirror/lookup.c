@@ -3,7 +3,7 @@
  * means here, and see that the chosen child exists before it is announced. Every step that was done
  * before is remembered under the identity that did it. */
 #include "cmd/variantd/mirror/lookup.h"
-#include "cmd/variantd/clock.h"
+#include "lib/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static struct tag *remember_tag(struct lookup *l, const struct head *head)
     item_init(&tag->item, free_tag);
     tag->head = *head;
     tag->head.unchanged = false;
-    atomic_init(&tag->validated_ms, clock_ms());
+    atomic_init(&tag->validated_ms, ocv_clock_ms());
     tag_key(l, &key);
     memory_keep(l->mirror->tags, &key, tag, WEIGHT_TAG);
     return tag;
@@ -77,7 +77,7 @@ static struct tag *remember_tag(struct lookup *l, const struct head *head)
 static bool fresh(const struct mirror *mirror, struct tag *tag)
 {
     return tag && mirror->settings->tag_ttl_ms > 0 &&
-           clock_ms() - atomic_load(&tag->validated_ms) < mirror->settings->tag_ttl_ms;
+           ocv_clock_ms() - atomic_load(&tag->validated_ms) < mirror->settings->tag_ttl_ms;
 }
 
 /* A tag whose head has no digest counts as unknown: its bytes will tell. */
@@ -92,7 +92,7 @@ static int ask_head(struct lookup *l, struct tag *known, struct tag **out, struc
     if (status < 0 && status != OCV_ERR_UNSUPPORTED)
         return status;
     if (status == OCV_OK && head.unchanged && known) {
-        atomic_store(&known->validated_ms, clock_ms());
+        atomic_store(&known->validated_ms, ocv_clock_ms());
         *out = item_get(known);
         return OCV_OK;
     }

@@ -2,8 +2,8 @@
 /* One request from its first call to its last. libmicrohttpd calls once when the head is there,
  * again when the body would be, and again after every time that the request slept. */
 #include "cmd/common/rules.h"
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -251,7 +251,7 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
         return MHD_NO;
     if (*request && *request != &marker)
         return proceed(*request);
-    int64_t now = clock_us();
+    int64_t now = ocv_clock_us();
     if (reading && m->settings->tag_ttl_ms > 0 &&
         ready_answer(m, connection, url, method, now, &result))
         return result;
@@ -277,7 +277,7 @@ void mirror_completed(void *cls, struct MHD_Connection *connection, void **reque
         .outcome = why == MHD_REQUEST_TERMINATED_COMPLETED_OK ? r->outcome : OUTCOME_CLIENT_GONE,
         .label = r->label,
         .bytes = r->bytes,
-        .us = clock_us() - r->started_us};
+        .us = ocv_clock_us() - r->started_us};
     log_answer(cls, connection, r->method, r->url, &line);
     request_free(r);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The worker's side of a pass: from a registry or a layout. */
 #include "cmd/variantd/budget.h"
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/http/header.h"
 #include "cmd/variantd/mirror/passthrough.h"
 #include "cmd/variantd/upstream/layout_upstream.h"
+#include "lib/base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static int ask_registry(struct pass *p, struct ocv_error *err)
     struct client *client = NULL;
     enum patience patience = pass_streams(p) ? PATIENCE_BLOB : PATIENCE_DOCUMENT;
     int status = client_take(p->mirror->clients, p->upstream, p->identity, patience,
-                             p->until_ms - clock_ms(), &client, err);
+                             p->until_ms - ocv_clock_ms(), &client, err);
     if (status < 0)
         return status;
     status = ask(p, client, err);

@@ -2,8 +2,8 @@
 /* Suspended requests. Each is woken exactly once: by what it waits for, by the clock, or by the
  * stop. Whoever wakes one does so under the lock under which it went to sleep, so that no wake can
  * come too early. */
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -34,7 +34,7 @@ bool request_wanted(const struct request *r)
     char byte;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return r->waiting && (clock_us() - r->started_us < QUICK_US || !info ||
+    return r->waiting && (ocv_clock_us() - r->started_us < QUICK_US || !info ||
                           recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0);
 }
 
@@ -77,13 +77,13 @@ static void *clock_main(void *data)
             pthread_cond_wait(&m->tick, &m->lock);
             continue;
         }
-        int64_t next = m->tick_ms = wake_late(m, clock_ms());
+        int64_t next = m->tick_ms = wake_late(m, ocv_clock_ms());
         pass_make_way(m);
         struct timespec until = {.tv_sec = next / 1000, .tv_nsec = next % 1000 * 1000000};
         if ((m->suspended || m->passes) && !m->stopping)
             pthread_cond_timedwait(&m->tick, &m->lock, &until);
     }
-    wake_late(m, clock_ms());
+    wake_late(m, ocv_clock_ms());
     pthread_mutex_unlock(&m->lock);
     return NULL;
 }
@@ -108,7 +108,7 @@ void waiting_stop(struct mirror *m)
 {
     pthread_mutex_lock(&m->lock);
     m->stopping = true;
-    wake_late(m, clock_ms());
+    wake_late(m, ocv_clock_ms());
     pass_stop_all(m);
     pthread_cond_signal(&m->tick);
     pthread_mutex_unlock(&m->lock);

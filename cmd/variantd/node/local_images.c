@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/node/local_images.h"
-
-#include "cmd/variantd/clock.h"
+#include "lib/base/clock.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -65,7 +64,7 @@ bool here_tell(const struct ocv_reference *name, const char *digest, enum here w
     if (!make_key(name, digest, key))
         return false;
     pthread_mutex_lock(&lock);
-    int64_t now = clock_ms();
+    int64_t now = ocv_clock_ms();
     forget_old(now);
     struct image *image = find(key);
     if (!image)
@@ -85,7 +84,7 @@ bool here_is_ordinary(const struct ocv_reference *name, const char *digest)
     if (!make_key(name, digest, key))
         return false;
     pthread_mutex_lock(&lock);
-    forget_old(clock_ms());
+    forget_old(ocv_clock_ms());
     const struct image *image = find(key);
     bool ordinary = image && image->what == HERE_ORDINARY && strcmp(image->digest, digest) == 0;
     pthread_mutex_unlock(&lock);
@@ -96,7 +95,7 @@ size_t here_lesser(void)
 {
     size_t n = 0;
     pthread_mutex_lock(&lock);
-    forget_old(clock_ms());
+    forget_old(ocv_clock_ms());
     for (size_t i = 0; i < n_images; i++)
         n += images[i].what == HERE_LESSER;
     pthread_mutex_unlock(&lock);

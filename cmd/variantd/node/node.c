@@ -3,10 +3,10 @@
  * that fails keeps the last one: a node does not lose its GPUs because a file could not be read. */
 #include "cmd/variantd/node/node.h"
 
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/log.h"
 #include "cmd/variantd/node/node_diff.h"
 #include "cmd/variantd/node/uevent.h"
+#include "lib/base/clock.h"
 #include "ocivariant-probe.h"
 
 #include <errno.h>
@@ -115,7 +115,7 @@ static int take(const struct node *node, struct held **out, struct ocv_error *er
         return ocv_error_nomem(err);
     atomic_init(&held->references, 1);
     int status = look(node, &held->snapshot, err);
-    held->snapshot.probed_at = clock_ms();
+    held->snapshot.probed_at = ocv_clock_ms();
     if (status < 0) {
         node_put(&held->snapshot);
         return status;
@@ -156,7 +156,7 @@ static void probe_again(struct node *node, const char *why)
 {
     struct ocv_error err = {0};
     struct held *fresh = NULL;
-    int64_t started = clock_ms();
+    int64_t started = ocv_clock_ms();
     if (take(node, &fresh, &err) < 0) {
         log_line(LOG_LEVEL_WARNING, "cannot probe this node (%s), the last profile stays: %s", why,
                  err.message);
@@ -169,7 +169,7 @@ static void probe_again(struct node *node, const char *why)
     node_diff_failures(&fresh->snapshot.json, node->metrics);
     bool changed = node_diff(&old->json, &fresh->snapshot.json, &changes);
     node_put(old);
-    metrics_probe(node->metrics, clock_ms(), clock_ms() - started, changed);
+    metrics_probe(node->metrics, ocv_clock_ms(), ocv_clock_ms() - started, changed);
     report(why, &changes);
     pthread_mutex_lock(&node->lock);
     struct held *last = node->current;
@@ -185,9 +185,9 @@ static bool wait_for_reason(struct node *node, char why[REASON_BYTES])
 {
     struct pollfd fds[] = {{.fd = node->stop, .events = POLLIN},
                            {.fd = node->uevents, .events = POLLIN}};
-    int64_t due = node->interval_ms > 0 ? clock_ms() + node->interval_ms : 0;
+    int64_t due = node->interval_ms > 0 ? ocv_clock_ms() + node->interval_ms : 0;
     for (;;) {
-        int64_t left = due ? due - clock_ms() : -1;
+        int64_t left = due ? due - ocv_clock_ms() : -1;
         if (due && left <= 0) {
             snprintf(why, REASON_BYTES, "interval");
             return true;
@@ -205,8 +205,8 @@ static bool wait_for_reason(struct node *node, char why[REASON_BYTES])
 static bool settle(struct node *node)
 {
     char ignored[REASON_BYTES];
-    int64_t until = clock_ms() + SETTLE_MS;
-    for (int64_t left = SETTLE_MS; left > 0; left = until - clock_ms()) {
+    int64_t until = ocv_clock_ms() + SETTLE_MS;
+    for (int64_t left = SETTLE_MS; left > 0; left = until - ocv_clock_ms()) {
         struct pollfd fds[] = {{.fd = node->stop, .events = POLLIN},
                                {.fd = node->uevents, .events = POLLIN}};
         if (poll(fds, 2, (int)left) > 0 && fds[1].revents)
@@ -266,13 +266,13 @@ int node_new(const struct settings *settings, struct metrics *metrics, struct no
     node->metrics = metrics;
     node->stop = node->uevents = -1;
     pthread_mutex_init(&node->lock, NULL);
-    int64_t started = clock_ms();
+    int64_t started = ocv_clock_ms();
     int status = take(node, &node->current, err);
     if (status == OCV_OK) {
         node->current->snapshot.generation = 1;
         atomic_init(&node->generation, 1);
         node_diff_failures(&node->current->snapshot.json, metrics);
-        metrics_probe(metrics, clock_ms(), clock_ms() - started, false);
+        metrics_probe(metrics, ocv_clock_ms(), ocv_clock_ms() - started, false);
         status = start_watching(node, err);
     }
     if (status < 0) {

@@ -3,8 +3,8 @@
  * writer's until that one resumes it: nothing is copied, and no thread waits for another one. */
 #include "cmd/variantd/upstream/stream.h"
 
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/http/httpd.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -123,7 +123,7 @@ static int unread(int fd)
 static void count_wait(struct stream *s, bool begins)
 {
     pthread_mutex_lock(&s->lock);
-    int64_t now = clock_ms();
+    int64_t now = ocv_clock_ms();
     if (!begins)
         s->waited_ms += now - s->waits_ms;
     s->waits_ms = now;
@@ -239,7 +239,7 @@ void stream_end(struct stream *s, bool good)
 bool stream_slow(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
-    int64_t now = clock_ms();
+    int64_t now = ocv_clock_ms();
     if (s->writer_waits) {
         s->waited_ms += now - s->waits_ms;
         s->waits_ms = now;

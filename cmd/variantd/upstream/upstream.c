@@ -2,9 +2,9 @@
 #include "cmd/variantd/upstream/upstream.h"
 
 #include "cmd/variantd/budget.h"
-#include "cmd/variantd/clock.h"
 #include "cmd/variantd/log.h"
 #include "cmd/variantd/upstream/layout_upstream.h"
+#include "lib/base/clock.h"
 
 #include <glob.h>
 #include <pthread.h>
@@ -147,7 +147,7 @@ static int make_room(void *data, size_t bytes, struct ocv_error *err)
 {
     struct client *client = data;
     (void)client_room(client, 0); /* it was asked for before, and broke off */
-    int64_t patience = clock_ms() + ROOM_PATIENCE_MS;
+    int64_t patience = ocv_clock_ms() + ROOM_PATIENCE_MS;
     if (!room_wait(client->upstream, bytes,
                    patience < client->until_ms ? patience : client->until_ms,
                    &client->clients->interrupted))
@@ -184,7 +184,7 @@ static int make(struct clients *clients, unsigned kind, struct client **out, str
     }
     client->clients = clients;
     client->kind = kind;
-    client->born = clock_ms();
+    client->born = ocv_clock_ms();
     *out = client;
     return OCV_OK;
 }
@@ -210,7 +210,7 @@ int client_take(struct clients *clients, const struct upstream *upstream, enum i
     unsigned kind = (identity == IDENTITY_DAEMON ? KIND_DAEMON : 0u) |
                     (patience == PATIENCE_BLOB ? KIND_BLOB : 0u);
     pthread_mutex_lock(&clients->lock);
-    struct client *old = cut_idle(clients, kind, clock_ms());
+    struct client *old = cut_idle(clients, kind, ocv_clock_ms());
     struct client *client = clients->idle[kind];
     if (client)
         clients->idle[kind] = client->next;
@@ -225,7 +225,7 @@ int client_take(struct clients *clients, const struct upstream *upstream, enum i
     client->uses++;
     client->upstream = (size_t)(upstream - clients->settings->upstreams);
     limit_ms = limit_ms > 1 ? limit_ms : 1;
-    client->until_ms = clock_ms() + limit_ms;
+    client->until_ms = ocv_clock_ms() + limit_ms;
     ocv_registry_deadline(client->registry, (unsigned)limit_ms);
     *out = client;
     return OCV_OK;
@@ -238,7 +238,7 @@ void client_give(struct client *client, int status)
     struct clients *clients = client->clients;
     (void)client_room(client, 0);
     ocv_registry_deadline(client->registry, 0);
-    int64_t now = clock_ms();
+    int64_t now = ocv_clock_ms();
     struct client *old;
     pthread_mutex_lock(&clients->lock);
     client->idle_since = now;

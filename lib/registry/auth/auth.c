@@ -2,6 +2,7 @@
 /* Answering a 401: Basic, or a token from the realm that the registry names (distribution's token
  * specification: GET with Basic, or OAuth2 POST for identity tokens and for realms without GET).
  * Tokens are kept per host and repository until shortly before they expire. */
+#include "lib/base/clock.h"
 #include "lib/registry/registry_internal.h"
 
 #include <jansson.h>
@@ -36,7 +37,7 @@ const struct ocv_token *ocv_auth_find(const struct ocv_host *host, const char *r
 {
     for (const struct ocv_token *t = host->tokens; t; t = t->next)
         if (!strcmp(t->repository, repository))
-            return t->expires > ocv_registry_now() ? t : NULL;
+            return t->expires > ocv_clock_ms() ? t : NULL;
     return NULL;
 }
 
@@ -77,7 +78,7 @@ static int keep(struct ocv_registry *registry, struct ocv_host *host, const char
     }
     drop(host, repository);
     drop_oldest(host);
-    token->expires = ocv_registry_now() + life_ms;
+    token->expires = ocv_clock_ms() + life_ms;
     token->serial = ++registry->serial;
     token->next = host->tokens;
     host->tokens = token;

@@ -2,6 +2,7 @@
 /* docker-credential-NAME get: the server's name on its standard input, JSON on its output. Run
  * without a shell; the input is a memory file, so that a helper that does not read it cannot raise
  * SIGPIPE or block us. */
+#include "lib/base/clock.h"
 #include "lib/registry/auth/credentials.h"
 #include "lib/registry/registry_internal.h"
 
@@ -72,7 +73,7 @@ static int check_time(int64_t until, const volatile int *interrupted, struct ocv
 {
     if (interrupted && __atomic_load_n(interrupted, __ATOMIC_RELAXED))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
-    if (ocv_registry_now() > until)
+    if (ocv_clock_ms() > until)
         return ocv_error_set(err, OCV_ERR_IO, "no answer after %d s", HELPER_TIMEOUT_MS / 1000);
     return OCV_OK;
 }
@@ -163,7 +164,7 @@ int ocv_helper_get(const char *name, const char *server, const volatile int *int
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", program, strerror(code));
     }
     ocv_buffer_init(&text, OCV_HELPER_ANSWER_MAX);
-    int64_t until = ocv_registry_now() + HELPER_TIMEOUT_MS;
+    int64_t until = ocv_clock_ms() + HELPER_TIMEOUT_MS;
     int status = collect(ends[0], until, interrupted, &text, err);
     close(ends[0]);
     if (status == OCV_OK)

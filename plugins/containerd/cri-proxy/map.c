@@ -124,7 +124,7 @@ int map_keep(struct map *map, const char *key, const char *child, int64_t when, 
 
 int map_open(const char *dir, struct map **out, struct ocv_error *err)
 {
-    int status = ocv_store_make_path(dir, 0700, err);
+    int status = ocv_directory_make(dir, 0700, err);
     if (status < 0)
         return status;
     struct map *map = calloc(1, sizeof(*map));
@@ -141,7 +141,7 @@ int map_open(const char *dir, struct map **out, struct ocv_error *err)
     else if (map->fd < 0)
         status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", dir, strerror(errno));
     if (status == OCV_OK) {
-        ocv_store_sweep(map->fd);
+        ocv_file_sweep(map->fd);
         status = map_read_all(map, err);
     }
     if (status < 0) {

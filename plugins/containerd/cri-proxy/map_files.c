@@ -80,8 +80,7 @@ static int write_entry(struct map *map, const char *key, const char *child, int6
     if (status == OCV_OK)
         status = entry_name(key, name, err);
     if (status == OCV_OK)
-        status = ocv_store_replace_file(map->fd, map->fd, map->dir, name, text.data, text.len, 0600,
-                                        err);
+        status = ocv_file_replace(map->fd, map->fd, map->dir, name, text.data, text.len, 0600, err);
     return status;
 }
 
@@ -94,7 +93,7 @@ static int write_index(struct map *map, const char *key, const void *index, size
     if (!index || len > MAP_INDEX_MAX ||
         (fstatat(map->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size == (off_t)len))
         return OCV_OK;
-    return ocv_store_replace_file(map->fd, map->fd, map->dir, name, index, len, 0600, err);
+    return ocv_file_replace(map->fd, map->fd, map->dir, name, index, len, 0600, err);
 }
 
 int map_put(struct map *map, const char *key, const char *child, const void *index, size_t len,
@@ -124,7 +123,7 @@ int map_index(struct map *map, const char *key, struct ocv_buffer *out, struct o
 {
     char name[NAME_MAX_BYTES];
     index_name(key, name);
-    int status = ocv_store_read_file(map->fd, map->dir, name, out, err);
+    int status = ocv_file_read_at(map->fd, map->dir, name, out, err);
     if (status == OCV_OK)
         status = ocv_digest_check(strrchr(key, '@') + 1, out->data, out->len, err);
     if (status == OCV_ERR_MISMATCH) /* what a registry answers takes its place */
@@ -142,7 +141,7 @@ static int read_entry(struct map *map, const char *name, struct ocv_error *err)
     ocv_auto_buffer text;
     json_t *parsed = NULL;
     ocv_buffer_init(&text, MAP_ENTRY_MAX);
-    int status = ocv_store_read_file(map->fd, map->dir, name, &text, err);
+    int status = ocv_file_read_at(map->fd, map->dir, name, &text, err);
     if (status == OCV_OK)
         status = ocv_json_load("entry", text.data ? text.data : "", text.len, MAP_ENTRY_MAX,
                                &parsed, err);

@@ -5,6 +5,7 @@
  * and allowed if any of them fits, since images share layers. */
 #include "plugins/containerd/snapshotter/fit/layer_fit_internal.h"
 
+#include "lib/base/clock.h"
 #include "plugins/containerd/snapshotter/fit/variant_records.h"
 
 #include <fcntl.h>
@@ -21,13 +22,6 @@
 #define LABEL_LAYERS SNAP_LABEL_PREFIX "cri.image-layers"
 
 #define REMEMBER_MS 2000 /* an answer stands for all layers of an image */
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void snap_judge_say(const struct snap_judge *j, const char *what, const char *text)
 {
@@ -93,7 +87,7 @@ static bool recall(struct snap_judge *j, const char *key, struct verdict_answer 
     pthread_mutex_lock(&j->lock);
     for (size_t i = 0; !found && i < REMEMBERED; i++) {
         const struct remembered *r = &j->remembered[i];
-        found = r->key && strcmp(r->key, key) == 0 && now_ms() - r->at < REMEMBER_MS;
+        found = r->key && strcmp(r->key, key) == 0 && ocv_clock_ms() - r->at < REMEMBER_MS;
         if (found)
             *out = r->answer;
     }
@@ -107,7 +101,7 @@ static void remember(struct snap_judge *j, char *key, const struct verdict_answe
     pthread_mutex_lock(&j->lock);
     struct remembered *r = &j->remembered[j->next++ % REMEMBERED];
     free(r->key);
-    *r = (struct remembered){.key = key, .at = now_ms(), .answer = *answer};
+    *r = (struct remembered){.key = key, .at = ocv_clock_ms(), .answer = *answer};
     pthread_mutex_unlock(&j->lock);
 }
 
