@@ -210,6 +210,7 @@ START_TEST(test_bad_messages)
         {"\0\xff\xff\xff\xff", 5, GRPC_RESOURCE_EXHAUSTED}, /* 4 GiB announced */
         {"\0\0\0\0\x02\x12\x7f", 7, GRPC_INTERNAL},         /* a field longer than all */
         {"\0\0\0\0\x02\x17\xff", 7, GRPC_INTERNAL},         /* a wire type that is none */
+        {"\0\0\0\0\x02\x02\x00", 7, GRPC_INTERNAL},         /* field 0 */
         {"\0\0\0\0\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16, GRPC_INTERNAL},
         {"\0\0\0\0\x03\x12\x01"
          "z",

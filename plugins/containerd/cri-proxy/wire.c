@@ -1,86 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/wire.h"
 
+#include "lib/grpc/fields.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define VARINT_MAX 10u
 #define FIELD_IMAGE 1u
 #define FIELD_AUTH 2u
 #define AUTH_TEXTS 6u
-
-enum wire_type { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-
-struct field {
-    uint64_t number;
-    unsigned type;
-    size_t start, at, len; /* tag, bytes, their number; of BYTES only */
-};
-
-static bool varint(const uint8_t *bytes, size_t len, size_t *pos, uint64_t *out)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < VARINT_MAX && *pos < len; i++) {
-        uint8_t byte = bytes[(*pos)++];
-        value |= (uint64_t)(byte & 0x7f) << (7 * i);
-        if (!(byte & 0x80)) {
-            *out = value;
-            return i < VARINT_MAX - 1 || byte <= 1;
-        }
-    }
-    return false;
-}
-
-/* The next field: 1, 0 at the end, -1 where malformed. Groups are of the protocol's past. */
-static int next_field(const uint8_t *bytes, size_t len, size_t *pos, struct field *out)
-{
-    uint64_t tag = 0, n = 0;
-    if (*pos == len)
-        return 0;
-    out->start = *pos;
-    if (!varint(bytes, len, pos, &tag) || tag >> 3 == 0 || tag >> 32)
-        return -1;
-    out->number = tag >> 3;
-    out->type = tag & 7;
-    switch (out->type) {
-    case VARINT:
-        return varint(bytes, len, pos, &n) ? 1 : -1;
-    case FIXED64:
-        n = 8;
-        break;
-    case FIXED32:
-        n = 4;
-        break;
-    case BYTES:
-        if (!varint(bytes, len, pos, &n))
-            return -1;
-        break;
-    default:
-        return -1;
-    }
-    if (n > len - *pos)
-        return -1;
-    out->at = *pos;
-    out->len = (size_t)n;
-    *pos += (size_t)n;
-    return 1;
-}
 
 /* ---- the image ---------------------------------------------------------------------------------
  */
 
 /* The last field `image` of the ImageSpec at `spec`. -1: malformed. */
-static int find_inner(const uint8_t *message, const struct field *spec, struct wire_image *out,
+static int find_inner(const uint8_t *message, const struct grpc_field *spec, struct wire_image *out,
                       bool *found)
 {
-    struct field field;
+    struct grpc_field field;
     size_t pos = 0;
     int more;
-    for (unsigned n = 0; (more = next_field(message + spec->at, spec->len, &pos, &field)) == 1;
+    for (unsigned n = 0; (more = grpc_field_next(message + spec->at, spec->len, &pos, &field)) == 1;
          n++) {
         if (n == WIRE_FIELDS_MAX)
             return -1;
-        if (field.number != FIELD_IMAGE || field.type != BYTES)
+        if (field.number != FIELD_IMAGE || field.type != GRPC_BYTES)
             continue;
         *out = (struct wire_image){
             .outer = spec->start,
@@ -97,41 +41,31 @@ static int find_inner(const uint8_t *message, const struct field *spec, struct w
 
 bool wire_find_image(const uint8_t *message, size_t len, struct wire_image *out)
 {
-    struct field field;
+    struct grpc_field field;
     size_t pos = 0;
     bool found = false;
     int more;
-    for (unsigned n = 0; (more = next_field(message, len, &pos, &field)) == 1; n++) {
+    for (unsigned n = 0; (more = grpc_field_next(message, len, &pos, &field)) == 1; n++) {
         if (n == WIRE_FIELDS_MAX)
             return false;
-        if (field.number == FIELD_IMAGE && field.type == BYTES &&
+        if (field.number == FIELD_IMAGE && field.type == GRPC_BYTES &&
             find_inner(message, &field, out, &found) < 0)
             return false;
     }
     return more == 0 && found;
 }
 
-static size_t put_varint(uint8_t out[VARINT_MAX], uint64_t value)
-{
-    size_t n = 0;
-    do {
-        out[n++] = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
-        value >>= 7;
-    } while (value);
-    return n;
-}
-
 /* A tag (field 1, bytes) and a length. */
-static size_t put_head(uint8_t out[VARINT_MAX + 1], uint64_t len)
+static size_t put_head(uint8_t out[GRPC_VARINT_MAX + 1], uint64_t len)
 {
-    out[0] = FIELD_IMAGE << 3 | BYTES;
-    return 1 + put_varint(out + 1, len);
+    out[0] = FIELD_IMAGE << 3 | GRPC_BYTES;
+    return 1 + grpc_put_varint(out + 1, len);
 }
 
 int wire_replace_image(const uint8_t *message, size_t len, const struct wire_image *image,
                        const char *text, struct ocv_buffer *out, struct ocv_error *err)
 {
-    uint8_t outer[VARINT_MAX + 1], inner[VARINT_MAX + 1];
+    uint8_t outer[GRPC_VARINT_MAX + 1], inner[GRPC_VARINT_MAX + 1];
     size_t n = strlen(text), inner_end = image->inner_at + image->inner_len;
     size_t inner_head = put_head(inner, n);
     size_t outer_len = image->outer_len - (inner_end - image->inner) + inner_head + n;
@@ -179,13 +113,13 @@ static int read_texts(const uint8_t *bytes, size_t len, struct wire_auth *out,
     char **const texts[AUTH_TEXTS] = {&out->username,       &out->password,
                                       &out->auth,           &out->server_address,
                                       &out->identity_token, &out->registry_token};
-    struct field field;
+    struct grpc_field field;
     size_t pos = 0;
     int more;
-    for (unsigned n = 0; (more = next_field(bytes, len, &pos, &field)) == 1; n++) {
+    for (unsigned n = 0; (more = grpc_field_next(bytes, len, &pos, &field)) == 1; n++) {
         if (n == WIRE_FIELDS_MAX)
             break;
-        if (field.number > AUTH_TEXTS || field.type != BYTES)
+        if (field.number > AUTH_TEXTS || field.type != GRPC_BYTES)
             continue;
         char **text = texts[field.number - 1];
         forget(*text);
@@ -203,15 +137,15 @@ static int read_texts(const uint8_t *bytes, size_t len, struct wire_auth *out,
 
 int wire_read_auth(const uint8_t *message, size_t len, struct wire_auth *out, struct ocv_error *err)
 {
-    struct field field;
+    struct grpc_field field;
     size_t pos = 0;
     int more, status = OCV_OK;
     *out = (struct wire_auth){0};
-    for (unsigned n = 0; status == OCV_OK && (more = next_field(message, len, &pos, &field)) != 0;
-         n++) {
+    for (unsigned n = 0;
+         status == OCV_OK && (more = grpc_field_next(message, len, &pos, &field)) != 0; n++) {
         if (more < 0 || n == WIRE_FIELDS_MAX)
             status = ocv_error_set(err, OCV_ERR_DATA, "malformed request");
-        else if (field.number == FIELD_AUTH && field.type == BYTES)
+        else if (field.number == FIELD_AUTH && field.type == GRPC_BYTES)
             status = read_texts(message + field.at, field.len, out, err);
     }
     if (status < 0)

@@ -4,20 +4,9 @@
 #include "plugins/containerd/snapshotter/service/message.h"
 
 #include "lib/base/text.h"
+#include "lib/grpc/fields.h"
 
 #include <string.h>
-
-static bool varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
-{
-    *out = 0;
-    for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
-        uint8_t byte = *(*at)++;
-        *out |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return true;
-    }
-    return false;
-}
 
 static enum grpc_code check_text(const uint8_t *text, size_t len, struct ocv_error *err)
 {
@@ -29,57 +18,22 @@ static enum grpc_code check_text(const uint8_t *text, size_t len, struct ocv_err
     return GRPC_OK;
 }
 
-/* A field's bytes where it has a length: behind the tag, up to the next one. */
-static bool next_field(const uint8_t **at, const uint8_t *end, uint64_t *tag, const uint8_t **value,
-                       size_t *len)
-{
-    uint64_t n = 0;
-    *value = NULL;
-    if (!varint(at, end, tag))
-        return false;
-    switch (*tag & 7) {
-    case 0:
-        return varint(at, end, &n);
-    case 1:
-        n = 8;
-        break;
-    case 2:
-        if (!varint(at, end, &n))
-            return false;
-        *value = *at;
-        break;
-    case 5:
-        n = 4;
-        break;
-    default:
-        return false;
-    }
-    if (n > (size_t)(end - *at))
-        return false;
-    *len = (size_t)n;
-    *at += n;
-    return true;
-}
-
 /* Nested as deep as the types are: request, info, label. */
 enum grpc_code snap_message_check(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
                                   size_t len, struct ocv_error *err)
 {
     enum grpc_code code = GRPC_OK;
-    const uint8_t *value;
-    size_t value_len = 0;
-    uint64_t tag;
-    for (const uint8_t *at = bytes, *end = bytes + len; code == GRPC_OK && at < end;) {
-        if (!next_field(&at, end, &tag, &value, &value_len))
-            return snap_fail(err, GRPC_INTERNAL, "the request cannot be decoded");
+    struct grpc_field found;
+    size_t pos = 0;
+    int more = 0;
+    while (code == GRPC_OK && (more = grpc_field_next(bytes, len, &pos, &found)) == 1) {
         const ProtobufCFieldDescriptor *field =
-            value && tag >> 3 <= INT32_MAX
-                ? protobuf_c_message_descriptor_get_field(type, (unsigned)(tag >> 3))
-                : NULL;
+            found.type == GRPC_BYTES ? protobuf_c_message_descriptor_get_field(type, found.number)
+                                     : NULL;
         if (field && field->type == PROTOBUF_C_TYPE_STRING)
-            code = check_text(value, value_len, err);
+            code = check_text(bytes + found.at, found.len, err);
         else if (field && field->type == PROTOBUF_C_TYPE_MESSAGE)
-            code = snap_message_check(field->descriptor, value, value_len, err);
+            code = snap_message_check(field->descriptor, bytes + found.at, found.len, err);
     }
-    return code;
+    return more < 0 ? snap_fail(err, GRPC_INTERNAL, "the request cannot be decoded") : code;
 }
