@@ -34,7 +34,7 @@ teardown_file()
 setup()
 {
     TREE=$(mktemp -d "$STATE/tree.XXXXXX")
-    mkdir -p "$TREE"/etc/{containerd,docker,containers/registries.conf.d,buildkit} "$TREE/var/lib"
+    mkdir -p "$TREE"/etc/{containerd,docker,containers/registries.conf.d} "$TREE/var/lib"
 }
 
 # Every file below $TREE with all that a person would call its state.
@@ -145,7 +145,7 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
 # what a mirror cannot see, and the ways round it, of every engine
 @test "a set-up says that a mirrored tag means this machine's platform" {
     local engine
-    for engine in containerd docker podman crio buildkit; do
+    for engine in containerd docker podman crio; do
         run -0 in_tree "$engine" --registry docker.io --engine-version 26.1.5
         [[ $output == *"always means this machine's platform"*"--platform"*"skopeo copy --all"*"cannot be seen"* ]]
         [[ $output == *"a digest, vpull --platform or --label, variantd's /raw/"* ]]
@@ -518,34 +518,41 @@ as_user()
 
 # ---- BuildKit ------------------------------------------------------------------------------------
 
-@test "buildkit: only by name, with a warning about builds" {
-    require git
-    cat >"$TREE/etc/buildkit/buildkitd.toml" <<TOML
-debug = true # yes
-[registry."docker.io"]
-  mirrors = [
-    "cache.example", # near
-  ]
-[worker.oci]
-  enabled = true
-TOML
-    life buildkit --registry docker.io --registry ghcr.io
-    run -0 in_tree buildkit --registry docker.io
-    [[ $output == *"warning: builds"* ]]
-    run -2 in_tree buildkit
-    run -2 in_tree buildkit --registry docker.io --fail-closed
+# as version 0.1.0 left it
+buildkit_was_set_up()
+{
+    local data=$OCV_TOP/test/data/setup/buildkit
+    BEFORE=$data/before.toml
+    mkdir -p "$TREE/etc/buildkit" "$TREE/var/lib/ocivariant-setup/buildkit.d"
+    cp "$data/buildkitd.toml" "$TREE/etc/buildkit"
+    jq ".files[0].uid = $(id -u) | .files[0].gid = $(id -g)" "$data/state.json" \
+        >"$TREE/var/lib/ocivariant-setup/buildkit.json"
+    cp "$BEFORE" "$TREE/var/lib/ocivariant-setup/buildkit.d/$(sha256sum "$BEFORE" | cut -d' ' -f1)"
+}
+
+@test "buildkit: no longer set up, and told what to write" {
+    run -2 --separate-stderr in_tree buildkit --registry docker.io
+    [ "${#stderr_lines[@]}" = 1 ]
+    [[ $stderr == *"mirrors = [\"$MIRROR\"]"*"[registry.\"$MIRROR\"]"* ]]
+    [ -z "$(find "$TREE" -type f)" ]
+}
+
+@test "buildkit: what an earlier version set up is undone" {
+    buildkit_was_set_up
+    run -0 "$VARIANTCTL" setup buildkit --status --root "$TREE"
+    [[ $output == *"as written"* ]]
+    run -0 "$VARIANTCTL" setup --uninstall --root "$TREE"
+    cmp "$BEFORE" "$TREE/etc/buildkit/buildkitd.toml"
+    [ ! -e "$TREE/var/lib/ocivariant-setup" ]
 }
 
 @test "buildkit: a header without keys was somebody's, and stays when others have changed the file" {
-    printf '[registry."docker.io"]\n\n[registry."%s"]\n\n[registry."ghcr.io"]\n  http = false\n' "$MIRROR" \
-        >"$TREE/etc/buildkit/buildkitd.toml"
-    cp "$TREE/etc/buildkit/buildkitd.toml" "$STATE/buildkitd.before"
-    in_tree buildkit --registry docker.io --registry ghcr.io --registry quay.io >/dev/null
+    buildkit_was_set_up
     printf '[worker.oci]\n  enabled = true\n' >>"$TREE/etc/buildkit/buildkitd.toml"
     run -0 in_tree buildkit --uninstall
     [[ $output == *"was changed by others since"* ]]
     # blank lines aside, theirs is what there was
-    diff <(grep . "$STATE/buildkitd.before" && printf '[worker.oci]\n  enabled = true\n') \
+    diff <(grep . "$BEFORE" && printf '[worker.oci]\n  enabled = true\n') \
         <(grep . "$TREE/etc/buildkit/buildkitd.toml")
 }
 

@@ -33,10 +33,9 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     in_tree containerd >/dev/null
     in_tree docker --registry docker.io >/dev/null
     in_tree podman --registry docker.io >/dev/null
-    in_tree buildkit --registry docker.io >/dev/null
     run -0 in_tree --status
     run -0 --separate-stderr in_tree --uninstall --dry-run
-    [ "$(grep -c '^+++ /dev/null' <<<"$output")" = 5 ]
+    [ "$(grep -c '^+++ /dev/null' <<<"$output")" = 4 ]
     run -0 in_tree --status
     run -0 in_tree --uninstall
     run -5 in_tree --status

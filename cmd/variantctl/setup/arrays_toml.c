@@ -49,24 +49,6 @@ static int toml_array(const char *source, const struct toml *toml, const char *p
     return status;
 }
 
-static int add_item(const char *source, struct ocv_buffer *text, const struct toml *toml,
-                    const char *path, const char *value, bool *made, struct ocv_error *err)
-{
-    struct array_spans spans = {.n = 0};
-    const struct toml_item *item = NULL;
-    size_t found = ARRAY_SPANS_MAX;
-    ocv_auto_buffer quoted;
-    ocv_buffer_init(&quoted, SETUP_FILE_MAX);
-    int status = toml_array(source, toml, path, value, &spans, &item, &found, err);
-    *made = !item;
-    if (status < 0 || !item || found != ARRAY_SPANS_MAX)
-        return status;
-    status = toml_quote(&quoted, value, err);
-    if (status == OCV_OK)
-        status = array_insert_first(text, item->start, &spans, quoted.data, err);
-    return status < 0 ? status : toml_check_others(source, toml, text, path, err);
-}
-
 /* A copy of the text read: places stay while the text changes. */
 static int read_copy(const char *source, const struct ocv_buffer *text, const char *table,
                      const char *key, struct ocv_buffer *copy, struct toml *toml, char **path,
@@ -79,28 +61,6 @@ static int read_copy(const char *source, const struct ocv_buffer *text, const ch
     if (status == OCV_OK && !(*path = toml_join(table, key, err)))
         status = OCV_ERR_NOMEM;
     return status;
-}
-
-int setup_toml_add_item(const char *source, struct ocv_buffer *text, const char *table,
-                        const char *key, const char *value, bool *made, struct ocv_error *err)
-{
-    toml_auto toml = {0};
-    ocv_auto_buffer copy, raw;
-    char *path = NULL;
-    ocv_buffer_init(&raw, SETUP_FILE_MAX);
-    int status = read_copy(source, text, table, key, &copy, &toml, &path, err);
-    *made = false;
-    if (status == OCV_OK)
-        status = add_item(source, text, &toml, path, value, made, err);
-    free(path);
-    if (status < 0 || !*made)
-        return status;
-    status = ocv_buffer_append(&raw, "[", 1, err);
-    if (status == OCV_OK)
-        status = toml_quote(&raw, value, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(&raw, "]", 1, err);
-    return status < 0 ? status : toml_set(source, text, table, key, raw.data, err);
 }
 
 int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,

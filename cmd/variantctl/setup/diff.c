@@ -1,164 +1,123 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A file's change as a unified diff that patch and git apply take. */
+/* A file's change as a unified diff that patch and git apply take: diff(1) makes it. Where that
+ * cannot run, all old lines go and all new ones come. */
+#include "cmd/common/spawn.h"
 #include "cmd/variantctl/setup/setup.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#define AROUND 3u
-#define CELLS_MAX (4u * 1024 * 1024) /* of the comparison; a larger change is shown as a whole */
+#define LABEL_MAX 4200u
 
-struct line {
-    const char *at;
-    size_t len; /* with the newline where there is one */
-};
+static size_t length_of(const struct setup_content *content)
+{
+    return content->there ? content->text.len : 0;
+}
 
-struct side {
-    struct line *lines;
-    size_t n;
-};
+static const char *label_of(const struct setup_content *content, const char *side, const char *path,
+                            char out[LABEL_MAX])
+{
+    if (!content->there)
+        return "/dev/null";
+    snprintf(out, LABEL_MAX, "%s%s", side, path);
+    return out;
+}
 
-/* One line of the diff: ' ', '-' or '+'. */
-struct step {
-    char sign;
-    struct line line;
-};
+/* The content as a file that a program started by us can open, or -1. */
+static int open_content(const struct setup_content *content)
+{
+    size_t done = 0, len = length_of(content);
+    ssize_t n = 0;
+    int fd = memfd_create("setup", 0);
+    while (fd >= 0 && done < len && (n = write(fd, content->text.data + done, len - done)) > 0)
+        done += (size_t)n;
+    if (fd >= 0 && (done < len || lseek(fd, 0, SEEK_SET) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
 
-static int split(const struct setup_content *content, struct side *out, struct ocv_error *err)
+/* True if diff has printed a difference. */
+static bool run_diff(const char *old_label, const char *new_label, int old, int new)
+{
+    char path[32];
+    int result = 0;
+    pid_t pid;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", new);
+    const char *argv[] = {"diff", "-a", "-u", "-L", old_label, "-L", new_label, "-", path, NULL};
+    if (program_start(argv, old, STDOUT_FILENO, -1, &pid) != 0)
+        return false;
+    while (waitpid(pid, &result, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return WIFEXITED(result) && WEXITSTATUS(result) == 1;
+}
+
+static int append_lines(struct ocv_buffer *out, char sign, const struct setup_content *content,
+                        struct ocv_error *err)
 {
     const char *at = content->text.data;
-    size_t left = content->there ? content->text.len : 0;
-    size_t cap = 1;
-    for (size_t i = 0; i < left; i++)
-        cap += at[i] == '\n';
-    out->n = 0;
-    out->lines = calloc(cap, sizeof(*out->lines));
-    if (!out->lines)
-        return ocv_error_nomem(err);
-    while (left) {
+    size_t left = length_of(content);
+    int status = OCV_OK;
+    while (left && status == OCV_OK) {
         const char *end = memchr(at, '\n', left);
         size_t len = end ? (size_t)(end - at) + 1 : left;
-        out->lines[out->n++] = (struct line){at, len};
+        status = ocv_buffer_append(out, &sign, 1, err);
+        if (status == OCV_OK)
+            status = ocv_buffer_append(out, at, len, err);
+        if (status == OCV_OK && !end)
+            status = ocv_buffer_printf(out, err, "\n\\ No newline at end of file\n");
         at += len;
         left -= len;
     }
-    return OCV_OK;
-}
-
-static bool same(struct line a, struct line b)
-{
-    return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
-}
-
-/* Longest common subsequence of the middle parts, walked from their beginnings. */
-static size_t compare(const struct line *a, size_t n, const struct line *b, size_t m,
-                      struct step *out)
-{
-    size_t count = 0, i = 0, k = 0, width = m + 1;
-    unsigned *best = (n + 1) * width <= CELLS_MAX ? calloc((n + 1) * width, sizeof(*best)) : NULL;
-    for (size_t x = n; best && x-- > 0;)
-        for (size_t y = m; y-- > 0;) {
-            unsigned down = best[(x + 1) * width + y], right = best[x * width + y + 1];
-            best[x * width + y] = same(a[x], b[y]) ? best[(x + 1) * width + y + 1] + 1
-                                  : down > right   ? down
-                                                   : right;
-        }
-    while (i < n || k < m) {
-        if (best && i < n && k < m && same(a[i], b[k])) {
-            out[count++] = (struct step){' ', a[i++]};
-            k++;
-        } else if (i < n &&
-                   (k == m || !best || best[(i + 1) * width + k] >= best[i * width + k + 1])) {
-            out[count++] = (struct step){'-', a[i++]};
-        } else {
-            out[count++] = (struct step){'+', b[k++]};
-        }
-    }
-    free(best);
-    return count;
-}
-
-static int print_step(struct ocv_buffer *out, const struct step *step, struct ocv_error *err)
-{
-    bool ended = step->line.len && step->line.at[step->line.len - 1] == '\n';
-    int status = ocv_buffer_append(out, &step->sign, 1, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_append(out, step->line.at, step->line.len, err);
-    return status < 0 || ended ? status
-                               : ocv_buffer_printf(out, err, "\n\\ No newline at end of file\n");
-}
-
-/* Steps [from, to) as one hunk; `old` and `new`: lines before it on either side. */
-static int print_hunk(struct ocv_buffer *out, const struct step *steps, size_t from, size_t to,
-                      size_t old, size_t new, struct ocv_error *err)
-{
-    size_t n_old = 0, n_new = 0;
-    for (size_t i = from; i < to; i++) {
-        n_old += steps[i].sign != '+';
-        n_new += steps[i].sign != '-';
-    }
-    int status = ocv_buffer_printf(out, err, "@@ -%zu,%zu +%zu,%zu @@\n", old + (n_old > 0), n_old,
-                                   new + (n_new > 0), n_new);
-    for (size_t i = from; i < to && status == OCV_OK; i++)
-        status = print_step(out, &steps[i], err);
     return status;
 }
 
-static int print_hunks(struct ocv_buffer *out, const struct step *steps, size_t n,
+static size_t count_lines(const struct setup_content *content)
+{
+    size_t n = 0, len = length_of(content);
+    for (size_t i = 0; i < len; i++)
+        n += content->text.data[i] == '\n' || i == len - 1;
+    return n;
+}
+
+static int print_whole(const char *old_label, const char *new_label,
+                       const struct setup_content *from, const struct setup_content *to,
                        struct ocv_error *err)
 {
-    size_t old = 0, new = 0, done = 0;
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++) {
-        if (steps[i].sign == ' ')
-            continue;
-        size_t from = i > done + AROUND ? i - AROUND : done, last = i;
-        for (size_t k = i; k < n && k <= last + 2 * AROUND; k++)
-            last = steps[k].sign == ' ' ? last : k;
-        size_t to = last + 1 + AROUND < n ? last + 1 + AROUND : n;
-        for (; done < from; done++) {
-            old += steps[done].sign != '+';
-            new += steps[done].sign != '-';
-        }
-        status = print_hunk(out, steps, from, to, old, new, err);
-        for (; done < to; done++) {
-            old += steps[done].sign != '+';
-            new += steps[done].sign != '-';
-        }
-        i = to - 1;
-    }
-    return status;
+    size_t n_old = count_lines(from), n_new = count_lines(to);
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, 4 * (size_t)SETUP_FILE_MAX + 4 * LABEL_MAX);
+    bool lines = n_old + n_new > 0 && !setup_content_equal(from, to); /* else rights alone change */
+    int status = ocv_buffer_printf(&out, err, "--- %s\n+++ %s\n", old_label, new_label);
+    if (status == OCV_OK && lines)
+        status = ocv_buffer_printf(&out, err, "@@ -%d,%zu +%d,%zu @@\n", n_old > 0, n_old,
+                                   n_new > 0, n_new);
+    if (status == OCV_OK && lines)
+        status = append_lines(&out, '-', from, err);
+    if (status == OCV_OK && lines)
+        status = append_lines(&out, '+', to, err);
+    return status < 0 ? status : cli_print(out.data, out.len, err);
 }
 
-int setup_diff(const char *path, const struct setup_content *from, const struct setup_content *to,
-               struct ocv_buffer *out, struct ocv_error *err)
+int setup_print_diff(const char *path, const struct setup_content *from,
+                     const struct setup_content *to, struct ocv_error *err)
 {
-    struct side a = {0}, b = {0};
-    struct step *steps = NULL;
-    size_t n = 0, head = 0, tail = 0;
-    int status = split(from, &a, err);
-    if (status == OCV_OK)
-        status = split(to, &b, err);
-    if (status == OCV_OK && !(steps = calloc(a.n + b.n + 1, sizeof(*steps))))
-        status = ocv_error_nomem(err);
-    if (status == OCV_OK) {
-        while (head < a.n && head < b.n && same(a.lines[head], b.lines[head]))
-            steps[n++] = (struct step){' ', a.lines[head++]};
-        while (tail < a.n - head && tail < b.n - head &&
-               same(a.lines[a.n - 1 - tail], b.lines[b.n - 1 - tail]))
-            tail++;
-        n += compare(a.lines + head, a.n - head - tail, b.lines + head, b.n - head - tail,
-                     steps + n);
-        for (size_t i = a.n - tail; i < a.n; i++)
-            steps[n++] = (struct step){' ', a.lines[i]};
-        status = ocv_buffer_printf(out, err, "--- %s%s\n+++ %s%s\n", from->there ? "a" : "",
-                                   from->there ? path : "/dev/null", to->there ? "b" : "",
-                                   to->there ? path : "/dev/null");
-    }
-    if (status == OCV_OK)
-        status = print_hunks(out, steps, n, err);
-    free(steps);
-    free(a.lines);
-    free(b.lines);
-    return status;
+    char labels[2][LABEL_MAX];
+    const char *old_label = label_of(from, "a", path, labels[0]);
+    const char *new_label = label_of(to, "b", path, labels[1]);
+    int old = open_content(from), new = open_content(to);
+    int status = cli_print("", 0, err);
+    bool printed = status == OCV_OK && old >= 0 && new >= 0 && !setup_content_equal(from, to) &&
+                   run_diff(old_label, new_label, old, new);
+    if (old >= 0)
+        close(old);
+    if (new >= 0)
+        close(new);
+    return status < 0 || printed ? status : print_whole(old_label, new_label, from, to, err);
 }

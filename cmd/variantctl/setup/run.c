@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 static const struct setup_engine engines[] = {
-    {"containerd", setup_containerd, false}, {"docker", setup_docker, true},
-    {"podman", setup_containers, true},      {"crio", setup_containers, true},
-    {"buildkit", setup_buildkit, true},
+    {"containerd", setup_containerd, false},
+    {"docker", setup_docker, true},
+    {"podman", setup_containers, true},
+    {"crio", setup_containers, true},
+    {"buildkit", NULL, false}, /* only undone: earlier versions set it up */
 };
 
 #define GONE_MAX 1000u /* times that the folder may vanish before we have it */
@@ -35,14 +37,13 @@ const struct setup_engine *setup_find_engine(const char *name)
 
 static int print_plan(const struct setup *setup, struct ocv_error *err)
 {
-    ocv_auto_buffer out;
-    ocv_buffer_init(&out, SETUP_FILES_MAX * 4 * (size_t)SETUP_FILE_MAX);
     int status = OCV_OK;
-    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++)
-        if (setup_changes(setup->files[i]))
-            status = setup_diff(setup->files[i]->path, &setup->files[i]->disk,
-                                &setup->files[i]->want, &out, err);
-    return status < 0 || out.len == 0 ? status : cli_print(out.data, out.len, err);
+    for (size_t i = 0; i < setup->n_files && status == OCV_OK; i++) {
+        const struct setup_file *file = setup->files[i];
+        if (setup_changes(file))
+            status = setup_print_diff(file->path, &file->disk, &file->want, err);
+    }
+    return status;
 }
 
 static size_t count_changes(const struct setup *setup)
@@ -160,6 +161,12 @@ static int work(struct setup *setup, const struct setup_engine *engine, enum set
 int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup_action action,
               bool dry_run, struct ocv_error *err)
 {
+    if (action == SETUP_ACTION_SETUP && !engine->plan)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "setup %s is gone: in buildkitd.toml write mirrors = [\"%s\"] under "
+                             "[registry.\"HOST\"] and http = true under [registry.\"%s\"], or "
+                             "build from digests",
+                             engine->name, setup->listen, setup->listen);
     if (action == SETUP_ACTION_SETUP && engine->needs_registry && setup->n_registries == 0) {
         ocv_error_set(err, OCV_ERR_INVALID, "setup %s needs --registry HOST, at least once",
                       engine->name);

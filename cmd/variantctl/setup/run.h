@@ -9,7 +9,7 @@ enum setup_action { SETUP_ACTION_SETUP, SETUP_ACTION_UNINSTALL, SETUP_ACTION_STA
 
 struct setup_engine {
     const char *name;
-    int (*plan)(struct setup *setup, struct ocv_error *err);
+    int (*plan)(struct setup *setup, struct ocv_error *err); /**< NULL: can only be undone */
     bool needs_registry;
 };
 

@@ -50,7 +50,7 @@ static const struct option options[] = {
 static void print_help(void)
 {
     fputs(
-        "Usage: variantctl setup containerd|docker|podman|crio|buildkit [OPTIONS]\n"
+        "Usage: variantctl setup containerd|docker|podman|crio [OPTIONS]\n"
         "       variantctl setup [ENGINE] --status|--uninstall\n\n"
         "Write the configuration that makes an engine ask variantd for tags. What is there is "
         "kept\n"
@@ -67,7 +67,7 @@ static void print_help(void)
         "  --listen HOST:PORT       where variantd listens (configuration `listen`)\n"
         "  --config-dir DIR         folder of hosts.toml files (containerd), of daemon.json\n"
         "                           (docker) or of registries.conf (podman, crio)\n"
-        "  --engine-config FILE     config.toml, daemon.json or buildkitd.toml\n"
+        "  --engine-config FILE     config.toml or daemon.json\n"
         "  --engine-version V       do not ask the program for its version\n"
         "  --store classic|containerd   Docker's image store, where it cannot be found out\n"
         "  --root DIR               change the tree under DIR (image builders)\n" CLI_COMMON_HELP
@@ -325,10 +325,9 @@ static int dispatch(struct cli *cli, struct setup *setup, enum setup_action acti
 {
     const struct setup_engine *engine = setup_find_engine(name);
     if (name ? !engine : action == SETUP_ACTION_SETUP)
-        return ocv_error_set(
-            err, OCV_ERR_INVALID,
-            "setup wants one of containerd, docker, podman, crio, buildkit%s%.100s",
-            name ? ", not " : "", name ? name : "");
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "setup wants one of containerd, docker, podman, crio%s%.100s",
+                             name ? ", not " : "", name ? name : "");
     int status = finish_options(cli, setup, err);
     if (status == OCV_OK && setup->format && action != SETUP_ACTION_STATUS)
         status = ocv_error_set(err, OCV_ERR_INVALID, "--format is for --status");

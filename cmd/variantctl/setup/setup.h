@@ -201,9 +201,9 @@ int setup_note_folders(struct setup *setup, const char *path,
 void setup_remove_folders(struct setup *setup);
 /** True if the plan changes the file on disk. */
 bool setup_changes(const struct setup_file *file);
-/** One file's change as a unified diff with three lines around. */
-int setup_diff(const char *path, const struct setup_content *from, const struct setup_content *to,
-               struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Print one file's change as a unified diff, made by diff(1) where it is installed. */
+int setup_print_diff(const char *path, const struct setup_content *from,
+                     const struct setup_content *to, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- engines ----------------------------------------------------------------------------------
  */
@@ -228,7 +228,6 @@ int setup_containerd(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED
 int setup_docker(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_containers(struct setup *setup,
                      struct ocv_error *err) OCV_WARN_UNUSED; /**< podman, crio */
-int setup_buildkit(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** hosts.toml files under the folders `roots` for the asked registries, or for all. */
 int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool dial_timeout,
@@ -243,10 +242,7 @@ int setup_json_add(const char *source, struct ocv_buffer *text, const char *key,
                    bool *made, struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_json_remove(const char *source, struct ocv_buffer *text, const char *key,
                       const char *value, bool member_too, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same for an array in TOML. */
-int setup_toml_add_item(const char *source, struct ocv_buffer *text, const char *table,
-                        const char *key, const char *value, bool *made,
-                        struct ocv_error *err) OCV_WARN_UNUSED;
+/** Take a string out of an array in TOML, as earlier versions put it into buildkitd.toml. */
 int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,
                            const char *key, const char *value, bool key_too, bool table_too,
                            struct ocv_error *err) OCV_WARN_UNUSED;
