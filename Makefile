@@ -48,12 +48,13 @@ PROBE_LIBS    := -ldl $(CORE_LIBS)
 QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
 
 sources = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
+YAML_SRC     := lib/base/yaml_tree.c lib/base/yaml_fields.c
 CORE_SRC     := $(call sources,lib/base lib/core lib/config lib/layout lib/records lib/tags lib/edit)
 REGISTRY_SRC := $(call sources,lib/registry lib/registry/auth)
-PROBE_SRC    := $(call sources,lib/probe lib/probe/* lib/probe/providers/*) lib/base/yaml_tree.c
+PROBE_SRC    := $(call sources,lib/probe lib/probe/* lib/probe/providers/*) $(YAML_SRC)
 COMMON_SRC   := $(call sources,cmd/common)
 SETUP_SRC    := $(call sources,cmd/variantctl/setup cmd/variantctl/setup/*)
-LINT_SRC     := $(call sources,lib/lint lib/lint/checks) lib/base/arena.c lib/base/json.c lib/base/json_plain.c lib/base/yaml_tree.c
+LINT_SRC     := $(call sources,lib/lint lib/lint/checks) lib/base/arena.c lib/base/json.c lib/base/json_plain.c $(YAML_SRC)
 GRPC_SRC     := $(call sources,lib/grpc)
 # messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]
 PROTO        := $(patsubst schema/proto/%.proto,%,$(sort $(wildcard schema/proto/*.proto)))
@@ -74,7 +75,7 @@ HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/ocivariant-verifier $
 UNITS      := $(patsubst contrib/systemd/%.in,$(BUILD)/%,$(sort $(wildcard contrib/systemd/*.in)))
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
-              $(BUILD)/gen/toolkits.h $(BUILD)/gen/providers.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
+              $(BUILD)/gen/toolkits.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
 all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(UNITS) $(BUILD)/50-ocivariant.json $(BUILD)/tag-index.json
@@ -95,9 +96,15 @@ $(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
 	@mkdir -p $(@D)
 	awk -f schema/$*.awk $< > $@.tmp && mv $@.tmp $@
 
-$(BUILD)/gen/providers.h: plugins/providers/index.sh $(wildcard plugins/providers/*.yaml)
+# Run here, as TAGS_INDEX below: to build for another machine, PROVIDERS_INDEX names the program of a
+# build for this one.
+PROVIDERS_INDEX ?= $(BUILD)/providers-index
+$(BUILD)/providers-index: $(call obj,plugins/providers/index.c) $(CORE_A)
+	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
+$(BUILD)/gen/providers.h: $(PROVIDERS_INDEX) $(sort $(wildcard plugins/providers/*.yaml))
 	@mkdir -p $(@D)
-	plugins/providers/index.sh $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
+	$(PROVIDERS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
+$(BUILD)/lib/probe/declarative/prefilter.o: $(BUILD)/gen/providers.h
 
 $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: schema/proto/%.proto
 	@mkdir -p $(@D)

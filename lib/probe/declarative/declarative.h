@@ -15,6 +15,10 @@
 /* ---- Files (declarative_read.c, declarative_load.c) ------------------------------------------
  */
 
+/** What a file may hold (lib/base/yaml_fields.h). */
+struct ocv_yaml_rule;
+extern const struct ocv_yaml_rule ocv_declaration_rule;
+
 /** A checked file. */
 struct ocv_declaration {
     struct ocv_yaml *tree; /**< NULL: a file that the build knew, and nothing of it is here */
@@ -55,7 +59,7 @@ void ocv_declarations_free(struct ocv_declarations *set);
 /* ---- Files that the build knew (declarative_known.c) -----------------------------------------
  */
 
-/** What plugins/providers/index.sh notes of a file. */
+/** What plugins/providers/index.c notes of a file. */
 struct ocv_known_file {
     const char *text; /**< the whole file */
     size_t len;

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/yaml_fields.h"
+#include "ocivariant/suggest.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SHOWN 80 /* bytes of a key or text in a message */
+#define MESSAGE_MAX 512
+
+const char *const ocv_yaml_flag_words[] = {"true", "false", NULL};
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static int say(const struct ocv_yaml_reader *r, size_t line, const char *subject,
+               const char *format, va_list args)
+{
+    char what[MESSAGE_MAX];
+    vsnprintf(what, sizeof(what), format, args);
+    return ocv_error_set(r->err, OCV_ERR_CONFIG, "%s:%zu: %s%s", r->source, line, subject, what);
+}
+
+int ocv_yaml_fail(const struct ocv_yaml_reader *r, const struct ocv_yaml *node, const char *format,
+                  ...)
+{
+    va_list args;
+    va_start(args, format);
+    int status = say(r, node->line, "", format, args);
+    va_end(args);
+    return status;
+}
+
+/* "'KEY' ", "'TEXT' ", "a variant " */
+OCV_PRINTF(4, 5)
+static int complain_of(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
+                       const char *what, const char *format, ...)
+{
+    char subject[SHOWN + 8];
+    const char *name = node->key ? node->key : node->text;
+    if (name)
+        snprintf(subject, sizeof(subject), "'%.*s' ", SHOWN, name);
+    else
+        snprintf(subject, sizeof(subject), "%s ", what);
+    va_list args;
+    va_start(args, format);
+    int status = say(r, node->line, subject, format, args);
+    va_end(args);
+    return status;
+}
+
+int ocv_yaml_complain(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
+                      const char *format, ...)
+{
+    char what[MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    return complain_of(r, node, "an item", "%s", what);
+}
+
+static const char *subject_of(const struct ocv_yaml_rule *rule)
+{
+    if (!rule->table)
+        return "an item";
+    return rule->table->what ? rule->table->what : "the file";
+}
+
+OCV_PRINTF(2, 3) static void add(char text[MESSAGE_MAX], const char *format, ...)
+{
+    size_t len = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + len, MESSAGE_MAX - len, format, args);
+    va_end(args);
+}
+
+static void add_text_wanted(const struct ocv_yaml_rule *rule, char out[MESSAGE_MAX])
+{
+    if (rule->wanted)
+        add(out, "%s", rule->wanted);
+    else if (!rule->words && rule->len_max)
+        add(out, "a text of at most %zu characters", rule->len_max);
+    else if (!rule->words)
+        add(out, "a text");
+    for (size_t i = 0; !rule->wanted && rule->words && rule->words[i]; i++)
+        add(out, "%s%s", i == 0 ? "" : rule->words[i + 1] ? ", " : " or ", rule->words[i]);
+}
+
+/* All that the value may be. */
+static void describe(const struct ocv_yaml_rule *rule, char out[MESSAGE_MAX])
+{
+    out[0] = '\0';
+    bool text = rule->takes & OCV_TAKES_TEXT;
+    if (text)
+        add_text_wanted(rule, out);
+    if (rule->takes & OCV_TAKES_LIST)
+        add(out, "%s", text ? ", or a list" : "a list");
+    if (rule->takes & OCV_TAKES_MAP)
+        add(out, "%s", out[0] ? " or a mapping" : "a mapping");
+    if (rule->min && rule->max)
+        add(out, " of %zu to %zu", rule->min, rule->max);
+}
+
+static int refuse_value(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
+                        const struct ocv_yaml *node)
+{
+    char wanted[MESSAGE_MAX];
+    describe(rule, wanted);
+    if (node->key && node->text && *node->text)
+        return complain_of(r, node, "", "must be %s, not '%.*s'", wanted, SHOWN, node->text);
+    return complain_of(r, node, subject_of(rule), "must be %s", wanted);
+}
+
+static int refuse_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_table *table,
+                      const struct ocv_yaml *member)
+{
+    struct ocv_nearest nearest = {.wanted = member->key};
+    for (size_t i = 0; i < table->n; i++)
+        ocv_nearest_offer(&nearest, table->keys[i].name);
+    const char *meant = ocv_nearest_meant(&nearest);
+    return ocv_yaml_fail(r, member, "unknown key '%.*s'%s%s%s%s%s", SHOWN, member->key,
+                         table->what ? " of " : "", table->what ? table->what : "",
+                         meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static bool is_word(const char *const *words, const char *text)
+{
+    for (; *words; words++)
+        if (strcmp(*words, text) == 0)
+            return true;
+    return false;
+}
+
+static bool text_fits(const struct ocv_yaml_rule *rule, const char *text)
+{
+    if (!*text)
+        return rule->empty;
+    return (!rule->len_max || strlen(text) <= rule->len_max) &&
+           (!rule->words || is_word(rule->words, text)) && (!rule->good || rule->good(text));
+}
+
+int ocv_yaml_check_text(const struct ocv_yaml_rule *rule, const char *name, const char *text,
+                        struct ocv_error *err)
+{
+    char wanted[MESSAGE_MAX] = "";
+    if (text_fits(rule, text))
+        return OCV_OK;
+    add_text_wanted(rule, wanted);
+    return ocv_error_set(err, OCV_ERR_CONFIG, "'%.*s' must be %s, not '%.*s'", SHOWN, name, wanted,
+                         SHOWN, text);
+}
+
+/* Members that are no texts are told of by their own rule. */
+static int check_once(const struct ocv_yaml_reader *r, const struct ocv_yaml *list)
+{
+    for (const struct ocv_yaml *m = list->first; m; m = m->next)
+        for (const struct ocv_yaml *k = list->first; k != m; k = k->next)
+            if (k->text && m->text && strcmp(k->text, m->text) == 0)
+                return ocv_yaml_complain(r, m, "is given twice");
+    return OCV_OK;
+}
+
+static int check_list(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
+                      const struct ocv_yaml *list)
+{
+    int status = OCV_OK;
+    for (const struct ocv_yaml *m = list->first; m && status == OCV_OK && rule->item; m = m->next)
+        status = ocv_yaml_check(r, rule->item, m);
+    return status == OCV_OK && rule->once ? check_once(r, list) : status;
+}
+
+static const struct ocv_yaml_key *key_of(const struct ocv_yaml_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (strcmp(table->keys[i].name, name) == 0)
+            return &table->keys[i];
+    return NULL;
+}
+
+/* Keys first: one that is missing may stand there by another name. */
+static int check_keys(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
+                      const struct ocv_yaml *map)
+{
+    const struct ocv_yaml_table *table = rule->table;
+    while (table->other && ocv_yaml_get(map, table->other->keys[0].name))
+        table = table->other;
+    for (const struct ocv_yaml *m = map->first; m; m = m->next)
+        if (!key_of(table, m->key))
+            return refuse_key(r, table, m);
+    for (size_t i = 0; i < table->n; i++)
+        if (table->keys[i].required && !ocv_yaml_get(map, table->keys[i].name))
+            return complain_of(r, map, subject_of(rule), "lacks '%s'", table->keys[i].name);
+    int status = OCV_OK;
+    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next)
+        status = ocv_yaml_check(r, key_of(table, m->key)->rule, m);
+    return status;
+}
+
+static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
+                     const struct ocv_yaml *map)
+{
+    int status = OCV_OK;
+    if (rule->table)
+        return check_keys(r, rule, map);
+    for (const struct ocv_yaml *m = map->first; m && status == OCV_OK; m = m->next) {
+        const struct ocv_yaml name = {.type = OCV_YAML_SCALAR, .line = m->line, .text = m->key};
+        if (rule->name)
+            status = ocv_yaml_check(r, rule->name, &name);
+        if (status == OCV_OK && rule->each)
+            status = ocv_yaml_check(r, rule->each, m);
+    }
+    return status;
+}
+
+static unsigned takes_of(const struct ocv_yaml *node)
+{
+    return node->type == OCV_YAML_SCALAR ? OCV_TAKES_TEXT
+           : node->type == OCV_YAML_LIST ? OCV_TAKES_LIST
+                                         : OCV_TAKES_MAP;
+}
+
+int ocv_yaml_check(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
+                   const struct ocv_yaml *node)
+{
+    bool scalar = node->type == OCV_YAML_SCALAR;
+    if (scalar && !*node->text && rule->empty)
+        return OCV_OK; /* "key:" with nothing after it */
+    if (!(rule->takes & takes_of(node)) || (scalar && !text_fits(rule, node->text)) ||
+        (!scalar && node->n < rule->min))
+        return refuse_value(r, rule, node);
+    if (!scalar && rule->max && node->n > rule->max)
+        return complain_of(r, node, subject_of(rule), "has more than %zu members", rule->max);
+    int status = node->type == OCV_YAML_LIST  ? check_list(r, rule, node)
+                 : node->type == OCV_YAML_MAP ? check_map(r, rule, node)
+                                              : OCV_OK;
+    return status == OCV_OK && rule->check ? rule->check(r, node) : status;
+}
+
+int ocv_yaml_load(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
+                  const char *text, size_t len, size_t max, struct ocv_yaml **out)
+{
+    struct ocv_yaml *tree = NULL;
+    if (len > max)
+        return ocv_error_set(r->err, OCV_ERR_CONFIG, "%s: larger than %zu bytes", r->source, max);
+    int status = ocv_yaml_read(r->source, text, len, &tree, r->err);
+    if (status == OCV_OK && tree)
+        status = ocv_yaml_check(r, rule, tree);
+    if (status < 0)
+        ocv_yaml_free(tree);
+    else
+        *out = tree;
+    return status;
+}
+
+bool ocv_yaml_flag(const struct ocv_yaml *map, const char *key)
+{
+    const char *text = ocv_yaml_text(map, key);
+    return text && strcmp(text, "true") == 0;
+}
