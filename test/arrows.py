@@ -56,9 +56,32 @@ def forbidden(source, target):
     return f"{top} includes only {ALLOWED[top] or 'itself'}"
 
 
+# Trees without cycles between their directories.
+ACYCLIC = ("lib/probe", "lib/lint")
+
+
+def reachable(arrows, start):
+    """The directories that `start` includes from, through others too."""
+    found, todo = set(), [start]
+    while todo:
+        for target in arrows.get(todo.pop(), ()):
+            if target not in found:
+                found.add(target)
+                todo.append(target)
+    return found
+
+
+def cycles(arrows):
+    """Sets of directories that include from each other, sorted."""
+    reach = {directory: reachable(arrows, directory) for directory in arrows}
+    found = {frozenset(b for b in reach[a] if a in reach.get(b, ())) for a in arrows if a in reach[a]}
+    return sorted(sorted(cycle) for cycle in found)
+
+
 def main():
     listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], check=True, capture_output=True, text=True)
     files = listed.stdout.split()
+    arrows = collections.defaultdict(dict)
     names = collections.Counter(os.path.basename(f) for f in files if f.endswith(".h"))
     for path in files:
         if path.endswith(".h") and names[os.path.basename(path)] > 1:
@@ -77,9 +100,19 @@ def main():
             if not os.path.exists(target) and not os.path.exists("lib/include/" + target):
                 print(f"{path}: \"{target}\" is no path from the root of the tree")
                 continue
-            why = forbidden(os.path.dirname(path), room(target))
+            source = os.path.dirname(path)
+            why = forbidden(source, room(target))
             if why:
                 print(f"{path}: \"{target}\": {why}")
+            # a public header includes nothing of its directory, so it closes no cycle
+            if path.startswith(ACYCLIC) and source != os.path.dirname(target):
+                if os.path.exists(target):
+                    arrows[source].setdefault(os.path.dirname(target), path)
+    for cycle in cycles(arrows):
+        print(f"{', '.join(cycle)}: these include from each other:")
+        for source in cycle:
+            for target in sorted(set(arrows[source]) & set(cycle)):
+                print(f"    {source} -> {target} ({arrows[source][target]})")
 
 
 main()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A --cpuid file: whatever parses has a level and answers every word. */
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/cpu/x86_64.h"
 
 #include <stdlib.h>
 

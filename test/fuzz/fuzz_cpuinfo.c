@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /proc/cpuinfo of a recorded tree: flags stay sorted strings, each is found again, and at most one
  * provider takes the processor for its own. */
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/providers/builtin.h"
 
 #include <stdlib.h>
 #include <string.h>

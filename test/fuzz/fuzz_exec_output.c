@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an executable provider prints: whatever is accepted makes a profile that every command
  * reads, within its size, and is accepted again in the form that the profile has it. */
-#include "lib/probe/child.h"
 #include "lib/probe/executable/executable.h"
+#include "lib/probe/host/child.h"
+#include "lib/probe/result/pretty.h"
+#include "ocivariant/descriptor.h"
+#include "ocivariant/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

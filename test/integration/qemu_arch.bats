@@ -9,7 +9,7 @@ load harness
 # cross ARCH PREFIX: build $BATS_FILE_TMPDIR/ARCH, or say why not in ARCH.skip
 cross()
 {
-    local sources=(test/tools/cpuprobe.c lib/probe/cpu/{cpu,cpuinfo,riscv_isa}.c "lib/probe/cpu/$1.c"
+    local sources=(test/tools/cpuprobe.c lib/probe/cpu/{cpuinfo,riscv_isa}.c lib/probe/providers/cpu/{cpu,"$1"}.c
         lib/base/buffer.c lib/base/error.c lib/base/text.c) oldest=
     [ "$1" != ppc64le ] || oldest=-mcpu=power8 # compilers of some distributions begin with newer ones
     command -v "$2-gcc" >/dev/null || return 0

@@ -6,7 +6,7 @@
  *   cpuprobe FILE       the processor of a recorded /proc/cpuinfo, if it is of this architecture
  *
  * Prints "source S", "variant V" where there is one, and a line for each property. */
-#include "lib/probe/cpu/cpu.h"
+#include "lib/probe/providers/cpu/cpu.h"
 
 #include <stdio.h>
 #include <string.h>

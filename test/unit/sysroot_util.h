@@ -5,6 +5,7 @@
 #define SYSROOT_UTIL_H
 
 #include "lib/probe/declarative/declarative.h"
+#include "lib/probe/providers/builtin.h"
 #include "test/unit/core_util.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/providers/amd*.c, gpu.c: recorded KFD topologies and trees made here. */
+/* lib/probe/providers/amd, gpu.c: recorded KFD topologies and trees made here. */
 #include "lib/probe/providers/amd/amd.h"
 #include "test/unit/sysroot_util.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/cpu/cpu.c and the tables in lib/probe/providers: bits and names, levels, vocabulary. */
-#include "lib/probe/cpu/cpu.h"
+/* lib/probe/providers/cpu, cpu.c and the tables: bits and names, levels, vocabulary. */
+#include "lib/probe/providers/cpu/cpu.h"
 
 #include <check.h>
 #include <stdio.h>

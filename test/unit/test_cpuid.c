@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/cpu/cpuid.c, cpuinfo.c and providers/x86_64.c: levels and flags of recorded and made-up
- * processors. Fixtures: OCV_FIXTURES/cpuid and cpuinfo. */
-#include "lib/probe/probe_internal.h"
+/* lib/probe/cpu/cpuid.c, cpuinfo.c and providers/cpu/x86_64.c: levels and flags of recorded and
+ * made-up processors. Fixtures: OCV_FIXTURES/cpuid and cpuinfo. */
+#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/cpu/x86_64.h"
 #include "ocivariant.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/declarative*.c: errors with their lines, rules, compat lists, and which file answers
+/* lib/probe/declarative: errors with their lines, rules, compat lists, and which file answers
  * for a namespace. The shipped files: test_machines.c. */
 #include "lib/probe/declarative/declarative.h"
 #include "test/unit/probe_util.h"

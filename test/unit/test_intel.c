@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/providers/intel*.c: a recorded machine and trees made here. */
+/* lib/probe/providers/intel: a recorded machine and trees made here. */
 #include "lib/probe/providers/intel/intel.h"
 #include "test/unit/sysroot_util.h"
 

@@ -5,7 +5,9 @@
  * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
 #include "lib/lint/lint.h"
 #include "lib/probe/executable/executable.h"
+#include "lib/probe/providers/builtin.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
+#include "lib/probe/result/pretty.h"
 #include "test/unit/core_util.h"
 
 #include <errno.h>

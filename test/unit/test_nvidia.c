@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/pci/pci.c and providers/nvidia*.c: recorded PCI trees, the published provider's lists,
+/* lib/probe/pci and lib/probe/providers/nvidia: recorded PCI trees, the published provider's lists,
  * and trees made here. */
 #include "lib/probe/providers/nvidia/nvidia.h"
 #include "test/unit/core_util.h"

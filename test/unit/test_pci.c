@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/pci*.c: the three back ends, and that a broken device costs itself only. Recorded sysfs
+/* lib/probe/pci: the three back ends, and that a broken device costs itself only. Recorded sysfs
  * trees are looked at in test_nvidia.c. */
 #include "lib/probe/pci/pci_libpci.h"
 #include "test/unit/core_util.h"
@@ -61,8 +61,8 @@ static void write_text(const char *path, const char *text)
 
 static int scan_dump(const char *path, struct ocv_pci_list *list, struct ocv_error *err)
 {
-    const struct ocv_probe_host host = {.root = -1, .pci_dump = path};
-    return ocv_pci_scan(&host, list, err);
+    const struct ocv_pci_source source = {.root = -1, .dump = path};
+    return ocv_pci_scan(&source, list, err);
 }
 
 /* The devices of a text. */
@@ -76,8 +76,7 @@ static struct ocv_pci_list dump(const char *text)
     return list;
 }
 
-/* ---- dumps -----------------------------------------------------------------------------------
- */
+/* ---- dumps ----------------------------------------------------------------------------------- */
 
 START_TEST(dump_of_a_server)
 {
@@ -273,8 +272,7 @@ START_TEST(libpci_does_not_find_its_file)
 }
 END_TEST
 
-/* ---- recorded dumps --------------------------------------------------------------------------
- */
+/* ---- recorded dumps -------------------------------------------------------------------------- */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -338,17 +336,16 @@ START_TEST(recorded_dumps)
 }
 END_TEST
 
-/* ---- sysfs and procfs ------------------------------------------------------------------------
- */
+/* ---- sysfs and procfs ------------------------------------------------------------------------ */
 
 static struct ocv_pci_list scan_root(void)
 {
     struct ocv_error err = {0};
     struct ocv_pci_list list;
-    struct ocv_probe_host host = {.root = open(root, O_PATH | O_DIRECTORY)};
-    ck_assert_msg(ocv_pci_scan(&host, &list, &err) == OCV_OK, "%s", err.message);
+    struct ocv_pci_source source = {.root = open(root, O_PATH | O_DIRECTORY)};
+    ck_assert_msg(ocv_pci_scan(&source, &list, &err) == OCV_OK, "%s", err.message);
     ck_assert_int_eq(err.status, OCV_OK);
-    close(host.root);
+    close(source.root);
     return list;
 }
 
@@ -455,8 +452,7 @@ START_TEST(no_pci_at_all)
 }
 END_TEST
 
-/* ---- names -----------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 START_TEST(names)
 {

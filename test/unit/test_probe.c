@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/probe.c, host.c, sysroot.c: the profile of this machine and of recorded ones, and that
- * nothing is emitted that schema/vocabulary.yaml does not know. */
-#include "lib/probe/probe_internal.h"
+/* lib/probe/probe.c, host/host.c, files/sysroot.c: the profile of this machine and of recorded
+ * ones, and that nothing is emitted that schema/vocabulary.yaml does not know. */
+#include "lib/probe/host/host.h"
+#include "lib/probe/providers/cpu/x86_64.h"
 #include "ocivariant.h"
 
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lib/probe/sysroot.c: kinds of files, and limits of the way without openat2(2). Escapes:
+/* lib/probe/files/sysroot.c: kinds of files, and limits of the way without openat2(2). Escapes:
  * test_probe.c and sysroot.bats. */
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/files/sysroot.h"
 
 #include <check.h>
 #include <errno.h>

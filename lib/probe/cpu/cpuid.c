@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CPUID as a table of answers: read from the processor or from a file, looked up alike. */
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/cpu/cpuid.h"
+#include "ocivariant/buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>

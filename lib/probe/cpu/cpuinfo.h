@@ -35,7 +35,7 @@ int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out,
 void ocv_cpuinfo_free(struct ocv_cpuinfo *cpuinfo);
 bool ocv_cpuinfo_has(const struct ocv_cpuinfo *cpuinfo, const char *flag);
 
-/* ---- RISC-V isa line (isa.c) ----------------------------------------------------------------- */
+/* ---- RISC-V isa line (riscv_isa.c) ----------------------------------------------------------- */
 
 /** Walk over a line like "rv64imafdcv_zicbom_zba"; `g` counts as what it stands for. */
 struct ocv_isa {

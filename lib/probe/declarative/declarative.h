@@ -6,14 +6,13 @@
 #define OCV_DECLARATIVE_H
 
 #include "lib/base/yaml_tree.h"
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/result/provider.h"
 
 #define OCV_DECLARATION_SCHEMA "dev.ocivariant.provider/v1"
 #define OCV_DECLARATION_MAX (64u * 1024) /**< bytes of a file */
 #define OCV_DECLARATIONS_MAX 256u        /**< files of a folder */
 
-/* ---- Files (declarative_read.c, declarative_load.c) ------------------------------------------
- */
+/* ---- Files (validate.c, load.c) -------------------------------------------------------------- */
 
 /** What a file may hold (lib/base/yaml_fields.h). */
 struct ocv_yaml_rule;
@@ -56,8 +55,7 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
 bool ocv_declarations_replace(const struct ocv_declarations *set, const struct provider *provider);
 void ocv_declarations_free(struct ocv_declarations *set);
 
-/* ---- Files that the build knew (declarative_known.c) -----------------------------------------
- */
+/* ---- Files that the build knew (prefilter.c) ------------------------------------------------- */
 
 /** What plugins/providers/index.c notes of a file. */
 struct ocv_known_file {
@@ -74,8 +72,7 @@ const struct ocv_known_file *ocv_known_file(const char *text, size_t len);
 /** False if no rule of the file can fit a device of the host. */
 bool ocv_known_file_concerns(const struct ocv_known_file *known, const struct ocv_probe_host *host);
 
-/* ---- Sources (declarative_source.c) ----------------------------------------------------------
- */
+/* ---- Sources (source.c) ---------------------------------------------------------------------- */
 
 /** The text that the first readable one of a file's sources gives; relative paths are of `dir`.
  *  False if there is none or it is not printable ASCII. `sources` may be NULL. */
@@ -90,8 +87,7 @@ const char *ocv_source_units(size_t i);
  *  is none, zero, or too large. */
 bool ocv_source_bytes(const char *text, const char *unit, uint64_t *out);
 
-/* ---- Devices (declarative_match.c, declarative.c) --------------------------------------------
- */
+/* ---- Devices (match.c, class.c, declarative.c) ----------------------------------------------- */
 
 #define OCV_DECLARED_DEVICES_MAX 1024u /**< of one namespace */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the two halves of matching share: PCI (declarative_match.c), folders of sysfs
- * (declarative_class.c). */
+/* What the two halves of matching share: PCI (match.c), directories of sysfs
+ * (class.c). */
 #ifndef OCV_DECLARATIVE_MATCH_H
 #define OCV_DECLARATIVE_MATCH_H
 

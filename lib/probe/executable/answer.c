@@ -3,7 +3,7 @@
 #include "lib/probe/executable/executable.h"
 
 #include "lib/base/json.h"
-#include "lib/probe/child.h"
+#include "lib/probe/host/child.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 /* Executable providers in a probe: run them all, decide who answers for what, report. */
 #include "lib/probe/executable/executable.h"
 
-#include "lib/probe/child.h"
+#include "lib/probe/host/child.h"
+#include "lib/probe/result/pretty.h"
 
 #include <limits.h>
 #include <stdio.h>

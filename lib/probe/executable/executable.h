@@ -37,7 +37,7 @@ struct ocv_executables {
     size_t n;
 };
 
-/* ---- Files (executable_find.c) --------------------------------------------------------------- */
+/* ---- Files (find.c) -------------------------------------------------------------------------- */
 
 /** Why a program, or the folder it lies in, is not to be trusted by user `self`: NULL if it is. It
  *  must belong to root or to that user, and nobody else may write to it. */
@@ -49,7 +49,7 @@ int ocv_executables_find(const char *folder, struct ocv_executables *out,
  *  cannot have. */
 void ocv_executable_name(const char *file, char out[OCV_EXECUTABLE_NAME_MAX + 1]);
 
-/* ---- Answers (executable_check.c, executable_answer.c) --------------------------------------- */
+/* ---- Answers (check.c, answer.c) ------------------------------------------------------------- */
 
 /** Check a namespace object: anything that the profile's schema does not have (but for "replaces"),
  *  or that is past a limit, is OCV_ERR_DATA with the place ("devices[1].features[0]: ..."). */

@@ -183,7 +183,7 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
 
 static int scan_dump(struct ocv_pci_scan *scan, struct ocv_error *err)
 {
-    const char *path = scan->host->pci_dump;
+    const char *path = scan->source->dump;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, DUMP_MAX);
     int status = read_file(path, &text, err);

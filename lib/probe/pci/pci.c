@@ -116,17 +116,18 @@ void ocv_pci_set_driver(struct ocv_pci_device *device, const char *name, size_t 
     device->driver[len] = '\0';
 }
 
-int ocv_pci_scan(const struct ocv_probe_host *host, struct ocv_pci_list *out, struct ocv_error *err)
+int ocv_pci_scan(const struct ocv_pci_source *source, struct ocv_pci_list *out,
+                 struct ocv_error *err)
 {
-    struct ocv_pci_scan scan = {.host = host};
+    struct ocv_pci_scan scan = {.source = source};
     struct ocv_error failure = {0};
     int status = OCV_ERR_NOT_FOUND;
-    if (host->pci_dump)
+    if (source->dump)
         status = ocv_pci_dump.scan(&scan, &failure);
-    for (size_t i = 0; !host->pci_dump && i < sizeof(backends) / sizeof(*backends); i++)
+    for (size_t i = 0; !source->dump && i < sizeof(backends) / sizeof(*backends); i++)
         if ((status = backends[i]->scan(&scan, &failure)) != OCV_ERR_NOT_FOUND)
             break;
-    if (status == OCV_ERR_NOT_FOUND && !host->pci_dump)
+    if (status == OCV_ERR_NOT_FOUND && !source->dump)
         status = OCV_OK; /* a machine without PCI */
     if (status < 0) {
         ocv_pci_list_free(&scan.list);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PCI devices of the machine that is looked at. They are read once, when the host is opened, and
- * shared by all providers as `host->pci`. */
+ * shared by all providers. */
 #ifndef OCV_PCI_H
 #define OCV_PCI_H
 
 #include "ocivariant/error.h"
 
-struct ocv_probe_host;
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define OCV_PCI_DEVICES_MAX 65536u /**< entries of sys/bus/pci/devices */
 
@@ -33,11 +35,20 @@ struct ocv_pci_list {
     size_t broken; /**< entries without address, vendor, device or class; they are not listed */
 };
 
+/** Where the devices are. */
+struct ocv_pci_source {
+    int root;         /**< directory that stands for / */
+    bool live;        /**< that is / itself */
+    const char *dump; /**< text of lspci that stands for the devices of the root, or NULL */
+};
+
 /** Read all devices. No PCI at all is an empty list. OCV_ERR_IO where the folder cannot be read,
  *  OCV_ERR_DATA past OCV_PCI_DEVICES_MAX. */
-int ocv_pci_scan(const struct ocv_probe_host *host, struct ocv_pci_list *out,
+int ocv_pci_scan(const struct ocv_pci_source *source, struct ocv_pci_list *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_pci_list_free(struct ocv_pci_list *list);
+/** Device by address in a sorted list, or NULL. */
+struct ocv_pci_device *ocv_pci_find(const struct ocv_pci_list *list, const char *address);
 /** Read a hexadecimal attribute, with or without 0x, of at most `max`. */
 bool ocv_pci_hex(const char *text, uint32_t max, uint32_t *out);
 

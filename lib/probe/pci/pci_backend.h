@@ -4,14 +4,15 @@
 #ifndef OCV_PCI_BACKEND_H
 #define OCV_PCI_BACKEND_H
 
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/files/sysroot.h"
+#include "lib/probe/pci/pci.h"
 
 #define OCV_PCI_BRIDGE 0x06u /**< base class */
 #define OCV_PCI_CONFIG 64u   /**< bytes of the configuration header, all that is looked at */
 
 /** A list that grows. */
 struct ocv_pci_scan {
-    const struct ocv_probe_host *host;
+    const struct ocv_pci_source *source;
     struct ocv_pci_list list;
     size_t room;
 };
@@ -33,8 +34,6 @@ int ocv_pci_append(struct ocv_pci_scan *scan, const struct ocv_pci_device *devic
                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Count one that cannot be read, with the same limit. */
 int ocv_pci_broken(struct ocv_pci_scan *scan, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Device by address in a sorted list, or NULL. */
-struct ocv_pci_device *ocv_pci_find(const struct ocv_pci_list *list, const char *address);
 /** Sort by address; of two with one address the second counts as broken. */
 void ocv_pci_sort(struct ocv_pci_list *list);
 /** Ids, class, revision and subsystem from a configuration header. False where there is no device:
@@ -45,13 +44,5 @@ void ocv_pci_set_driver(struct ocv_pci_device *device, const char *name, size_t 
 /** Append the devices of such a text; the list is sorted afterwards. */
 int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
                       struct ocv_error *err) OCV_WARN_UNUSED;
-
-/** Add to a profile what people want to read: to devices with a PCI address `pci_id`,
- *  `kernel_driver` ("" none) and, where it has none, `name`; at the top `other_devices`
- *  (accelerators that no provider knows), `broken_devices` (how many could not be read) and
- *  `pci_error` (why none could).
- *  `datadir` may hold a pci.ids that goes before the system's. */
-int ocv_pci_describe(const struct ocv_probe_host *host, const char *datadir, json_t *profile,
-                     struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -91,10 +91,10 @@ static int scan_proc(struct ocv_pci_scan *scan, struct ocv_error *err)
     struct ocv_libpci *pci;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, DEVICES_MAX);
-    int status = ocv_sysroot_read(scan->host->root, DEVICES, &text, err);
+    int status = ocv_sysroot_read(scan->source->root, DEVICES, &text, err);
     if (status < 0 || text.len == 0)
         return status;
-    int folder = ocv_sysroot_openat(scan->host->root, FOLDER, O_RDONLY | O_DIRECTORY);
+    int folder = ocv_sysroot_openat(scan->source->root, FOLDER, O_RDONLY | O_DIRECTORY);
     if (folder < 0)
         return ocv_error_set(err, OCV_ERR_IO, "/" FOLDER ": %s", strerror(errno));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", folder);

@@ -120,7 +120,7 @@ static int scan_folder(DIR *dir, struct ocv_pci_scan *scan, struct ocv_error *er
     while (status == OCV_OK && (entry = readdir(dir))) {
         if (entry->d_name[0] == '.')
             continue;
-        if (read_device(scan->host->root, entry->d_name, &device))
+        if (read_device(scan->source->root, entry->d_name, &device))
             status = ocv_pci_append(scan, &device, err);
         else
             status = ocv_pci_broken(scan, err);
@@ -130,7 +130,7 @@ static int scan_folder(DIR *dir, struct ocv_pci_scan *scan, struct ocv_error *er
 
 static int scan_sysfs(struct ocv_pci_scan *scan, struct ocv_error *err)
 {
-    int fd = ocv_sysroot_openat(scan->host->root, DEVICES, O_RDONLY | O_DIRECTORY);
+    int fd = ocv_sysroot_openat(scan->source->root, DEVICES, O_RDONLY | O_DIRECTORY);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
         bool none = fd < 0 && (errno == ENOENT || errno == ENOTDIR);

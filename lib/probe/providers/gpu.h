@@ -3,7 +3,7 @@
 #ifndef OCV_GPU_H
 #define OCV_GPU_H
 
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/result/provider.h"
 
 /** What the user of this process may do with a device node. */
 enum ocv_gpu_access { OCV_GPU_MAY, OCV_GPU_MAY_NOT, OCV_GPU_MISSING };

@@ -3,6 +3,7 @@
  * shown with empty lists and as secondary: it serves no build and takes nothing from the others.
  * Overrides of user space (HSA_OVERRIDE_GFX_VERSION) are not looked at: an image may lack them. */
 #include "lib/probe/providers/amd/amd.h"
+#include "lib/probe/providers/builtin.h"
 #include "ocivariant/property.h"
 
 #include <stdio.h>

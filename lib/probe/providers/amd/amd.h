@@ -102,8 +102,7 @@ struct ocv_amd_machine {
 int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- what an operator has to know (amd_judge.c) -----------------------------------------------
- */
+/* ---- what an operator has to know (amd_judge.c) ---------------------------------------------- */
 
 /** Why a GPU that is not usable serves no build. */
 void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu, char *out,
@@ -127,8 +126,7 @@ struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host);
 int ocv_rocm_add(struct ocv_result *result, struct ocv_rocm_version version,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- user spaces of containers (amd_user_space.c) ----------------------------------------------
- */
+/* ---- user spaces of containers (amd_user_space.c) -------------------------------------------- */
 
 #define OCV_AMD_USER_SPACES_MAX 160u /**< versions of ROCm that are told of */
 

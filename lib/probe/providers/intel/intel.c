@@ -4,6 +4,7 @@
  * from the others. An NPU takes no part in what is asked of GPUs, and the reverse: each has lists
  * of its own features only. */
 #include "lib/probe/providers/intel/intel.h"
+#include "lib/probe/providers/builtin.h"
 
 #include <stdio.h>
 #include <stdlib.h>

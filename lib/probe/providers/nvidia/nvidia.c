@@ -2,6 +2,7 @@
 /* Namespace nvidia: which GPUs there are, which machine code they run and which CUDA version their
  * driver supports. Files of the kernel first, NVIDIA's libraries only where they were asked for. */
 #include "lib/probe/providers/nvidia/nvidia.h"
+#include "lib/probe/providers/builtin.h"
 
 #include "lib/probe/providers/gpu.h"
 

@@ -6,7 +6,7 @@
 #ifndef OCV_NVIDIA_H
 #define OCV_NVIDIA_H
 
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/result/provider.h"
 
 #define OCV_NVIDIA_GPUS_MAX 256u /**< GPUs of a machine; more are not looked at */
 #define OCV_NVIDIA_SM_MIN 50u    /**< compute capability 5.0: below it the provider lists nothing */
@@ -19,8 +19,7 @@ struct ocv_cuda_version {
     unsigned major, minor; /**< major 0: unknown */
 };
 
-/* ---- Tables (nvidia_table.c, nvidia_ids.h) -----------------------------------------------------
- */
+/* ---- Tables (nvidia_table.c, nvidia_ids.h) --------------------------------------------------- */
 
 /** Compute capability of a PCI device as 10 * major + minor, 0 if unknown. `*guess`: by the block
  *  of ids that a chip was given, not by its own. */
@@ -118,8 +117,7 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
 /** Set the status and the note for operators. */
 void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *result);
 
-/* ---- What NVIDIA's libraries say (nvidia_nvml.c, nvidia_merge.c) ------------------------------
- */
+/* ---- What NVIDIA's libraries say (nvidia_nvml.c, nvidia_merge.c) ----------------------------- */
 
 #define OCV_NVML_OUTPUT_MAX (512u * 1024) /**< bytes of nvml-query's answer */
 #define OCV_NVML_DEVICES_MAX OCV_NVIDIA_GPUS_MAX

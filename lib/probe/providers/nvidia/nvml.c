@@ -5,7 +5,7 @@
 #include "lib/probe/providers/nvidia/nvidia.h"
 
 #include "lib/base/json.h"
-#include "lib/probe/child.h"
+#include "lib/probe/host/child.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON as people would lay it out: what fits on a line stands on it. */
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/result/pretty.h"
 
 #include <stdlib.h>
 #include <string.h>

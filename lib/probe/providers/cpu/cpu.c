@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From what the kernel says of a processor to the features of its namespace. */
-#include "lib/probe/cpu/cpu.h"
+#include "lib/probe/providers/cpu/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * memory until it execs, as posix_spawn does it: this thread stands still meanwhile, every signal
  * is blocked, and the child makes bare system calls only. Nothing that libc or a sanitizer
  * intercepts may be called there: it would change what the parent remembers of itself. */
-#include "lib/probe/child.h"
+#include "lib/probe/host/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

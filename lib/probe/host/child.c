@@ -2,7 +2,7 @@
 /* Listening to programs that cannot be trusted to answer, to stop, or to be silent. Invariant: one
  * loop serves all of them, no wait in it lasts past the next deadline, and a child is reaped only
  * after its group was killed: until then its number cannot name anybody else. */
-#include "lib/probe/child.h"
+#include "lib/probe/host/child.h"
 #include "lib/base/clock.h"
 
 #include <errno.h>

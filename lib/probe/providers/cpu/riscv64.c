@@ -2,7 +2,7 @@
 /* Namespace riscv64: extensions and the application profiles that they make. The system call
  * riscv_hwprobe(2) where there is one (Linux 6.4), else AT_HWCAP's letters and the isa line of
  * /proc/cpuinfo, if that is RISC-V's: emulators pass the one of their host. */
-#include "lib/probe/cpu/cpu.h"
+#include "lib/probe/providers/cpu/cpu.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * links,
  * "..", FIFOs, endless files), nothing outside it is opened and no read blocks or grows past its
  * limit. */
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/files/sysroot.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Namespace loongarch64: levels of the software development conventions and vectors. /proc/cpuinfo
  * does not tell what v1.1 adds, so a recorded machine is v1.0 at most. */
-#include "lib/probe/cpu/cpu.h"
+#include "lib/probe/providers/cpu/cpu.h"
 
 #if defined(__loongarch__) && __loongarch_grlen == 64
 #include <sys/auxv.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Providers of the CPU namespaces that follow from the kernel's word (cpu.h): where the facts come
  * from on this host, and the answer as part of a profile. */
-#include "lib/probe/cpu/cpu.h"
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/providers/builtin.h"
+#include "lib/probe/providers/cpu/cpu.h"
 
 #include <string.h>
 

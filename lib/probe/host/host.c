@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine that is looked at: the one this runs on, a tree that was recorded, or a CPUID file.
  */
+#include "lib/probe/host/host.h"
+
 #include "gen/libexecdir.h"
-#include "lib/probe/child.h"
-#include "lib/probe/probe_internal.h"
+#include "lib/probe/host/child.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +87,9 @@ static int open_sources(const struct ocv_probe_options *options, struct ocv_prob
 /* A failure costs the PCI providers only, but for a dump that the caller named. */
 static int scan_pci(struct ocv_probe_host *host, struct ocv_error *err)
 {
-    int status = ocv_pci_scan(host, &host->pci, &host->pci_error);
+    const struct ocv_pci_source source = {
+        .root = host->root, .live = host->live, .dump = host->pci_dump};
+    int status = ocv_pci_scan(&source, &host->pci, &host->pci_error);
     if (status < 0 && host->pci_dump)
         return ocv_error_set(err, status, "%s", host->pci_error.message);
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : OCV_OK;

@@ -2,7 +2,7 @@
 /* Namespace aarch64: architecture version and flags from the kernel's hardware capabilities. No
  * kernel file states the version, and a table of models needs a release per processor. The kernel
  * itself lists only what all cores of a machine of unequal cores have. */
-#include "lib/probe/cpu/cpu.h"
+#include "lib/probe/providers/cpu/cpu.h"
 
 #if defined(__aarch64__)
 #include <string.h>
