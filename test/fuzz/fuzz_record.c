@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char name[OCV_LAYOUT_NAME_MAX];
+    char name[OCV_RECORD_NAME_MAX];
     json_t *tree = NULL;
     struct ocv_record record;
     struct ocv_record_index kept = {0};
