@@ -30,7 +30,8 @@ const char *format_bytes(int64_t bytes, char out[FORMAT_NUMBER_MAX])
     return out;
 }
 
-const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX])
+/* "8s", "1m05s", "2h03m", "3d04h". Negative: "?". */
+static const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX])
 {
     const int64_t minute = 60, hour = 3600, day = 86400;
 

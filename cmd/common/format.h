@@ -7,14 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Longest text of format_bytes and format_duration, with NUL. */
+/** Longest text of format_bytes, with NUL. */
 #define FORMAT_NUMBER_MAX 24
 
 /** Decimal units with three significant digits as docker prints them: "512 B", "27.1 MB". Negative:
  *  "?". Returns `out`. */
 const char *format_bytes(int64_t bytes, char out[FORMAT_NUMBER_MAX]);
-/** "8s", "1m05s", "2h03m", "3d04h". Negative: "?". Returns `out`. */
-const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX]);
 /** The part of a digest that people compare: the first 12 characters of its encoded part. */
 const char *format_short_digest(const char *digest, char out[16]);
 

@@ -251,17 +251,6 @@ void memory_forget(struct memory *memory, const struct key *key)
     pthread_mutex_unlock(&shard->lock);
 }
 
-size_t memory_count(struct memory *memory)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < SHARDS; i++) {
-        pthread_mutex_lock(&memory->shards[i].lock);
-        n += memory->shards[i].n;
-        pthread_mutex_unlock(&memory->shards[i].lock);
-    }
-    return n;
-}
-
 void memory_free(struct memory *memory)
 {
     if (!memory)

@@ -40,7 +40,5 @@ void *memory_find(struct memory *memory, const struct key *key);
  *  simply not remembered. `bytes`: what the value weighs. */
 void memory_keep(struct memory *memory, const struct key *key, void *item, size_t bytes);
 void memory_forget(struct memory *memory, const struct key *key);
-/** Values now remembered. */
-size_t memory_count(struct memory *memory);
 
 #endif

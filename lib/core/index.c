@@ -241,7 +241,7 @@ const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index, con
     return NULL;
 }
 
-bool ocv_index_namespace_static(const struct ocv_index *index, const char *ns)
+static bool namespace_is_static(const struct ocv_index *index, const char *ns)
 {
     for (size_t i = 0; i < index->n_statics; i++)
         if (!strcmp(index->statics[i].name, ns))
@@ -258,7 +258,7 @@ int ocv_index_describe(const struct ocv_index *index, const struct ocv_entry *en
         struct ocv_property p = ocv_index_property(index, entry->properties[i]);
         status = ocv_buffer_printf(properties, err, "%s%s :: %s :: %s", i ? ", " : "", p.ns,
                                    p.feature, p.value);
-        if (status == OCV_OK && ocv_index_namespace_static(index, p.ns))
+        if (status == OCV_OK && namespace_is_static(index, p.ns))
             status = ocv_buffer_printf(statics, err, "%s%s", statics->len ? ", " : "", p.ns);
     }
     return status;

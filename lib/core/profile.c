@@ -257,13 +257,6 @@ struct ocv_platform ocv_profile_platform(const struct ocv_profile *profile)
     return profile->platform;
 }
 
-int ocv_profile_format(const struct ocv_profile *profile, struct ocv_buffer *out,
-                       struct ocv_error *err)
-{
-    int status = ocv_json_append(profile->root, JSON_INDENT(2), out, err);
-    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
-}
-
 bool ocv_profile_supports(const struct ocv_profile *profile, struct ocv_property property)
 {
     const struct ocv_namespace *ns = ocv_profile_namespace(profile, property.ns);

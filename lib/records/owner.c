@@ -29,7 +29,9 @@ void ocv_record_as_before(bool *other)
     *other = false;
 }
 
-int ocv_record_as_owner(int fd, const char *dir, bool *other, struct ocv_error *err)
+/* Give this thread the rights over files of the owner of the directory `fd`; `dir` is for messages.
+ * `*other`, false before: whether that changed anything. */
+static int act_as_owner(int fd, const char *dir, bool *other, struct ocv_error *err)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -48,7 +50,7 @@ int ocv_record_as_owner(int fd, const char *dir, bool *other, struct ocv_error *
 static int make_in(int parent, const char *dir, const char *name, struct ocv_error *err)
 {
     ocv_as_owner bool other = false;
-    int status = ocv_record_as_owner(parent, dir, &other, err);
+    int status = act_as_owner(parent, dir, &other, err);
     if (status < 0 || (mkdirat(parent, name, 0755) < 0 && errno == EEXIST))
         return status;
     ocv_auto_fd int fd = -1;
@@ -101,7 +103,7 @@ int ocv_record_open(const char *dir, const char *name, int *out, bool *other, st
         close(fd);
         fd = inner;
     }
-    status = ocv_record_as_owner(fd, dir, other, err);
+    status = act_as_owner(fd, dir, other, err);
     if (status == OCV_OK) {
         *out = fd;
         fd = -1;

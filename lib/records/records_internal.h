@@ -21,10 +21,6 @@
  * where that is another user's and this is root, act as its owner, until ocv_record_as_before. */
 int ocv_record_open(const char *dir, const char *name, int *out, bool *other,
                     struct ocv_error *err);
-/** Give this thread the rights over files of the owner of the directory `fd`; `dir` is for
- * messages.
- *  `*other`, false before: whether that changed anything. */
-int ocv_record_as_owner(int fd, const char *dir, bool *other, struct ocv_error *err);
 void ocv_record_as_before(bool *other);
 /** `ocv_as_owner bool other = false;` ends it on leaving the scope. */
 #define ocv_as_owner __attribute__((cleanup(ocv_record_as_before)))

@@ -374,11 +374,6 @@ struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice)
     return index;
 }
 
-size_t ocv_tag_choice_count(const struct ocv_tag_choice *choice)
-{
-    return choice->n;
-}
-
 const char *ocv_tag_choice_candidate(const struct ocv_tag_choice *choice, size_t i,
                                      const struct ocv_descriptor **descriptor)
 {

@@ -40,9 +40,6 @@ int ocv_tag_read_pairs(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
 /** `where`: groups and the patterns of their whole values. */
 int ocv_tag_read_where(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                        struct ocv_tag_where *out) OCV_WARN_UNUSED;
-/** `KEY: PATTERN`, over a value that is no group. */
-int ocv_tag_read_pattern(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
-                         const char *key, struct ocv_tag_where *out) OCV_WARN_UNUSED;
 /** Is the mapping's `platform`, if any, one? */
 int ocv_tag_read_platform(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                           const char *name) OCV_WARN_UNUSED;

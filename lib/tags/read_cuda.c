@@ -25,8 +25,9 @@ int ocv_tag_read_where(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
     return status < 0 ? status : compile(r, map, out);
 }
 
-int ocv_tag_read_pattern(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
-                         const char *key, struct ocv_tag_where *out)
+/* `KEY: PATTERN`, over a value that is no group. */
+static int read_pattern(const struct ocv_tag_reader *r, const struct ocv_yaml *map, const char *key,
+                        struct ocv_tag_where *out)
 {
     struct ocv_tag_pair *pair = ocv_arena_alloc(&r->family->arena, 1, sizeof(*pair));
     if (!pair)
@@ -72,7 +73,7 @@ static int read_table(const struct ocv_tag_reader *r, const struct ocv_yaml *map
                                         "minor",   "note",  NULL};
     int status = ocv_tag_read_keys(r, map, known);
     if (status == OCV_OK)
-        status = ocv_tag_read_pattern(r, map, "toolkit", &out->toolkit);
+        status = read_pattern(r, map, "toolkit", &out->toolkit);
     if (status == OCV_OK)
         status = ocv_tag_read_where(r, map, &out->where);
     if (status == OCV_OK)

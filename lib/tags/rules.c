@@ -47,11 +47,6 @@ size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules)
     return rules->n;
 }
 
-const char *ocv_tag_rules_family(const struct ocv_tag_rules *rules, size_t i)
-{
-    return rules->families[i]->name;
-}
-
 static int add_notation(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml *list,
                         struct ocv_error *err)
 {

@@ -45,11 +45,6 @@ const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag)
     return tag->properties;
 }
 
-const struct ocv_properties *ocv_tag_base_properties(const struct ocv_tag *tag)
-{
-    return tag->base;
-}
-
 const struct ocv_properties *ocv_tag_said(const struct ocv_tag *tag)
 {
     return tag->said;

@@ -183,7 +183,7 @@ struct ocv_tag {
     const char *reference, *tag;
     struct ocv_properties *said;       /**< by tag, repository and defaults */
     struct ocv_properties *properties; /**< with what the family says of its CUDA builds */
-    struct ocv_properties *base;       /**< as ocv_tag_base_properties */
+    struct ocv_properties *base;       /**< of its base image, where that is another one; or NULL */
     struct ocv_tag_group *groups;      /**< sorted by key */
     size_t n_groups;
     bool plain; /**< every part of it is a group's value: nothing speaks of hardware */

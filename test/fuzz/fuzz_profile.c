@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Profiles: what parses is written and parses again to the same text. */
+#include "lib/core/profile_internal.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>
@@ -17,12 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ocv_buffer_init(&second, 1u << 28);
     if (ocv_profile_parse(data, size, &profile, NULL) < 0)
         return 0;
-    if (ocv_profile_format(profile, &first, NULL) < 0)
+    if (ocv_json_append(profile->root, 0, &first, NULL) < 0)
         abort();
     if (first.len > OCV_PROFILE_MAX)
-        return 0; /* indentation may take it over the limit */
+        return 0; /* escapes may take it over the limit */
     if (ocv_profile_parse(first.data, first.len, &again, NULL) < 0 ||
-        ocv_profile_format(again, &second, NULL) < 0)
+        ocv_json_append(again->root, 0, &second, NULL) < 0)
         abort();
     if (first.len != second.len || memcmp(first.data, second.data, first.len) != 0)
         abort();

@@ -3,6 +3,7 @@
  * with every later one. A call either says OCV_ERR_NOMEM and leaks nothing, or succeeds with the
  * same result as undisturbed. The allocator is this program's own, so that allocations of the
  * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
+#include "lib/core/profile_internal.h"
 #include "lib/lint/lint.h"
 #include "lib/probe/executable/executable.h"
 #include "lib/probe/providers/builtin.h"
@@ -135,7 +136,7 @@ static int call_profile(struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto(ocv_profile) profile = NULL;
     int status = ocv_profile_parse(profile_text, sizeof(profile_text) - 1, &profile, err);
-    return status < 0 ? status : ocv_profile_format(profile, out, err);
+    return status < 0 ? status : ocv_json_append(profile->root, 0, out, err);
 }
 
 static int read_config(struct ocv_config **config, struct ocv_error *err)
@@ -188,7 +189,7 @@ static int call_resolve(struct ocv_buffer *out, struct ocv_error *err)
     for (size_t i = 0; status == OCV_OK && i < ocv_decision_order_count(d); i++)
         status = ocv_decision_note(d, ocv_decision_order(d, i), out, err);
     if (status == OCV_OK)
-        status = ocv_profile_format(profile, out, err);
+        status = ocv_json_append(profile->root, 0, out, err);
     return status < 0 ? status : ocv_decision_format_json(d, out, err);
 }
 

@@ -96,7 +96,6 @@ START_TEST(dump_of_a_server)
     ck_assert_uint_eq(gpu->subsystem_vendor, 0x10de);
     ck_assert_uint_eq(gpu->subsystem_device, 0x16c1);
     ck_assert_str_eq(gpu->driver, "nvidia");
-    ck_assert_int_eq(gpu->numa_node, -1);
     ck_assert_str_eq(npu->address, "10001:3b:00.0");
     ck_assert_str_eq(npu->driver, "habanalabs");
     ocv_pci_list_free(&list);

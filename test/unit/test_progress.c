@@ -44,15 +44,21 @@ static const struct {
     int64_t seconds;
     const char *text;
 } duration_cases[] = {
-    {0, "0s"},         {59, "59s"},      {60, "1m00s"},    {3599, "59m59s"}, {3600, "1h00m"},
-    {86399, "23h59m"}, {86400, "1d00h"}, {90000, "1d01h"}, {-1, "?"},
+    {0, "0s"},         {59, "59s"},      {60, "1m00s"},    {3599, "59m59s"},  {3600, "1h00m"},
+    {86399, "23h59m"}, {86400, "1d00h"}, {90000, "1d01h"}, {2000000000, "?"},
 };
 
 START_TEST(test_duration)
 {
-    char out[FORMAT_NUMBER_MAX];
+    char out[128], end[32];
+    const struct layer_line line = {.id = "x",
+                                    .state = LAYER_DOWNLOADING,
+                                    .size = 1000 * duration_cases[_i].seconds,
+                                    .rate = 1000};
 
-    ck_assert_str_eq(format_duration(duration_cases[_i].seconds, out), duration_cases[_i].text);
+    format_layer_line(&line, 80, out, sizeof(out));
+    snprintf(end, sizeof(end), "  %s left", duration_cases[_i].text);
+    ck_assert_str_eq(out + strlen(out) - strlen(end), end);
 }
 END_TEST
 

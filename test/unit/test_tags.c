@@ -291,8 +291,8 @@ START_TEST(test_families_in_order)
                          OCV_OK);
     }
     ck_assert_uint_eq(ocv_tag_rules_count(rules), 2);
-    ck_assert_str_eq(ocv_tag_rules_family(rules, 0), "b");
-    ck_assert_str_eq(ocv_tag_rules_family(rules, 1), "a");
+    ck_assert_str_eq(rules->families[0]->name, "b");
+    ck_assert_str_eq(rules->families[1]->name, "a");
     ocv_tag_rules_free(rules);
 }
 END_TEST

@@ -23,7 +23,7 @@ static int fail_errno(struct ocv_error *err, const char *path, const char *what)
                          path, what, strerror(errno));
 }
 
-char *setup_system_path(const struct setup *setup, const char *path, struct ocv_error *err)
+static char *system_path(const struct setup *setup, const char *path, struct ocv_error *err)
 {
     char *out = NULL;
     if (asprintf(&out, "%s%s", setup->root, path) >= 0)
@@ -154,7 +154,7 @@ int setup_real_path(const struct setup *setup, const char *path, char **out, str
     char *real = NULL;
     *out = NULL;
     int status = setup_resolve(setup, path, &real, err);
-    if (status == OCV_OK && !(*out = setup_system_path(setup, real, err)))
+    if (status == OCV_OK && !(*out = system_path(setup, real, err)))
         status = OCV_ERR_NOMEM;
     free(real);
     return status;

@@ -109,12 +109,10 @@ struct setup {
 /** The file of the plan for a path below the root, read once. */
 int setup_open(struct setup *setup, const char *path, struct setup_file **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
-/** As the system sees it: root and path. Owned. */
-char *setup_system_path(const struct setup *setup, const char *path, struct ocv_error *err);
 /** A path below the root with every link followed inside it; the last parts may be missing. */
 int setup_resolve(const struct setup *setup, const char *path, char **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same as the system sees it. */
+/** The same as the system sees it: root and path. */
 int setup_real_path(const struct setup *setup, const char *path, char **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Sorted names in a folder below the root, without "." and ".."; none where it is missing. Freed

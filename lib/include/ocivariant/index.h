@@ -124,8 +124,6 @@ OCV_API size_t ocv_index_namespaces(const struct ocv_index *index, const char *c
                                     bool *declared);
 /** Notes for people: static namespace that a provider owns, bad namespace list, ... */
 OCV_API size_t ocv_index_warnings(const struct ocv_index *index, const char *const **out);
-/** Is the namespace one that the index itself ranks by (dev.ocivariant.static.NS)? */
-OCV_API bool ocv_index_namespace_static(const struct ocv_index *index, const char *ns);
 /** First entry with this digest, or NULL. */
 OCV_API const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index,
                                                       const char *digest);

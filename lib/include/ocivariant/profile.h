@@ -28,9 +28,6 @@ OCV_API int ocv_profile_parse(const void *bytes, size_t len, struct ocv_profile 
 OCV_API void ocv_profile_free(struct ocv_profile *profile);
 /** The profile's platform, strings borrowed; os and architecture are NULL if it has none. */
 OCV_API struct ocv_platform ocv_profile_platform(const struct ocv_profile *profile);
-/** Serialise as indented JSON with a final newline, all keys kept. */
-OCV_API int ocv_profile_format(const struct ocv_profile *profile, struct ocv_buffer *out,
-                               struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if the host's namespace list supports the property (device lists are not consulted). */
 OCV_API bool ocv_profile_supports(const struct ocv_profile *profile, struct ocv_property property);
 

@@ -47,8 +47,6 @@ OCV_API int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
                                struct ocv_error *err) OCV_WARN_UNUSED;
 /** Number of families. */
 OCV_API size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules);
-/** The name of a family, in the order in which they were added. */
-OCV_API const char *ocv_tag_rules_family(const struct ocv_tag_rules *rules, size_t i);
 
 /** What one tag says by the rules. Its texts are its own; the rules must outlive it. */
 struct ocv_tag;
@@ -69,9 +67,6 @@ OCV_API const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm
  *  devices for which such a build holds code, and, where its family's builds run by CUDA's
  *  minor-version compatibility, with the first version of that major, too. */
 OCV_API const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag);
-/** Where only some devices are served by minor-version compatibility: what the image needs on
- *  these. It then stands in an index twice. Else NULL. */
-OCV_API const struct ocv_properties *ocv_tag_base_properties(const struct ocv_tag *tag);
 /** What the words of the tag, its repository and the defaults say alone. Never NULL. */
 OCV_API const struct ocv_properties *ocv_tag_said(const struct ocv_tag *tag);
 /** Parts of the tag: without meaning for a choice, not known to the rules, open to two readings. */
@@ -116,7 +111,8 @@ struct ocv_tag_entry {
     struct ocv_properties
         *properties; /**< with its place in the set's order; freed by the caller */
 };
-/** One or, where ocv_tag_base_properties has something, two; `*n` of them. */
+/** One, or two where only some devices are served by minor-version compatibility: the second is
+ * what the image needs on these. `*n` of them. */
 OCV_API int ocv_tag_plan_entries(const struct ocv_tag_plan *plan, size_t set, size_t i,
                                  struct ocv_tag_entry out[2], size_t *n,
                                  struct ocv_error *err) OCV_WARN_UNUSED;
@@ -194,9 +190,8 @@ OCV_API struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice);
 /** The family whose rules made it ("huggingface-tei"), and the name that its tags stand for. */
 OCV_API const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice);
 OCV_API const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice); /**< "1.9" */
-/** How many tags stand for the name, and the i-th of them with what it stood for when it was fixed;
- *  NULL past the last. */
-OCV_API size_t ocv_tag_choice_count(const struct ocv_tag_choice *choice);
+/** The i-th tag that stands for the name, with what it stood for when it was fixed; NULL past the
+ *  last. */
 OCV_API const char *ocv_tag_choice_candidate(const struct ocv_tag_choice *choice, size_t i,
                                              const struct ocv_descriptor **descriptor);
 /** The tag of an entry of that index ("86-1.9"), and what it stood for when it was fixed. */

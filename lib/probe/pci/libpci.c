@@ -185,7 +185,7 @@ int ocv_libpci_scan(struct ocv_libpci *pci, struct ocv_pci_scan *scan, struct oc
         return ocv_error_set(err, OCV_ERR_DATA, "%s", pci->message);
     int status = OCV_OK;
     for (struct pci_dev *dev = pci->access->devices; dev && status == OCV_OK; dev = dev->next) {
-        struct ocv_pci_device device = {.numa_node = -1};
+        struct ocv_pci_device device = {0};
         snprintf(device.address, sizeof(device.address), "%04x:%02x:%02x.%x", (unsigned)dev->domain,
                  dev->bus, dev->dev, (unsigned)dev->func);
         pci->dev = dev;

@@ -26,7 +26,6 @@ struct ocv_pci_device {
     uint8_t revision;
     bool virtual_function; /**< of SR-IOV: has a physfn */
     char driver[32];       /**< bound kernel driver, or empty */
-    int numa_node;         /**< -1 unknown */
 };
 
 struct ocv_pci_list {

@@ -65,7 +65,7 @@ static int add_line(struct ocv_libpci *pci, int folder, char *line, struct ocv_p
 {
     uint32_t dfn;
     unsigned char config[OCV_PCI_CONFIG];
-    struct ocv_pci_device device = {.numa_node = -1};
+    struct ocv_pci_device device = {0};
     if (!read_line(line, &dfn, &device) || !is_plain(folder, dfn) ||
         !ocv_libpci_read(pci, dfn >> 8, dfn >> 3 & 0x1f, dfn & 7, config) ||
         !ocv_pci_decode(config, &device))

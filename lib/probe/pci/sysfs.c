@@ -68,7 +68,6 @@ static void read_driver(int dir, struct ocv_pci_device *device)
 
 static void read_details(int dir, struct ocv_pci_device *device)
 {
-    char line[16];
     struct stat st;
     uint32_t vendor, subsystem;
     device->revision = revision_of(dir);
@@ -77,9 +76,6 @@ static void read_details(int dir, struct ocv_pci_device *device)
         device->subsystem_vendor = (uint16_t)vendor;
         device->subsystem_device = (uint16_t)subsystem;
     }
-    if (ocv_sysroot_line(dir, "numa_node", line, sizeof(line)) &&
-        strspn(line, "0123456789") == strlen(line) && strlen(line) < 6)
-        device->numa_node = (int)strtol(line, NULL, 10);
     device->virtual_function = fstatat(dir, "physfn", &st, AT_SYMLINK_NOFOLLOW) == 0;
     read_driver(dir, device);
 }
@@ -89,7 +85,7 @@ static bool read_device(int root, const char *name, struct ocv_pci_device *out)
 {
     char path[sizeof(DEVICES) + NAME_MAX + 1];
     uint32_t vendor, device, class_code;
-    struct ocv_pci_device found = {.numa_node = -1};
+    struct ocv_pci_device found = {0};
     if (!is_address(name))
         return false;
     snprintf(path, sizeof(path), DEVICES "/%s", name);
