@@ -48,19 +48,20 @@ PROBE_LIBS    := -ldl $(CORE_LIBS)
 QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
 
 sources = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
-YAML_SRC     := lib/base/yaml_tree.c lib/base/yaml_fields.c
-CORE_SRC     := $(call sources,lib/base lib/core lib/config lib/layout lib/records lib/tags lib/edit)
+BASE_SRC     := $(call sources,lib/base)
+CORE_SRC     := $(BASE_SRC) $(call sources,lib/core lib/config lib/layout lib/records lib/tags lib/edit)
 REGISTRY_SRC := $(call sources,lib/registry lib/registry/auth)
-PROBE_SRC    := $(call sources,lib/probe lib/probe/* lib/probe/providers/*) $(YAML_SRC)
+PROBE_SRC    := $(call sources,lib/probe lib/probe/* lib/probe/providers/*)
 COMMON_SRC   := $(call sources,cmd/common)
 SETUP_SRC    := $(call sources,cmd/variantctl/setup cmd/variantctl/setup/*)
-LINT_SRC     := $(call sources,lib/lint lib/lint/checks) lib/base/arena.c lib/base/json.c lib/base/json_plain.c $(YAML_SRC)
+LINT_SRC     := $(call sources,lib/lint lib/lint/checks)
 GRPC_SRC     := $(call sources,lib/grpc)
 # messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]
 PROTO        := $(patsubst schema/proto/%.proto,%,$(sort $(wildcard schema/proto/*.proto)))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 LIBS  := core registry probe
+BASE_A     := $(BUILD)/libbase.a
 CORE_A     := $(BUILD)/libocivariant.a
 REGISTRY_A := $(BUILD)/libocivariant-registry.a
 PROBE_A    := $(BUILD)/libocivariant-probe.a
@@ -121,11 +122,12 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
 # ---- libraries --------------------------------------------------------------------------------
+# what of it is no public function of libocivariant is in the other libraries and the programs, too
+$(BASE_A): $(call obj,$(BASE_SRC))
 $(CORE_A): $(call obj,$(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
-# what is no public function of the shared libraries is in the programs, too
-$(COMMON_A): $(call obj,$(COMMON_SRC) lib/base/text.c)
+$(COMMON_A): $(call obj,$(COMMON_SRC))
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
 $(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
@@ -143,12 +145,10 @@ define shared
 endef
 $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) lib/libocivariant.map
 	$(call shared,$(call obj,$(CORE_SRC)),$(QUICK_LIBS))
-$(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so
-	$(call shared,$(call obj,$(REGISTRY_SRC)),$(REGISTRY_LIBS) -L$(BUILD) -locivariant)
-# the strict reader of JSON and the cleaning of texts are no public functions: the probe has copies
-PROBE_OBJ := $(call obj,$(PROBE_SRC) lib/base/json.c lib/base/json_plain.c lib/base/text.c)
-$(BUILD)/libocivariant-probe.so: $(PROBE_OBJ) $(BUILD)/libocivariant.so
-	$(call shared,$(PROBE_OBJ),-L$(BUILD) -locivariant $(PROBE_LIBS))
+$(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
+	$(call shared,$(call obj,$(REGISTRY_SRC)),$(REGISTRY_LIBS) -L$(BUILD) -locivariant $(BASE_A))
+$(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
+	$(call shared,$(call obj,$(PROBE_SRC)),-L$(BUILD) -locivariant $(BASE_A) $(PROBE_LIBS))
 
 # made anew every time: PREFIX may be another one at `make install`
 .PHONY: always
@@ -163,12 +163,12 @@ $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
 # name, libraries that it needs beside the probe's and the core's
 define program
-$(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(COMMON_A) $(SHARED)
-	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(COMMON_A),$$(filter %.a,$$^)) $(COMMON_A) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
-	    $(2) -locivariant-probe -locivariant -ljansson -ldl -lpthread
+$(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(COMMON_A) $(BASE_A) $(SHARED)
+	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(COMMON_A) $(BASE_A),$$(filter %.a,$$^)) $(COMMON_A) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
+	    $(2) -locivariant-probe -locivariant $(BASE_A) -ljansson -lyaml -ldl -lpthread
 endef
 $(eval $(call program,vpull,))
-$(eval $(call program,variantctl,-lyaml))
+$(eval $(call program,variantctl,))
 $(BUILD)/variantctl: $(SETUP_A) $(LINT_A)
 $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 
@@ -217,7 +217,7 @@ include test/test.mk
 # ---- install ----------------------------------------------------------------------------------
 .PHONY: install
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include \
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/ocivariant \
 	    $(DESTDIR)$(DATADIR)/schema $(DESTDIR)$(PREFIX)/lib/docker/cli-plugins
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
 	install -d $(DESTDIR)$(LIBEXECDIR)/providers
@@ -227,6 +227,7 @@ install: all
 	install -m 644 $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(DESTDIR)$(LIBDIR)
 	install -m 644 lib/include/ocivariant.h lib/include/ocivariant-registry.h lib/include/ocivariant-probe.h \
 	    $(DESTDIR)$(PREFIX)/include
+	install -m 644 lib/include/ocivariant/*.h $(DESTDIR)$(PREFIX)/include/ocivariant
 	install -m 644 $(PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(wildcard schema/*.json schema/*.yaml schema/*.md) $(DESTDIR)$(DATADIR)/schema
 	install -d $(DESTDIR)$(DATADIR)/providers

@@ -2,6 +2,7 @@
 /* Messages and options that all commands share. */
 #include "cmd/common/cli.h"
 
+#include "lib/base/file.h"
 #include "lib/base/text.h"
 
 #include <errno.h>
@@ -217,30 +218,8 @@ int cli_bad_option(const struct cli *cli, char **argv, int value)
 
 int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
 {
-    char chunk[65536];
-    bool standard = !strcmp(path, "-");
-    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), status = OCV_OK;
-    bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR); /* HOME=/dev/null is usual */
-    if (fd < 0)
-        return ocv_error_set(err, missing ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
-                             strerror(errno));
-    for (;;) {
-        ssize_t n = read(fd, chunk, sizeof(chunk));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-        if (n <= 0)
-            break;
-        status = ocv_buffer_append(out, chunk, (size_t)n, err);
-        if (status < 0) {
-            ocv_error_prefix(err, "%s", path);
-            break;
-        }
-    }
-    if (!standard)
-        close(fd);
-    return status;
+    return strcmp(path, "-") != 0 ? ocv_file_read(path, OCV_FILE_ANY, out, err)
+                                  : ocv_fd_read(STDIN_FILENO, path, out, err);
 }
 
 int cli_print(const char *text, size_t len, struct ocv_error *err)

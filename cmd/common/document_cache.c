@@ -3,6 +3,7 @@
  * fsync, since losing it is harmless and its digest is checked. Whoever writes cleans up: what
  * killed writers left, and the tags that were written longest ago when there are too many. */
 #include "cmd/common/document_cache.h"
+#include "lib/base/file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -79,18 +80,6 @@ bool cache_read(const struct ocv_reference *reference, struct ocv_descriptor *ou
     return ok;
 }
 
-static bool write_all(int fd, const char *data, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, data, len);
-        if (n <= 0)
-            return false;
-        data += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 /* What killed writers left goes; `*oldest` becomes the tag written longest ago. Returns how many
  * tags there are. */
 static size_t look_over(DIR *dir, char oldest[NAME_LENGTH + 1])
@@ -148,7 +137,7 @@ void cache_write(const struct ocv_reference *reference, const struct ocv_descrip
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return;
-    bool ok = write_all(fd, head, (size_t)n) && write_all(fd, body->data, body->len);
+    bool ok = ocv_fd_write(fd, head, (size_t)n) && ocv_fd_write(fd, body->data, body->len);
     ok = close(fd) == 0 && ok;
     if (!ok || rename(temporary, file) != 0)
         (void)unlink(temporary);

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ int ocv_file_fail(struct ocv_error *err, const char *dir, const char *name, cons
                          name ? name : "", what, why);
 }
 
-static int write_all(int fd, const void *data, size_t len)
+bool ocv_fd_write(int fd, const void *data, size_t len)
 {
     const char *at = data;
     while (len) {
@@ -33,11 +34,46 @@ static int write_all(int fd, const void *data, size_t len)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return -1;
+            return false;
         at += n;
         len -= (size_t)n;
     }
-    return 0;
+    return true;
+}
+
+int ocv_fd_read(int fd, const char *name, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char chunk[16384];
+    int status = OCV_OK;
+    while (status == OCV_OK) {
+        ssize_t n = read(fd, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", name, strerror(errno));
+        if (n <= 0)
+            break;
+        status = ocv_buffer_append(out, chunk, (size_t)n, err);
+        if (status < 0)
+            ocv_error_prefix(err, "%s", name);
+    }
+    explicit_bzero(chunk, sizeof(chunk)); /* it may have been a password */
+    return status;
+}
+
+int ocv_file_read(const char *path, enum ocv_file_kind kind, struct ocv_buffer *out,
+                  struct ocv_error *err)
+{
+    struct stat st;
+    bool regular = kind == OCV_FILE_REGULAR;
+    ocv_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK | O_NOCTTY : 0));
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return ocv_error_set(err,
+                             errno == ENOENT || errno == ENOTDIR ? OCV_ERR_NOT_FOUND : OCV_ERR_IO,
+                             "%s: %s", path, strerror(errno));
+    if (regular && !S_ISREG(st.st_mode))
+        return ocv_error_set(err, OCV_ERR_IO, "%s: not a regular file", path);
+    return ocv_fd_read(fd, path, out, err);
 }
 
 int ocv_file_open_at(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
@@ -63,20 +99,11 @@ int ocv_file_read_at(int dirfd, const char *dir, const char *name, struct ocv_bu
     ocv_auto_fd int fd = -1;
     int64_t size;
     int status = ocv_file_open_at(dirfd, dir, name, &fd, &size, err);
-    while (status == OCV_OK) {
-        char chunk[16384];
-        ssize_t n = read(fd, chunk, sizeof(chunk));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return ocv_file_fail(err, dir, name, "read");
-        if (n == 0)
-            return OCV_OK;
-        status = ocv_buffer_append(out, chunk, (size_t)n, err);
-        if (status < 0)
-            ocv_error_prefix(err, "%s/%s", dir, name);
-    }
-    return status;
+    if (status < 0)
+        return status;
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return ocv_fd_read(fd, path, out, err);
 }
 
 static int make_folder(const char *path, const char *whole, mode_t mode, struct ocv_error *err)
@@ -152,7 +179,7 @@ int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, co
     ocv_auto_fd int fd = open_temporary(tmpfd, temporary, mode ? 0600 : 0644);
     if (fd < 0)
         return ocv_file_fail(err, dir, name, "write");
-    if (write_all(fd, data, len) < 0 || (mode && fchmod(fd, mode) < 0) || fsync(fd) < 0 ||
+    if (!ocv_fd_write(fd, data, len) || (mode && fchmod(fd, mode) < 0) || fsync(fd) < 0 ||
         renameat(tmpfd, temporary, dirfd, name) < 0) {
         int status = ocv_file_fail(err, dir, name, "write");
         unlinkat(tmpfd, temporary, 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Files relative to a directory descriptor: bounded reads, and writes that appear by rename after
- * fsync. */
+/* Whole files: bounded reads, and writes that appear by rename after fsync. */
 #ifndef OCV_FILE_H
 #define OCV_FILE_H
 
@@ -10,6 +9,21 @@
 
 #include <sys/types.h>
 #include <unistd.h>
+
+/** Append what `fd` has up to its end. `name` is for messages: "NAME: <errno>" is OCV_ERR_IO, more
+ *  than out->max bytes are OCV_ERR_DATA. */
+int ocv_fd_read(int fd, const char *name, struct ocv_buffer *out,
+                struct ocv_error *err) OCV_WARN_UNUSED;
+/** Write all of it; false with errno. */
+bool ocv_fd_write(int fd, const void *data, size_t len) OCV_WARN_UNUSED;
+
+enum ocv_file_kind {
+    OCV_FILE_ANY,     /**< whatever can be opened and read, a FIFO, too */
+    OCV_FILE_REGULAR, /**< anything else is OCV_ERR_IO, and does not block */
+};
+/** Append a whole file. Missing: OCV_ERR_NOT_FOUND; other errors as ocv_fd_read. */
+int ocv_file_read(const char *path, enum ocv_file_kind kind, struct ocv_buffer *out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** OCV_ERR_IO "DIR/NAME: cannot WHAT: <errno>". `name` may be NULL. */
 int ocv_file_fail(struct ocv_error *err, const char *dir, const char *name, const char *what);

@@ -3,6 +3,7 @@
  * folders as docker and containers read them: HOST[:PORT]/ with *.crt (authorities), NAME.cert and
  * NAME.key (client certificate). The first client certificate found is used. Additional authorities
  * never replace the system's. */
+#include "lib/base/file.h"
 #include "lib/registry/registry_internal.h"
 
 #include <dirent.h>
@@ -17,22 +18,14 @@
 
 static int append_file(struct ocv_buffer *out, const char *path, struct ocv_error *err)
 {
-    char chunk[16384];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
-    int status = OCV_OK;
-    ssize_t n;
-    while (status == OCV_OK && (n = read(fd, chunk, sizeof(chunk))) != 0) {
-        if (n > 0)
-            status = ocv_buffer_append(out, chunk, (size_t)n, err);
-        else if (errno != EINTR)
-            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
-    }
-    close(fd);
+    int status = ocv_file_read(path, OCV_FILE_ANY, out, err);
     if (status == OCV_OK) /* a file without a final newline must not swallow the next one */
         status = ocv_buffer_append(out, "\n", 1, err);
-    return status == OCV_ERR_DATA ? ocv_error_prefix(err, "%s", path) : status;
+    if (status != OCV_ERR_IO && status != OCV_ERR_NOT_FOUND)
+        return status;
+    if (err)
+        err->status = OCV_ERR_CONFIG;
+    return OCV_ERR_CONFIG;
 }
 
 static bool ends_with(const char *name, const char *suffix)

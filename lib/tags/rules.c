@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The set of rule files: notations first, then families; one added later is asked first, so that an
  * administrator's file stands before a shipped one. */
+#include "lib/base/file.h"
 #include "lib/tags/table.h"
 #include "lib/tags/tags_internal.h"
 
@@ -195,23 +196,13 @@ int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const cha
 
 int ocv_tag_file_read(const char *path, struct ocv_buffer *out, struct ocv_error *err)
 {
-    char chunk[16384];
-    ssize_t got = 0;
-    int status = OCV_OK, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    else if (!S_ISREG(st.st_mode))
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: not a file", path);
-    while (status == OCV_OK && (got = read(fd, chunk, sizeof(chunk))) > 0)
-        if ((status = ocv_buffer_append(out, chunk, (size_t)got, err)) == OCV_ERR_DATA)
-            status = ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", path,
-                                   OCV_TAG_RULES_BYTES_MAX);
-    if (status == OCV_OK && got < 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return status;
+    int status = ocv_file_read(path, OCV_FILE_REGULAR, out, err);
+    if (status == OCV_ERR_DATA)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: larger than %u bytes", path,
+                             OCV_TAG_RULES_BYTES_MAX);
+    if (status == OCV_ERR_NOT_FOUND && err)
+        err->status = OCV_ERR_IO;
+    return status == OCV_ERR_NOT_FOUND ? OCV_ERR_IO : status;
 }
 
 static int is_yaml(const struct dirent *entry)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/common/verdict.h"
 
+#include "lib/base/file.h"
 #include "lib/base/paths.h"
 #include "lib/base/text.h"
 
@@ -45,19 +46,14 @@ static int read_config(const char *file, bool must_exist, struct ocv_config *con
                        struct ocv_error *err)
 {
     ocv_auto_buffer text;
-    char chunk[8192];
-    ssize_t got = 0;
-    int status = OCV_OK, fd = open(file, O_RDONLY | O_CLOEXEC);
     ocv_buffer_init(&text, CONFIG_MAX);
-    if (fd < 0 && errno == ENOENT && !must_exist)
+    int status = ocv_file_read(file, OCV_FILE_ANY, &text, err);
+    if (status == OCV_ERR_NOT_FOUND && !must_exist)
         return OCV_OK;
-    if (fd < 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "configuration %s: %s", file, strerror(errno));
-    while (status == OCV_OK && (got = read(fd, chunk, sizeof(chunk))) > 0)
-        status = ocv_buffer_append(&text, chunk, (size_t)got, err);
-    if (got < 0)
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "configuration %s: %s", file, strerror(errno));
-    close(fd);
+    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
+        ocv_error_prefix(err, "configuration");
+        return err->status = OCV_ERR_CONFIG;
+    }
     return status < 0
                ? status
                : ocv_config_merge_yaml(config, file, text.data ? text.data : "", text.len, err);

@@ -2,6 +2,7 @@
 /* What image it is: annotations of the container (dev.ocivariant.properties and .label, where
  * somebody copied them), else the manifest digest in the engine's storage or its annotations. */
 #include "plugins/oci-hook/state.h"
+#include "lib/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,14 +34,10 @@ static const char *first_of(const json_t *annotations, const char *const *keys, 
 json_t *state_parse(int fd)
 {
     ocv_auto_buffer text;
-    char chunk[16384];
-    ssize_t got;
     ocv_buffer_init(&text, STATE_MAX);
-    while ((got = read(fd, chunk, sizeof(chunk))) > 0)
-        if (ocv_buffer_append(&text, chunk, (size_t)got, NULL) < 0)
-            return NULL;
-    return got < 0 ? NULL
-                   : json_loadb(text.data ? text.data : "", text.len, JSON_DISABLE_EOF_CHECK, NULL);
+    if (ocv_fd_read(fd, "state", &text, NULL) < 0)
+        return NULL;
+    return json_loadb(text.data ? text.data : "", text.len, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
 /* podman keeps annotations in the bundle's config.json, of which the state has some only.

@@ -3,6 +3,7 @@
  * image's manifest digest and names. Engines replace both files by rename, so a read sees a whole
  * one. */
 #include "plugins/oci-hook/storage.h"
+#include "lib/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,18 +19,11 @@
 static json_t *read_list(const char *path, bool *lost)
 {
     ocv_auto_buffer text;
-    char chunk[65536];
-    ssize_t got = -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool absent = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
     ocv_buffer_init(&text, FILE_MAX);
-    while (fd >= 0 && (got = read(fd, chunk, sizeof(chunk))) > 0)
-        if (ocv_buffer_append(&text, chunk, (size_t)got, NULL) < 0)
-            break;
-    if (fd >= 0)
-        close(fd);
-    json_t *list = got == 0 ? json_loadb(text.data ? text.data : "", text.len, 0, NULL) : NULL;
-    *lost |= !list && !absent;
+    int status = ocv_file_read(path, OCV_FILE_REGULAR, &text, NULL);
+    json_t *list =
+        status == OCV_OK ? json_loadb(text.data ? text.data : "", text.len, 0, NULL) : NULL;
+    *lost |= !list && status != OCV_ERR_NOT_FOUND;
     return list;
 }
 

@@ -2,6 +2,7 @@
 /* variantctl lint --fix: the corrected index goes where the input came from. */
 #include "cmd/variantctl/index/index_publish.h"
 #include "cmd/variantctl/lint/lint_verb.h"
+#include "lib/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,16 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_all(int fd, const struct ocv_buffer *bytes, const char *path,
-                     struct ocv_error *err)
+static int write_synced(int fd, const struct ocv_buffer *bytes, const char *path,
+                        struct ocv_error *err)
 {
-    for (size_t done = 0; done < bytes->len;) {
-        ssize_t n = write(fd, bytes->data + done, bytes->len - done);
-        if (n < 0 && errno != EINTR)
-            return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-        done += n > 0 ? (size_t)n : 0;
-    }
-    if (fsync(fd) < 0 && errno != EINVAL)
+    if (!ocv_fd_write(fd, bytes->data, bytes->len) || (fsync(fd) < 0 && errno != EINVAL))
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     return OCV_OK;
 }
@@ -39,7 +34,7 @@ static int write_file(const char *name, const struct ocv_buffer *bytes, struct o
     int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", part, strerror(errno));
-    int status = write_all(fd, bytes, part, err);
+    int status = write_synced(fd, bytes, part, err);
     if (close(fd) < 0 && status == OCV_OK)
         status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", part, strerror(errno));
     if (status == OCV_OK && rename(part, path) < 0)

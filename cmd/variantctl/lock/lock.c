@@ -4,6 +4,7 @@
 #include "cmd/common/names.h"
 #include "cmd/variantctl/lock/lock_profiles.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,21 +166,11 @@ static int lock_image(struct cli *cli, const struct request *r, const char *text
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
-static bool write_all(int fd, const char *text, size_t len)
-{
-    ssize_t n = 0;
-    while (len && (n = write(fd, text, len)) > 0) {
-        text += n;
-        len -= (size_t)n;
-    }
-    return len == 0;
-}
-
 /* What is there and no file (a pipe, a device) is written through, never replaced. */
 static int write_special(const char *path, const char *text, size_t len, struct ocv_error *err)
 {
     int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC), status = OCV_OK;
-    if (fd < 0 || !write_all(fd, text, len))
+    if (fd < 0 || !ocv_fd_write(fd, text, len))
         status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
@@ -208,7 +199,7 @@ static int write_file(const char *path, const char *text, size_t len, struct ocv
     int fd = mkostemp(part, O_CLOEXEC);
     if (fd < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    bool ok = write_all(fd, text, len) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+    bool ok = ocv_fd_write(fd, text, len) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
     int why = errno;
     close(fd);
     if (ok && rename(part, path) == 0)

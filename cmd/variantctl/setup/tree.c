@@ -5,6 +5,7 @@
  * folder before it and may be no link any more, so that who owns the tree below --root cannot lead
  * a reading or writing out of it by an exchange in between. */
 #include "cmd/variantctl/setup/tree.h"
+#include "lib/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,19 +144,8 @@ int setup_open_file(const struct setup *setup, const char *path)
 
 int setup_read_fd(int fd, const char *path, struct ocv_buffer *out, struct ocv_error *err)
 {
-    char chunk[16384];
     int status = ocv_buffer_append(out, "", 0, err);
-    while (status == OCV_OK) {
-        ssize_t n = read(fd, chunk, sizeof(chunk));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return ocv_error_set(err, OCV_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
-        if (n == 0)
-            break;
-        status = ocv_buffer_append(out, chunk, (size_t)n, err);
-    }
-    return status;
+    return status < 0 ? status : ocv_fd_read(fd, path, out, err);
 }
 
 int setup_read_file(const struct setup *setup, const char *path, struct ocv_buffer *out,
@@ -196,22 +186,6 @@ static bool keep_attributes(int from, int to)
     return kept;
 }
 
-static bool write_all(int fd, const struct ocv_buffer *text)
-{
-    const char *at = text->data;
-    size_t left = text->len;
-    while (left) {
-        ssize_t n = write(fd, at, left);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        at += n;
-        left -= (size_t)n;
-    }
-    return true;
-}
-
 /* Owner, attributes of `old` (a descriptor, or -1), mode and time; then to the disk. */
 static bool finish(int fd, int old, const struct setup_meta *meta, bool restore)
 {
@@ -248,7 +222,8 @@ static bool replace(int folder, const char *name, const struct setup_content *co
     if (fd < 0)
         return false;
     int old = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    bool done = write_all(fd, &content->text) && finish(fd, old, &content->meta, restore) &&
+    bool done = ocv_fd_write(fd, (&content->text)->data, (&content->text)->len) &&
+                finish(fd, old, &content->meta, restore) &&
                 renameat(folder, temporary, folder, name) == 0;
     close_quietly(old);
     close_quietly(fd);
@@ -271,12 +246,13 @@ static bool write_over(int folder, const char *name, const struct setup_content 
     }
     unlinkat(folder, temporary, 0);
     int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool done = fd >= 0 && write_all(fd, &content->text) && fsync(fd) == 0 &&
-                renameat(folder, temporary, folder, whole) == 0 && sync_folder(folder);
+    bool done = fd >= 0 && ocv_fd_write(fd, (&content->text)->data, (&content->text)->len) &&
+                fsync(fd) == 0 && renameat(folder, temporary, folder, whole) == 0 &&
+                sync_folder(folder);
     close_quietly(fd);
     fd =
         done ? openat(folder, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY) : -1;
-    done = fd >= 0 && write_all(fd, &content->text) &&
+    done = fd >= 0 && ocv_fd_write(fd, (&content->text)->data, (&content->text)->len) &&
            ftruncate(fd, (off_t)content->text.len) == 0 &&
            finish(fd, -1, &content->meta, restore) && unlinkat(folder, whole, 0) == 0;
     close_quietly(fd);

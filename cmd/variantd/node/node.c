@@ -7,6 +7,7 @@
 #include "cmd/variantd/node/node_diff.h"
 #include "cmd/variantd/node/uevent.h"
 #include "lib/base/clock.h"
+#include "lib/base/file.h"
 #include "ocivariant-probe.h"
 
 #include <errno.h>
@@ -71,23 +72,6 @@ uint64_t node_generation(const struct node *node)
     return atomic_load_explicit(&node->generation, memory_order_acquire);
 }
 
-static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = 0;
-    char chunk[16384];
-    int status = fd < 0 ? ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO,
-                                        "%s: %s", path, strerror(errno))
-                        : OCV_OK;
-    while (status == OCV_OK && (got = read(fd, chunk, sizeof(chunk))) > 0)
-        status = ocv_buffer_append(out, chunk, (size_t)got, err);
-    if (status == OCV_OK && got < 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return status;
-}
-
 /* The profile as it is now, with the configuration's overrides in `profile` but not in `json`: who
  * reads it has a configuration of their own. */
 static int look(const struct node *node, struct snapshot *out, struct ocv_error *err)
@@ -96,8 +80,9 @@ static int look(const struct node *node, struct snapshot *out, struct ocv_error 
     ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
     const struct ocv_probe_options options = {
         .datadir = node->datadir, .deep = true, .no_environment = true};
-    int status = node->profile_file ? read_file(node->profile_file, &out->json, err)
-                                    : ocv_probe(&options, &out->json, err);
+    int status = node->profile_file
+                     ? ocv_file_read(node->profile_file, OCV_FILE_ANY, &out->json, err)
+                     : ocv_probe(&options, &out->json, err);
     if (status == OCV_OK)
         status =
             ocv_profile_parse(out->json.data ? out->json.data : "", out->json.len, &plain, err);

@@ -2,6 +2,7 @@
 /* Where credentials come from, first hit wins: the caller's own; the one file the caller names;
  * else DOCKER_CONFIG and REGISTRY_AUTH_FILE where set; else ~/.docker/config.json, then podman's
  * $XDG_RUNTIME_DIR/containers/auth.json and ~/.config/containers/auth.json. */
+#include "lib/base/file.h"
 #include "lib/registry/registry_internal.h"
 
 #include <errno.h>
@@ -14,37 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What the caller has opened has somebody at the other end; another FIFO would block for ever. */
 static int read_file(const char *path, struct ocv_buffer *out, bool *missing, struct ocv_error *err)
 {
-    char chunk[8192];
-    *missing = false;
-    /* what the caller has opened has somebody at the other end */
     bool open_already = !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdin");
-    int fd = open(path, O_RDONLY | O_CLOEXEC | (open_already ? 0 : O_NONBLOCK | O_NOCTTY));
-    if (fd < 0) {
-        *missing = errno == ENOENT || errno == ENOTDIR;
-        return *missing ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "%s", strerror(errno));
-    }
-    struct stat st;
-    if (!open_already &&
-        (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) { /* a FIFO would have us wait for ever */
-        close(fd);
-        return ocv_error_set(err, OCV_ERR_IO, "not a regular file");
-    }
-    int status = OCV_OK;
-    while (status == OCV_OK) {
-        ssize_t n = read(fd, chunk, sizeof(chunk));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            status = ocv_error_set(err, OCV_ERR_IO, "%s", strerror(errno));
-        if (n <= 0)
-            break;
-        status = ocv_buffer_append(out, chunk, (size_t)n, err);
-    }
-    explicit_bzero(chunk, sizeof(chunk));
-    close(fd);
-    return status;
+    int status = ocv_file_read(path, open_already ? OCV_FILE_ANY : OCV_FILE_REGULAR, out, err);
+    *missing = status == OCV_ERR_NOT_FOUND;
+    return *missing ? OCV_OK : status;
 }
 
 /* A broken helper must not break a public pull: what happened is kept for the hint of a refusal. */
