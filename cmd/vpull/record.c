@@ -41,29 +41,10 @@ void pull_record(const struct pull *pull)
                                      .reference = pull->image.text,
                                      .secret = pull->image.reference != NULL};
     if (repository && pull->image.index &&
-        ocv_record_resolved(record_dir(pull->cli, dir, sizeof(dir)), pull->image.index,
-                            index ? pull->entry : NULL, &where, &err) < 0)
+        ocv_record_chosen(record_dir(pull->cli, dir, sizeof(dir)), pull->image.index,
+                          index ? pull->entry : NULL, &where, &err) < 0)
         cli_say(pull->cli, "not recorded on this node: %s", err.message);
     free(repository);
-}
-
-static int take_pair(void *data, const struct ocv_record *record)
-{
-    json_t **pair = data;
-    *pair = json_pack("{s:s?, s:s?, s:s*}", OCV_ANNOTATION_LABEL, record->label,
-                      OCV_ANNOTATION_PROPERTIES, record->properties, "static", record->statics);
-    return OCV_OK;
-}
-
-/* The two keys as label and properties: from the node's record, else from the config's labels. */
-static json_t *recorded(const struct pull *pull)
-{
-    char dir[4096];
-    json_t *pair = NULL;
-    int status =
-        ocv_record_walk(record_dir(pull->cli, dir, sizeof(dir)), pull->image.reference->name,
-                        pull->entry->digest, take_pair, &pair, NULL);
-    return status < 0 ? NULL : pair;
 }
 
 static json_t *read_config(struct pull *pull, struct ocv_buffer *text)
@@ -73,12 +54,17 @@ static json_t *read_config(struct pull *pull, struct ocv_buffer *text)
     return json_loadb(text->data, text->len, JSON_REJECT_DUPLICATES, NULL);
 }
 
-static json_t *labelled(const json_t *config)
+/* What is known of the image: by the node's record, else by its config's labels. */
+static bool find_said(const struct pull *pull, const json_t *config, struct ocv_record *out)
 {
-    json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
-    return json_pack("{s:O, s:O}", OCV_ANNOTATION_LABEL,
-                     json_object_get(labels, OCV_ANNOTATION_LABEL), OCV_ANNOTATION_PROPERTIES,
-                     json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
+    char dir[4096];
+    if (ocv_record_read(record_dir(pull->cli, dir, sizeof(dir)), pull->image.reference->name,
+                        pull->entry->digest, out, NULL) == OCV_OK)
+        return true;
+    const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
+    out->label = json_string_value(json_object_get(labels, OCV_ANNOTATION_LABEL));
+    out->properties = json_string_value(json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
+    return out->label && out->properties;
 }
 
 /* A lone manifest says nothing of its platform, its config does: there is no other to choose. */
@@ -102,18 +88,15 @@ static void check_platform(const struct pull *pull, const json_t *config)
                   ocv_platform_format(&host, wanted, sizeof(wanted)));
 }
 
-static int judge(struct pull *pull, const json_t *annotations, struct ocv_error *err)
+static int judge(struct pull *pull, const struct ocv_record *said, struct ocv_error *err)
 {
-    const char *properties =
-        json_string_value(json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
     const struct ocv_resolve_options options = {
         .preferences = ocv_config_preferences(pull->cli->config), .platform = pull->cli->platform};
     bool fits = true;
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);
-    int status = ocv_judge(json_string_value(json_object_get(annotations, OCV_ANNOTATION_LABEL)),
-                           properties, json_string_value(json_object_get(annotations, "static")),
-                           pull->cli->profile, &options, &fits, &reason, err);
+    int status = ocv_judge(said->label, said->properties, said->statics, pull->cli->profile,
+                           &options, &fits, &reason, err);
     if (status == OCV_OK && !fits)
         progress_warn(pull->progress, pull->cli->program, "%s does not fit this host: %s",
                       pull->image.text, reason.data ? reason.data : "");
@@ -124,15 +107,11 @@ int pull_check_lone(struct pull *pull, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    json_t *config = read_config(pull, &text), *annotations = NULL;
+    ocv_auto_record said = {0};
+    json_t *config = read_config(pull, &text);
     check_platform(pull, config);
-    if (pull->image.reference && pull->image.reference->digest) {
-        annotations = recorded(pull);
-        if (!annotations)
-            annotations = labelled(config);
-    }
-    int status = annotations ? judge(pull, annotations, err) : OCV_OK;
-    json_decref(annotations);
+    bool pinned = pull->image.reference && pull->image.reference->digest;
+    int status = pinned && find_said(pull, config, &said) ? judge(pull, &said, err) : OCV_OK;
     json_decref(config);
     return status;
 }

@@ -201,3 +201,25 @@ int ocv_record_walk(const char *dir, const char *repository, const char *child,
     }
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : status;
 }
+
+struct reading {
+    struct ocv_record *out;
+    struct ocv_error *err;
+};
+
+static int keep_record(void *data, const struct ocv_record *record)
+{
+    const struct reading *reading = data;
+    int status = ocv_record_copy(record, reading->out, reading->err);
+    return status < 0 ? status : 1;
+}
+
+int ocv_record_read(const char *dir, const char *repository, const char *child,
+                    struct ocv_record *out, struct ocv_error *err)
+{
+    struct reading reading = {out, err};
+    int status = ocv_record_walk(dir, repository, child, keep_record, &reading, err);
+    if (status == OCV_OK)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no record of %s", dir, child);
+    return status < 0 ? status : OCV_OK;
+}

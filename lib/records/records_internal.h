@@ -25,6 +25,11 @@ void ocv_record_as_before(bool *other);
 /** `ocv_as_owner bool other = false;` ends it on leaving the scope. */
 #define ocv_as_owner __attribute__((cleanup(ocv_record_as_before)))
 
+/* ---- describe.c ---- */
+
+/** Bytes of its texts. */
+size_t ocv_record_text_size(const struct ocv_record *record);
+
 /* ---- record.c ---- */
 
 /** How the files of records and kept indexes are called: "ALGORITHM-HEX", then a repository's

@@ -536,15 +536,20 @@ static char records[] = "/tmp/ocv-nomem-XXXXXX";
 static int call_records(struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
+    ocv_auto_record said = {0};
     struct ocv_record_index found = {0};
     const struct ocv_record where = {.repository = "docker.io/demo/app", .reference = "demo/app:1"};
     int status = ocv_index_parse(index_text, sizeof(index_text) - 1, NULL, &index, err);
     if (status == OCV_OK)
-        status = ocv_record_resolved(records, index, ocv_index_entry(index, 0), &where, err);
+        status = ocv_record_chosen(records, index, ocv_index_entry(index, 0), &where, err);
     if (status == OCV_OK)
         status = ocv_record_find(records, where.repository, ocv_index_digest(index), &found, err);
     if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, "%s %s", found.digest, found.reference);
+        status = ocv_record_read(records, where.repository, ocv_index_entry(index, 0)->digest,
+                                 &said, err);
+    if (status == OCV_OK)
+        status =
+            ocv_buffer_printf(out, err, "%s %s %s", found.digest, found.reference, said.properties);
     ocv_record_index_free(&found);
     return status;
 }

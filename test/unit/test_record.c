@@ -152,7 +152,7 @@ START_TEST(folder_is_not_a_link)
     ck_assert_int_eq(mkdirat(AT_FDCWD, at("elsewhere"), 0755), 0);
     ck_assert_int_eq(symlink(at("elsewhere"), at("state")), 0);
     refuses(ocv_record_write(at("state"), &sample, &err), OCV_ERR_IO);
-    refuses(ocv_record_resolved(at("state"), index, NULL, &sample, &err), OCV_ERR_IO);
+    refuses(ocv_record_chosen(at("state"), index, NULL, &sample, &err), OCV_ERR_IO);
     ocv_index_free(index);
     ck_assert_int_eq(rmdir(at("elsewhere")), 0); /* it is empty */
 }
@@ -168,7 +168,7 @@ START_TEST(root_writes_as_the_owner)
     ck_assert_int_eq(chmod(scratch, 0755), 0);
     ck_assert_int_eq(mkdirat(AT_FDCWD, at("theirs"), 0755), 0);
     ck_assert_int_eq(chown(at("theirs"), 4242, 4343), 0);
-    need(ocv_record_resolved(at("theirs/resolved"), index, NULL, &sample, &err));
+    need(ocv_record_chosen(at("theirs/resolved"), index, NULL, &sample, &err));
     need(ocv_record_write(at("theirs/resolved"), &sample, &err));
     static const char *const made[] = {"theirs/resolved", "theirs/resolved/indexes"};
     for (size_t i = 0; i < 2; i++) { /* or its owner could write nothing there */
@@ -205,7 +205,7 @@ START_TEST(secrets_are_nobodys_business_from_the_start)
     umask(022);
     secret.secret = true;
     anybodys = false;
-    need(ocv_record_resolved(scratch, index, NULL, &secret, &err));
+    need(ocv_record_chosen(scratch, index, NULL, &secret, &err));
     need(ocv_record_write(scratch, &secret, &err));
     ck_assert(!anybodys);
     ocv_index_free(index);
@@ -343,7 +343,7 @@ static void keep(const struct ocv_index *index, const char *repository, const ch
     snprintf(reference, sizeof(reference), "%s:%s", repository, tag);
     const struct ocv_record where = {
         .repository = repository, .reference = reference, .secret = secret};
-    need(ocv_record_resolved(scratch, index, NULL, &where, &err));
+    need(ocv_record_chosen(scratch, index, NULL, &where, &err));
 }
 
 static mode_t mode_of(const char *path)
@@ -411,7 +411,7 @@ START_TEST(secret_indexes_are_for_the_group_until_anybody_may_read_them)
     struct ocv_record_index found;
     const struct ocv_record nameless = {.repository = APP, .secret = true};
     umask(022);
-    need(ocv_record_resolved(scratch, index, NULL, &nameless, &err));
+    need(ocv_record_chosen(scratch, index, NULL, &nameless, &err));
     ck_assert_int_eq(mode_of(index_path(ocv_index_digest(index))), 0640);
     need(ocv_record_find(scratch, APP, A_DIGEST, &found, &err));
     ck_assert(found.secret);
@@ -587,7 +587,7 @@ START_TEST(index_that_is_too_large)
         note);
     need(ocv_index_parse(text, (size_t)n, NULL, &index, &err));
     refuses(
-        ocv_record_resolved(scratch, index, ocv_index_find_digest(index, A_DIGEST), &sample, &err),
+        ocv_record_chosen(scratch, index, ocv_index_find_digest(index, A_DIGEST), &sample, &err),
         OCV_ERR_DATA);
     ck_assert_str_eq(walk(scratch, APP, A_DIGEST).label, "a"); /* the choice is recorded */
     ocv_index_free(index);
@@ -596,10 +596,43 @@ START_TEST(index_that_is_too_large)
 }
 END_TEST
 
-RUN_SUITE("record", written_and_read, secrets_are_nobodys_business_from_the_start,
-          a_secret_one_is_for_the_group, new_folder_is_not_a_link, root_writes_as_the_owner,
-          folder_is_not_a_link, replaced_whole, safe_before_it_appears, refused,
-          readers_and_writers_at_once, index_is_found_by_all_that_is_in_it,
+/* What is read later is what the entry said, and its texts are the reader's own. */
+START_TEST(chosen_is_read_as_the_entry_was_described)
+{
+    static const char text[] = "{\"schemaVersion\":2,\"annotations\":{\"" OCV_ANNOTATION_STATIC
+                               "speed\":\"speed :: v :: 1\"},\"manifests\":[{\"mediaType\":"
+                               "\"" OCV_MEDIA_TYPE_MANIFEST "\",\"digest\":\"" A_DIGEST
+                               "\",\"size\":2,\"annotations\":{\"" OCV_ANNOTATION_LABEL
+                               "\":\"a\",\"" OCV_ANNOTATION_PROPERTIES
+                               "\":\"speed :: v :: 1, nvidia :: sm_arch :: 90_real\"}}]}";
+    ocv_auto_record said = {0}, found = {0};
+    struct ocv_index *index = NULL;
+    need(ocv_index_parse(text, sizeof(text) - 1, NULL, &index, &err));
+    const struct ocv_entry *entry = ocv_index_entry(index, 0);
+    need(ocv_entry_describe(index, entry, &said, &err));
+    need(ocv_record_chosen(scratch, index, entry, &sample, &err));
+    ocv_index_free(index);
+    ck_assert_str_eq(said.child, A_DIGEST);
+    ck_assert_str_eq(said.label, "a");
+    ck_assert_str_eq(said.properties, "nvidia :: sm_arch :: 90_real, speed :: v :: 1");
+    ck_assert_str_eq(said.statics, "speed");
+    need(ocv_record_read(scratch, APP, A_DIGEST, &found, &err));
+    ck_assert_str_eq(found.repository, APP);
+    ck_assert_str_eq(found.child, said.child);
+    ck_assert_str_eq(found.label, said.label);
+    ck_assert_str_eq(found.properties, said.properties);
+    ck_assert_str_eq(found.statics, said.statics);
+    ck_assert_str_eq(found.reference, sample.reference);
+    refuses(ocv_record_read(scratch, OTHER, A_DIGEST, &said, &err), OCV_ERR_NOT_FOUND);
+    refuses(ocv_record_read(scratch, APP, B_DIGEST, &said, &err), OCV_ERR_NOT_FOUND);
+}
+END_TEST
+
+RUN_SUITE("record", written_and_read, chosen_is_read_as_the_entry_was_described,
+          secrets_are_nobodys_business_from_the_start, a_secret_one_is_for_the_group,
+          new_folder_is_not_a_link, root_writes_as_the_owner, folder_is_not_a_link, replaced_whole,
+          safe_before_it_appears, refused, readers_and_writers_at_once,
+          index_is_found_by_all_that_is_in_it,
           secret_indexes_are_for_the_group_until_anybody_may_read_them,
           index_resolved_last_is_believed, record_speaks_for_its_repository,
           record_under_another_name_is_none, index_speaks_for_its_repository,

@@ -37,7 +37,7 @@ START_TEST(test_lesser)
     add_entry(json, "linux/amd64/x-b", "b", CUDA("12.8"));
     ocv_auto(ocv_index) index = index_from(json);
     const struct ocv_record where = {.repository = "r.example/app"};
-    ck_assert_msg(ocv_record_resolved(folder, index, NULL, &where, &err) == OCV_OK, "%s",
+    ck_assert_msg(ocv_record_chosen(folder, index, NULL, &where, &err) == OCV_OK, "%s",
                   err.message);
     struct known known = {.digest = ocv_index_entry(index, 0)->digest,
                           .repository = "r.example/app"};

@@ -12,64 +12,48 @@
 #define ANSWER_MAX (64u * 1024)
 #define ASK_MS 10000u /* it may have to ask a registry */
 
-static int set_known(struct known *k, const char *label, const char *properties,
-                     const char *statics)
+void known_set_label(struct known *k, const char *label)
 {
-    char *copy = label ? strdup(label) : NULL;
-    if ((label && !copy) || ocv_buffer_append(&k->text, properties, strlen(properties), NULL) < 0 ||
-        (statics && ocv_buffer_append(&k->list, statics, strlen(statics), NULL) < 0)) {
-        free(copy);
-        return OCV_ERR_NOMEM;
-    }
-    k->label = copy;
-    k->properties = k->text.data ? k->text.data : "";
-    k->statics = k->list.data;
-    return OCV_OK;
+    struct ocv_record said = k->said, copy;
+    said.label = label;
+    if (ocv_record_copy(&said, &copy, NULL) < 0)
+        return;
+    ocv_record_free(&k->said);
+    k->said = copy;
 }
 
 /* Without a name, all repositories that have the digest must say the same. */
-static int hear(struct known *k, const char *repository, const char *label, const char *properties,
-                const char *statics)
+static int hear(void *data, const struct ocv_record *record)
 {
+    struct known *k = data;
+    if (!record->properties)
+        return OCV_OK;
     if (k->n++ == 0) {
-        snprintf(k->heard, sizeof(k->heard), "%s", repository);
-        return set_known(k, label, properties, statics);
+        snprintf(k->heard, sizeof(k->heard), "%s", record->repository);
+        return ocv_record_copy(record, &k->said, NULL);
     }
-    k->differ = k->differ || strcmp(k->properties, properties) != 0 ||
-                strcmp(k->statics ? k->statics : "", statics ? statics : "") != 0;
+    k->differ =
+        k->differ || strcmp(k->said.properties, record->properties) != 0 ||
+        strcmp(k->said.statics ? k->said.statics : "", record->statics ? record->statics : "") != 0;
     return OCV_OK;
-}
-
-/* What this node chose itself. */
-static int hear_record(void *data, const struct ocv_record *record)
-{
-    return record->properties
-               ? hear(data, record->repository, record->label, record->properties, record->statics)
-               : OCV_OK;
 }
 
 /* What stands in an index that this node has resolved, though another image of it was chosen. */
 static int hear_index(void *data, struct ocv_record_index *kept)
 {
-    struct known *k = data;
-    ocv_auto_buffer text, list;
+    const struct known *k = data;
+    ocv_auto_record said = {0};
     const struct ocv_entry *entry = ocv_index_find_digest(kept->index, k->digest);
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     if (!entry || entry->code != OCV_REJECT_NONE || !ocv_index_has_variants(kept->index))
         return OCV_OK;
-    int status = ocv_index_describe(kept->index, entry, &text, &list, NULL);
-    return status < 0
-               ? status
-               : hear(k, kept->repository, entry->label, text.data ? text.data : "", list.data);
+    int status = ocv_entry_describe(kept->index, entry, &said, NULL);
+    said.repository = kept->repository;
+    return status < 0 ? status : hear(data, &said);
 }
 
 void known_forget(struct known *k)
 {
-    free(k->label);
-    k->label = NULL;
-    k->properties = k->statics = NULL;
-    k->text.len = k->list.len = 0;
+    ocv_record_free(&k->said);
     k->n = 0;
     k->differ = false;
     k->heard[0] = '\0';
@@ -81,7 +65,7 @@ static bool look_up(const char *records, const char *repository, const char *dig
 {
     known_forget(k);
     k->digest = digest;
-    int status = record ? ocv_record_walk(records, repository, digest, hear_record, k, NULL)
+    int status = record ? ocv_record_walk(records, repository, digest, hear, k, NULL)
                         : ocv_record_index_walk(records, repository, digest, hear_index, k, NULL);
     if (status >= 0 && record && k->n && !repository) /* siblings must not say something else */
         status = ocv_record_index_walk(records, NULL, digest, hear_index, k, NULL);
@@ -103,8 +87,6 @@ void known_find(const char *records, const struct local_image *image, struct kno
     bool full = image->name && strpbrk(image->name, "/:");
     char *named = full ? repository_of(image->name) : NULL;
     *k = (struct known){0};
-    ocv_buffer_init(&k->text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&k->list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     for (size_t i = 0; i < 2 * image->n_digests; i++) {
         bool record = i < image->n_digests;
         size_t at = record ? i : i - image->n_digests;
@@ -121,16 +103,15 @@ void known_find(const char *records, const struct local_image *image, struct kno
     known_forget(k);
     k->digest = image->n_digests ? image->digests[0] : NULL;
     k->repository = named;
-    if (image->properties && set_known(k, image->label, image->properties, NULL) == OCV_OK)
+    const struct ocv_record labels = {.label = image->label, .properties = image->properties};
+    if (image->properties && ocv_record_copy(&labels, &k->said, NULL) == OCV_OK)
         k->by = "labels";
 }
 
 void known_free(struct known *k)
 {
-    free(k->label);
+    ocv_record_free(&k->said);
     free(k->repository);
-    ocv_buffer_free(&k->text);
-    ocv_buffer_free(&k->list);
 }
 
 /* ---- is there a better one? --------------------------------------------------------------------
@@ -197,8 +178,8 @@ const char *known_ask(const struct ocv_config *config, struct known *k, const ch
     for (size_t i = 0; word && !hint && i < sizeof(verdicts) / sizeof(*verdicts); i++)
         if (strcmp(verdicts[i], word) == 0)
             found = verdicts[i];
-    if (found && !k->label && label && *label)
-        k->label = strdup(label);
+    if (found && !k->said.label && label && *label)
+        known_set_label(k, label);
     if (found && why && *why) {
         reason->len = 0;
         if (ocv_buffer_append(reason, why, strlen(why) + 1, NULL) < 0)

@@ -77,8 +77,8 @@ static int add_result(struct verify *v, const struct local_image *image, const s
     char *remedy = remedy_of(image, verdict);
     json_t *entry =
         json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where", image->where, "image",
-                  image->name, "digest", k->digest, "label", k->label, "verdict", verdict, "by",
-                  k->by, "reason", reason, "remedy", remedy);
+                  image->name, "digest", k->digest, "label", k->said.label, "verdict", verdict,
+                  "by", k->by, "reason", reason, "remedy", remedy);
     free(remedy);
     return !entry || json_array_append_new(v->results, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
@@ -95,7 +95,7 @@ static const char *judge_index(const struct verify *v, const struct ocv_index *i
         return "unknown";
     const struct ocv_entry *chosen = ocv_decision_selected(decision);
     if (chosen) {
-        k->label = chosen->label ? strdup(chosen->label) : NULL;
+        known_set_label(k, chosen->label);
         return "fits";
     }
     return ocv_buffer_printf(reason, err, "no variant fits and there is no default entry") < 0
@@ -110,8 +110,8 @@ static const char *judge_image(const struct verify *v, const struct ocv_resolve_
     bool fits = false;
     if (!k->by)
         return "none";
-    if (ocv_judge(k->label, k->properties, k->statics, v->cli->profile, choose, &fits, reason,
-                  err) < 0)
+    if (ocv_judge(k->said.label, k->said.properties, k->said.statics, v->cli->profile, choose,
+                  &fits, reason, err) < 0)
         return "unknown";
     if (!fits && strcmp(k->by, "labels") == 0)
         return "warning"; /* FROM inherits labels: they may be another image's */

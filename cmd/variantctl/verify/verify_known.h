@@ -9,11 +9,9 @@
 struct known {
     const char *by; /**< "record", "index", "labels", "daemon", or NULL */
     const char *digest;
-    char *repository; /**< HOST/REPOSITORY, or NULL */
-    char *label;      /**< a copy; the two others are in `text` and `list` */
-    const char *properties, *statics;
-    struct ocv_buffer text, list;
-    size_t n; /**< repositories that were heard */
+    char *repository;       /**< HOST/REPOSITORY, or NULL */
+    struct ocv_record said; /**< label, properties, statics */
+    size_t n;               /**< repositories that were heard */
     bool differ;
     char heard[512]; /**< the first of them */
 };
@@ -21,6 +19,8 @@ struct known {
 /** By the records and kept indexes of the folder, else by the image's own labels. */
 void known_find(const char *records, const struct local_image *image, struct known *out);
 void known_forget(struct known *known);
+/** Give it a label. Without memory it keeps what it had. */
+void known_set_label(struct known *known, const char *label);
 void known_free(struct known *known);
 /** Of one that fits: is another one better, by the index that the node keeps? Then the reason. */
 bool known_lesser(const char *records, const struct known *known, const struct ocv_profile *profile,

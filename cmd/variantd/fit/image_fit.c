@@ -69,9 +69,8 @@ static void take_entry(const struct instance *instance, const struct judge_quest
                  q->digest ? q->digest : "it", where);
     } else {
         snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
-        judge_properties(instance, q->reference ? q->reference : where, entry->label,
-                         entry->properties.data ? entry->properties.data : "", entry->statics.data,
-                         out);
+        judge_properties(instance, q->reference ? q->reference : where, entry->said.label,
+                         entry->said.properties, entry->said.statics, out);
         if (q->digest)
             weigh(entry, q->digest, out);
     }
@@ -82,8 +81,7 @@ static bool judge_kept(const struct instance *instance, const struct judge_quest
                        const char *repository, struct answer *out)
 {
     struct ocv_record_index kept;
-    struct mirror_entry entry;
-    mirror_entry_init(&entry);
+    struct mirror_entry entry = {0};
     room_read_begin(SIZE_MAX); /* each may be as large as they come */
     bool known = ocv_record_find(instance->settings->records, repository, q->digest, &kept, NULL) ==
                      OCV_OK &&
@@ -102,9 +100,8 @@ static bool judge_kept(const struct instance *instance, const struct judge_quest
 static void judge_in_index(const struct instance *instance, const struct judge_question *q,
                            const char *reference, struct answer *out)
 {
-    struct mirror_entry entry;
+    struct mirror_entry entry = {0};
     struct ocv_error err = {0};
-    mirror_entry_init(&entry);
     int status = mirror_find(instance->mirror, reference, q->digest, q->trusted, &entry, &err);
     if (status == OCV_OK) {
         take_entry(instance, q, &entry, reference, out);
@@ -119,13 +116,11 @@ static void judge_in_index(const struct instance *instance, const struct judge_q
 static void judge_labels(const struct instance *instance, const struct judge_question *q,
                          const char *reference, struct answer *out)
 {
-    struct mirror_entry entry;
+    struct mirror_entry entry = {0};
     struct answer by_labels = {.labels_only = true};
-    mirror_entry_init(&entry);
     if (mirror_labels(instance->mirror, reference, q->trusted, &entry, NULL) == OCV_OK &&
         entry.found &&
-        judge_properties(instance, reference, entry.label,
-                         entry.properties.data ? entry.properties.data : "", NULL,
+        judge_properties(instance, reference, entry.said.label, entry.said.properties, NULL,
                          &by_labels) == OCV_OK)
         *out = by_labels;
     mirror_entry_free(&entry);

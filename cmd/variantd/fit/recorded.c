@@ -63,14 +63,12 @@ static int hear_index(void *data, struct ocv_record_index *kept)
 {
     struct said *said = data;
     struct answer one = {0};
-    ocv_auto_buffer properties, statics;
-    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_auto_record here = {0};
     const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->digest);
     if (!entry || entry->code != OCV_REJECT_NONE || (kept->secret && !said->trusted) ||
-        ocv_index_describe(kept->index, entry, &properties, &statics, NULL) < 0 ||
-        judge_properties(said->instance, kept->repository, entry->label,
-                         properties.data ? properties.data : "", statics.data, &one) < 0)
+        ocv_entry_describe(kept->index, entry, &here, NULL) < 0 ||
+        judge_properties(said->instance, kept->repository, here.label, here.properties,
+                         here.statics, &one) < 0)
         return OCV_OK;
     said->differ = said->differ || strcmp(one.verdict, said->out->verdict) != 0;
     return said->differ ? 1 : OCV_OK;

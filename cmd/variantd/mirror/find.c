@@ -8,17 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-void mirror_entry_init(struct mirror_entry *entry)
-{
-    *entry = (struct mirror_entry){0};
-    ocv_buffer_init(&entry->properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&entry->statics, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-}
-
 void mirror_entry_free(struct mirror_entry *entry)
 {
-    ocv_buffer_free(&entry->properties);
-    ocv_buffer_free(&entry->statics);
+    ocv_record_free(&entry->said);
 }
 
 int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *index,
@@ -46,8 +38,7 @@ int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *
             snprintf(out->default_digest, sizeof(out->default_digest), "%s", plain->digest);
         if (entry && entry->code == OCV_REJECT_NONE) {
             out->found = true;
-            snprintf(out->label, sizeof(out->label), "%s", entry->label ? entry->label : "");
-            status = ocv_index_describe(index, entry, &out->properties, &out->statics, err);
+            status = ocv_entry_describe(index, entry, &out->said, err);
         }
     }
     ocv_decision_free(decision);
@@ -82,14 +73,12 @@ static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out
     json_t *root =
         json_loadb(config->data ? config->data : "", config->len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *labels = json_object_get(json_object_get(root, "config"), "Labels");
-    const char *label = json_string_value(json_object_get(labels, OCV_ANNOTATION_LABEL));
-    const char *properties = json_string_value(json_object_get(labels, OCV_ANNOTATION_PROPERTIES));
-    int status = OCV_OK;
-    out->found = label && properties && strlen(label) < sizeof(out->label);
-    if (out->found) {
-        snprintf(out->label, sizeof(out->label), "%s", label);
-        status = ocv_buffer_append(&out->properties, properties, strlen(properties), err);
-    }
+    const struct ocv_record said = {
+        .label = json_string_value(json_object_get(labels, OCV_ANNOTATION_LABEL)),
+        .properties = json_string_value(json_object_get(labels, OCV_ANNOTATION_PROPERTIES))};
+    out->found = said.label && said.properties && strlen(said.label) < LABEL_BYTES &&
+                 strlen(said.properties) <= OCV_ENTRY_PROPERTIES_BYTES_MAX;
+    int status = out->found ? ocv_record_copy(&said, &out->said, err) : OCV_OK;
     json_decref(root);
     room_read_end(config->len);
     return status;

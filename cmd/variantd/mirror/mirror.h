@@ -42,14 +42,12 @@ struct mirror_entry {
     bool variants; /**< the index carries variants */
     bool is_index; /**< the digest is that of the document at the reference itself */
     bool alone;    /**< no index is there, but an image */
-    bool found;    /**< the digest is one of its entries: label, properties, statics say which */
-    char label[64],
-        fit[64]; /**< `fit`: what this node would get; empty: nothing, or a non-variant */
+    bool found;    /**< the digest is one of its entries: `said` says which */
+    struct ocv_record said;
+    char fit[64]; /**< label of what this node would get; empty: nothing, or a non-variant */
     /* digests of what this node would get, and of what an engine takes by itself; or empty */
     char fit_digest[OCV_DIGEST_MAX], default_digest[OCV_DIGEST_MAX];
-    struct ocv_buffer properties, statics;
 };
-void mirror_entry_init(struct mirror_entry *entry);
 void mirror_entry_free(struct mirror_entry *entry);
 int mirror_find(struct mirror *mirror, const char *reference, const char *digest, bool trusted,
                 struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;

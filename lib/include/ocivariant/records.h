@@ -33,7 +33,19 @@ struct ocv_record {
     const char *statics;    /**< namespaces that are the index's own, joined by ", ", or NULL */
     const char *reference;  /**< as asked for */
     bool secret;            /**< learnt with credentials: not for every user of the node */
+    void *own;              /**< NULL: the texts are borrowed */
 };
+/** The same with texts of its own. Freed with ocv_record_free. */
+OCV_API int ocv_record_copy(const struct ocv_record *from, struct ocv_record *out,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+/** Free the texts that are its own, and leave zeros. */
+OCV_API void ocv_record_free(struct ocv_record *record);
+/** `ocv_auto_record said = {0};` is freed on leaving the scope. */
+#define ocv_auto_record __attribute__((cleanup(ocv_record_free))) struct ocv_record
+/** What an index says of its entry: child, index, label, properties and statics, as a record of it
+ *  keeps them and ocv_judge reads them. Freed with ocv_record_free. */
+OCV_API int ocv_entry_describe(const struct ocv_index *index, const struct ocv_entry *entry,
+                               struct ocv_record *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** At most OCV_RECORDS_MAX are kept, the oldest go. */
 OCV_API int ocv_record_write(const char *dir, const struct ocv_record *record,
                              struct ocv_error *err) OCV_WARN_UNUSED;
@@ -46,6 +58,10 @@ typedef int (*ocv_record_visit)(void *data, const struct ocv_record *record);
 OCV_API int ocv_record_walk(const char *dir, const char *repository, const char *child,
                             ocv_record_visit visit, void *data,
                             struct ocv_error *err) OCV_WARN_UNUSED;
+/** The record of a child in a repository, freed with ocv_record_free: OCV_ERR_NOT_FOUND if there is
+ *  none. */
+OCV_API int ocv_record_read(const char *dir, const char *repository, const char *child,
+                            struct ocv_record *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Remove what earlier versions recorded without a repository, and return how much that was. */
 OCV_API size_t ocv_record_discard_old(const char *dir);
 
@@ -74,9 +90,9 @@ OCV_API int ocv_record_note_write(const struct ocv_record_note *note, const char
                                   struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_record_note_free(struct ocv_record_note *note);
 /** All of it at once, for who has seen the image. */
-OCV_API int ocv_record_resolved(const char *dir, const struct ocv_index *index,
-                                const struct ocv_entry *entry, const struct ocv_record *where,
-                                struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API int ocv_record_chosen(const char *dir, const struct ocv_index *index,
+                              const struct ocv_entry *entry, const struct ocv_record *where,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** An index as it was kept. */
 struct ocv_record_index {

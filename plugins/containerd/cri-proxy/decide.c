@@ -92,7 +92,7 @@ static void record(const struct question *q)
                                      .index = ocv_index_digest(q->index),
                                      .reference = q->key,
                                      .secret = q->secret};
-    if (reference && ocv_record_resolved(q->decide->records, q->index, q->entry, &where, &err) < 0)
+    if (reference && ocv_record_chosen(q->decide->records, q->index, q->entry, &where, &err) < 0)
         log_line("what was chosen is not recorded: %s", err.message);
 }
 

@@ -150,7 +150,7 @@ void snap_judge_ask(struct snap_judge *j, const struct verdict_question *q,
     }
     for (size_t i = 0; i < set.n; i++) {
         struct verdict_question one = *q;
-        one.digest = set.records[i].digest;
+        one.digest = set.records[i].child;
         one.reference = set.records[i].reference;
         verdict_ask(&j->policy, &one, out);
         if (out->verdict == VERDICT_FITS ||

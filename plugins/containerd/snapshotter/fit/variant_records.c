@@ -3,7 +3,6 @@
 
 #include "ocivariant.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Who is looked for, and what was found. */
@@ -16,7 +15,8 @@ static bool known(const struct record_set *set, const struct ocv_record *record)
 {
     for (size_t i = 0; i < set->n; i++)
         if (strcmp(set->records[i].properties, record->properties) == 0 &&
-            strcmp(set->records[i].statics, record->statics ? record->statics : "") == 0)
+            strcmp(set->records[i].statics ? set->records[i].statics : "",
+                   record->statics ? record->statics : "") == 0)
             return true;
     return false;
 }
@@ -32,14 +32,11 @@ static int take(void *data, const struct ocv_record *record)
         set->full = true;
         return 1;
     }
-    const char *of = record->reference ? record->reference : record->repository;
-    struct record *r = &set->records[set->n];
-    *r = (struct record){.digest = strdup(record->child),
-                         .properties = strdup(record->properties),
-                         .statics = strdup(record->statics ? record->statics : ""),
-                         .reference = strdup(of)};
-    set->n++;
-    return r->digest && r->properties && r->statics && r->reference ? OCV_OK : OCV_ERR_NOMEM;
+    struct ocv_record one = *record;
+    one.reference = record->reference ? record->reference : record->repository;
+    int status = ocv_record_copy(&one, &set->records[set->n], NULL);
+    set->n += status == OCV_OK;
+    return status;
 }
 
 int records_by_label(const char *dir, const char *label, struct record_set *out,
@@ -56,11 +53,7 @@ int records_by_label(const char *dir, const char *label, struct record_set *out,
 
 void records_free(struct record_set *set)
 {
-    for (size_t i = 0; i < set->n; i++) {
-        free(set->records[i].digest);
-        free(set->records[i].properties);
-        free(set->records[i].statics);
-        free(set->records[i].reference);
-    }
+    for (size_t i = 0; i < set->n; i++)
+        ocv_record_free(&set->records[i]);
     set->n = 0;
 }

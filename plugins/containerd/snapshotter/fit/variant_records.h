@@ -11,11 +11,8 @@
 
 #define RECORDS_MAX 16u /**< different meanings of one label that are looked at */
 
-struct record {
-    char *digest, *properties, *statics, *reference;
-};
 struct record_set {
-    struct record records[RECORDS_MAX];
+    struct ocv_record records[RECORDS_MAX];
     size_t n;
     bool full; /**< there are more */
 };
