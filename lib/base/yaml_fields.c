@@ -101,6 +101,8 @@ static void describe(const struct ocv_yaml_rule *rule, char out[MESSAGE_MAX])
         add(out, "%s", out[0] ? " or a mapping" : "a mapping");
     if (rule->min && rule->max)
         add(out, " of %zu to %zu", rule->min, rule->max);
+    else if (rule->min)
+        add(out, " of at least %zu", rule->min);
 }
 
 static int refuse_value(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
@@ -109,8 +111,12 @@ static int refuse_value(const struct ocv_yaml_reader *r, const struct ocv_yaml_r
     char wanted[MESSAGE_MAX];
     describe(rule, wanted);
     if (node->key && node->text && *node->text)
-        return complain_of(r, node, "", "must be %s, not '%.*s'", wanted, SHOWN, node->text);
-    return complain_of(r, node, subject_of(rule), "must be %s", wanted);
+        complain_of(r, node, "", "must be %s, not '%.*s'", wanted, SHOWN, node->text);
+    else
+        complain_of(r, node, subject_of(rule), "must be %s", wanted);
+    if (rule->hint)
+        ocv_error_hint(r->err, "%s", rule->hint);
+    return OCV_ERR_CONFIG;
 }
 
 static int refuse_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_table *table,

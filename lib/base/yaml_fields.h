@@ -25,6 +25,7 @@ struct ocv_yaml_rule {
     bool (*good)(const char *text); /**< is it that? */
     const char *const *words;       /**< it is one of these; the list ends with NULL */
     size_t len_max;                 /**< bytes */
+    const char *hint;               /**< what to do where it is not */
     /* a list or mapping */
     size_t min, max; /**< members */
     bool once;       /**< no text twice in the list */

@@ -150,4 +150,8 @@ int ocv_lint_format_sarif(const struct ocv_lint_report *report,
                           const struct ocv_lint_failure *failures, size_t n_failures,
                           struct ocv_buffer *out, struct ocv_error *err);
 
+/** What .ocivariant-lint.yaml may hold (lib/base/yaml_fields.h). */
+struct ocv_yaml_rule;
+extern const struct ocv_yaml_rule ocv_lint_config_rule;
+
 #endif

@@ -860,16 +860,18 @@ START_TEST(settings_are_checked)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"enabel: [OCV101]\n", "lint.yaml:1: unknown key 'enabel'"},
+        {"enabel: [OCV101]\n", "lint.yaml:1: unknown key 'enabel'; did you mean 'enable'?"},
         {"\ndisable: [OCV999]\n", "lint.yaml:2: no rule or group 'OCV999'"},
-        {"disable: OCV101\n", "a list of rules is expected"},
-        {"level: {OCV101: fatal}\n", "not 'fatal'"},
-        {"level: [OCV101]\n", "is expected"},
-        {"allow: [{rule: OCV101}]\n", "reason: is missing"},
-        {"allow: [{reason: because}]\n", "rule: is missing"},
-        {"allow: [{rule: OCV101, reason: x, until: 2030}]\n", "unknown key 'until'"},
-        {"allow: [OCV101]\n", "rule: and reason: are expected"},
-        {"- a\n", "enable, disable, level or allow is expected"},
+        {"disable: OCV101\n", "lint.yaml:1: 'disable' must be a list, not 'OCV101'"},
+        {"disable: [[OCV101]]\n", "lint.yaml:1: an item must be the id or name of a rule"},
+        {"level: {OCV101: fatal}\n", "'OCV101' must be error, warning, note or off, not 'fatal'"},
+        {"level: [OCV101]\n", "'level' must be a mapping"},
+        {"allow: [{rule: OCV101}]\n", "an allowance lacks 'reason'"},
+        {"allow: [{reason: because}]\n", "an allowance lacks 'rule'"},
+        {"allow: [{rule: OCV999, reason: x}]\n", "no rule or group 'OCV999'"},
+        {"allow: [{rule: OCV101, reason: x, until: 2030}]\n", "unknown key 'until' of an allow"},
+        {"allow: [OCV101]\n", "'OCV101' must be a mapping"},
+        {"- a\n", "lint.yaml:1: the file must be a mapping"},
         {"a: [\n", "lint.yaml:"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
