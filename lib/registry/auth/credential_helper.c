@@ -4,7 +4,7 @@
  * SIGPIPE or block us. */
 #include "lib/base/clock.h"
 #include "lib/registry/auth/credentials.h"
-#include "lib/registry/registry_internal.h"
+#include "ocivariant/buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>
