@@ -5,14 +5,6 @@
 
 #define MATCHED_SHOWN 6u
 
-/* An ordinary image beside variants. Under a platform "x-..." it is a variant to come. */
-static bool is_default(const struct ocv_index *index, const struct ocv_entry *entry)
-{
-    const char *variant = entry->platform.variant;
-    return ocv_index_has_variants(index) && entry->code == OCV_REJECT_NONE &&
-           entry->kind == OCV_ENTRY_NON_VARIANT && (!variant || strncmp(variant, "x-", 2) != 0);
-}
-
 /* Twins in another format: "cuda12.8+nydus.remoteimage.v1". */
 static void add_features(const struct ocv_platform *p, char *out, size_t size)
 {
@@ -29,7 +21,7 @@ const char *explain_name(const struct ocv_index *index, const struct ocv_entry *
 {
     if (entry->label)
         snprintf(out, size, "%s", entry->label);
-    else if (is_default(index, entry))
+    else if (ocv_index_shows_default(index, entry))
         snprintf(out, size, "(default)");
     else
         snprintf(out, size, "(entry %zu)", entry->position);
@@ -40,7 +32,7 @@ const char *explain_name(const struct ocv_index *index, const struct ocv_entry *
 const char *explain_choice(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
                            size_t size)
 {
-    if (entry->label || is_default(index, entry))
+    if (entry->label || ocv_index_shows_default(index, entry))
         return explain_name(index, entry, out, size);
     snprintf(out, size, "ordinary image");
     return out;
@@ -140,7 +132,8 @@ static int format_fitting(const struct image *image, const struct ocv_decision *
         status = explain_matched(image, decision, entry, MATCHED_SHOWN, out, err);
     else if (status == OCV_OK)
         status = ocv_buffer_printf(out, err, "%s",
-                                   entry->kind == OCV_ENTRY_NULL || is_default(image->index, entry)
+                                   entry->kind == OCV_ENTRY_NULL ||
+                                           ocv_index_shows_default(image->index, entry)
                                        ? "needs nothing special"
                                        : "ordinary image, after all variants");
     return status < 0 ? status : format_note(decision, entry, width.name, out, err);

@@ -119,8 +119,7 @@ int cli_load(struct cli *cli, struct ocv_error *err)
         if (status < 0)
             ocv_error_prefix(err, "--platform");
     }
-    if (status == OCV_OK && cli->platform && cli->platform->variant &&
-        !strncmp(cli->platform->variant, "x-", 2)) {
+    if (status == OCV_OK && cli->platform && ocv_platform_is_hidden(cli->platform->variant)) {
         status = ocv_error_set(err, OCV_ERR_INVALID, "--platform %s names a variant",
                                cli->platform_text);
         char label[64]; /* which stands there with "-" for ".", and has no other "-" */

@@ -27,9 +27,21 @@ static const char *or_empty(const char *s)
     return s ? s : "";
 }
 
-bool ocv_platform_is_hidden(const struct ocv_platform *platform)
+bool ocv_platform_is_hidden(const char *variant)
 {
-    return !strncmp(or_empty(platform->variant), "x-", 2);
+    return variant && !strncmp(variant, "x-", 2);
+}
+
+bool ocv_platform_is_other_format(const struct ocv_platform *platform)
+{
+    return platform->n_os_features && (!platform->os || strcmp(platform->os, "windows") != 0);
+}
+
+void ocv_platform_hide(const char *label, char out[OCV_PLATFORM_HIDDEN_MAX])
+{
+    snprintf(out, OCV_PLATFORM_HIDDEN_MAX, "x-%s", label);
+    for (char *p = out; (p = strchr(p, '.')) != NULL;)
+        *p = '-';
 }
 
 /* The variant in containerd's normal form. `x-...` is the mark that writers of variant indexes put
@@ -37,7 +49,7 @@ bool ocv_platform_is_hidden(const struct ocv_platform *platform)
 static const char *normal_variant(const char *architecture, const char *variant)
 {
     const char *v = or_empty(variant);
-    if (v[0] == 'x' && v[1] == '-')
+    if (ocv_platform_is_hidden(v))
         return "";
     if (!strcmp(architecture, "amd64") && !strcmp(v, "v1"))
         return "";

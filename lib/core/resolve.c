@@ -8,13 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under a platform x-... without annotations: a variant that its publisher has not annotated yet.
- * It is an ordinary image to readers, but what older clients take stands before it. */
-static bool is_unfinished(const struct ocv_entry *entry)
-{
-    return !entry->label && ocv_platform_is_hidden(&entry->platform);
-}
-
 static int compare_candidates(const void *pa, const void *pb)
 {
     const struct ocv_candidate *a = pa, *b = pb;
@@ -23,8 +16,8 @@ static int compare_candidates(const void *pa, const void *pb)
     if (a->entry->kind != b->entry->kind)
         return a->entry->kind < b->entry->kind ? -1 : 1;
     int order = ocv_key_compare(a->key, a->n_key, b->key, b->n_key);
-    if (order == 0)
-        order = is_unfinished(a->entry) - is_unfinished(b->entry);
+    if (order == 0) /* an ordinary image to readers; what older clients take stands before it */
+        order = ocv_entry_is_unfinished(a->entry) - ocv_entry_is_unfinished(b->entry);
     if (order == 0 && a->place != b->place)
         order = a->place < b->place ? -1 : 1;
     if (order == 0 && a->entry->label && b->entry->label)
@@ -73,7 +66,7 @@ static bool asked_for(const struct request *request, const struct ocv_entry *ent
 {
     const char *label = request->label;
     if (label && !entry->label)
-        return request->plain && !is_unfinished(entry);
+        return request->plain && !ocv_entry_is_unfinished(entry);
     return !label || !strcmp(entry->label, label);
 }
 
@@ -183,21 +176,7 @@ static const struct ocv_entry *older_clients_choice(const struct ocv_decision *d
     struct ocv_platform host = d->platform;
     if (host.architecture && !strcmp(host.architecture, "amd64"))
         host.variant = NULL;
-    const struct ocv_entry *best = NULL;
-    int best_place = 0;
-    for (size_t i = 0; i < d->index->n_entries; i++) {
-        const struct ocv_entry *e = &d->index->entries[i];
-        if (!e->has_platform || ocv_platform_is_hidden(&e->platform))
-            continue;
-        if (e->code != OCV_REJECT_NONE && e->code < OCV_REJECT_LABEL_MISSING)
-            continue; /* no image; a malformed label does not stop an older client */
-        int place = ocv_platform_match(&host, &e->platform, NULL);
-        if (place >= 0 && (!best || place < best_place)) {
-            best = e;
-            best_place = place;
-        }
-    }
-    return best;
+    return ocv_index_older_choice(d->index, &host, false);
 }
 
 /* The x86-64 level, for a profile written by hand that has no platform.variant. */

@@ -115,7 +115,5 @@ bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct o
 /** Compare what makes two entries of an operating system and architecture different: version,
  *  variant (x-... and what all machines are count as none) and features, which must be sorted. */
 int ocv_platform_compare(const struct ocv_platform *a, const struct ocv_platform *b);
-/** platform.variant is the "x-..." that hides variants from older clients. */
-bool ocv_platform_is_hidden(const struct ocv_platform *platform);
 
 #endif

@@ -10,7 +10,6 @@
 
 #define OCV_ANNOTATION_REFERENCE_TYPE "vnd.docker.reference.type"
 #define OCV_ANNOTATION_REFERENCE_DIGEST "vnd.docker.reference.digest"
-#define OCV_HIDDEN_PREFIX "x-"
 
 /** Where an entry stands: defaults, then other images, then what is no image. */
 enum ocv_author_class { OCV_AUTHOR_DEFAULT, OCV_AUTHOR_VARIANT, OCV_AUTHOR_OTHER };

@@ -31,11 +31,6 @@ static bool is_image(const struct ocv_author_entry *e)
     return manifest && !unknown && plain;
 }
 
-static bool is_hidden(const char *variant)
-{
-    return !strncmp(variant, OCV_HIDDEN_PREFIX, strlen(OCV_HIDDEN_PREFIX));
-}
-
 /* Fill what is borrowed from the JSON. */
 static void describe(struct ocv_author_entry *e)
 {
@@ -52,7 +47,7 @@ static void describe(struct ocv_author_entry *e)
     bool reference = json_object_get(annotations, OCV_ANNOTATION_REFERENCE_TYPE);
     if (reference || !is_image(e))
         e->class = OCV_AUTHOR_OTHER;
-    else if (is_hidden(e->variant) || (e->label && strcmp(e->label, "null") != 0))
+    else if (ocv_platform_is_hidden(e->variant) || (e->label && strcmp(e->label, "null") != 0))
         e->class = OCV_AUTHOR_VARIANT;
     else
         e->class = OCV_AUTHOR_DEFAULT;
@@ -146,7 +141,7 @@ int ocv_author_entry_plain(struct ocv_author_entry *entry, struct ocv_error *err
     int status = ocv_author_entry_set(entry, "annotations", OCV_ANNOTATION_LABEL, NULL, err);
     if (status == OCV_OK)
         status = ocv_author_entry_set(entry, "annotations", OCV_ANNOTATION_PROPERTIES, NULL, err);
-    if (status == OCV_OK && is_hidden(entry->variant))
+    if (status == OCV_OK && ocv_platform_is_hidden(entry->variant))
         status = ocv_author_entry_set(entry, "platform", "variant", NULL, err);
     return status;
 }
@@ -202,7 +197,7 @@ bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv
 bool ocv_author_same_place(const struct ocv_author *author, const struct ocv_author_entry *a,
                            const struct ocv_author_entry *b)
 {
-    bool hidden =
-        author->layout == OCV_AUTHOR_HIDDEN || is_hidden(a->variant) || is_hidden(b->variant);
+    bool hidden = author->layout == OCV_AUTHOR_HIDDEN || ocv_platform_is_hidden(a->variant) ||
+                  ocv_platform_is_hidden(b->variant);
     return same_system(a, b) && (hidden || !strcmp(normal_variant(a), normal_variant(b)));
 }

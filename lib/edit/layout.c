@@ -41,19 +41,15 @@ static int compare_rank(const struct ocv_author *author, const struct ocv_author
 
 int ocv_author_place(struct ocv_author *author, struct ocv_author_entry *e, struct ocv_error *err)
 {
-    char marked[80];
-    bool hidden = !strncmp(e->variant, OCV_HIDDEN_PREFIX, strlen(OCV_HIDDEN_PREFIX));
+    char marked[OCV_PLATFORM_HIDDEN_MAX];
     if (e->class == OCV_AUTHOR_VARIANT && !e->label)
         return OCV_OK; /* half annotated: its label is still to come */
     if (e->class == OCV_AUTHOR_VARIANT && author->layout == OCV_AUTHOR_HIDDEN) {
-        snprintf(marked, sizeof(marked), OCV_HIDDEN_PREFIX "%s", e->label);
-        for (char *p = marked; *p; p++)
-            if (*p == '.')
-                *p = '-'; /* runtimes refuse a dot there */
+        ocv_platform_hide(e->label, marked);
         return ocv_author_entry_set(e, "platform", "variant", marked, err);
     }
     /* podman does not run an entry that says v1, nobody but docker one that says v2 */
-    if (hidden || !strcmp(e->architecture, "amd64"))
+    if (ocv_platform_is_hidden(e->variant) || !strcmp(e->architecture, "amd64"))
         return ocv_author_entry_set(e, "platform", "variant", NULL, err);
     return OCV_OK;
 }
@@ -128,7 +124,7 @@ static int relayout_null(struct ocv_author *author, struct ocv_author_entry *e,
     const char *properties = json_string_value(
         json_object_get(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES));
     int status = OCV_OK;
-    if (!strncmp(e->variant, OCV_HIDDEN_PREFIX, 2)) /* judge its own platform */
+    if (ocv_platform_is_hidden(e->variant)) /* judge its own platform */
         status = ocv_author_entry_set(e, "platform", "variant", NULL, err);
     if (status < 0)
         return status;

@@ -152,9 +152,9 @@ static int fix_image(struct fix *fix, const struct ocv_entry *entry, json_t *obj
     json_t *platform = json_object_get(object, "platform");
     json_t *annotations = json_object_get(object, "annotations");
     const char *also = NULL;
-    char wanted[80];
+    char wanted[OCV_PLATFORM_HIDDEN_MAX];
     if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform && entry->label) {
-        ocv_lint_hidden_variant(entry->label, wanted);
+        ocv_platform_hide(entry->label, wanted);
         also = level_property(fix, entry);
         set(fix, platform, "variant", wanted);
     } else if (!fix->cautious && is_amd64_v1(&entry->platform)) {
@@ -199,8 +199,7 @@ static int fix_entries(struct fix *fix, struct ocv_error *err)
 /* A variant, or one that waits for its annotations. */
 static bool stands_behind(const struct ocv_entry *entry)
 {
-    return entry->kind == OCV_ENTRY_VARIANT ||
-           (entry->kind == OCV_ENTRY_NON_VARIANT && ocv_lint_hidden(entry));
+    return entry->kind == OCV_ENTRY_VARIANT || ocv_entry_is_unfinished(entry);
 }
 
 /* Defaults, variants, then the rest, each in the order it had; attestations of nothing are left

@@ -17,29 +17,10 @@ static struct ocv_platform machine_of(const struct ocv_entry *entry)
 {
     struct ocv_platform machine = {.os = entry->platform.os,
                                    .architecture = entry->platform.architecture};
-    if (machine.architecture && !strcmp(machine.architecture, "arm") && !ocv_lint_hidden(entry))
+    if (machine.architecture && !strcmp(machine.architecture, "arm") &&
+        !ocv_platform_is_hidden(entry->platform.variant))
         machine.variant = entry->platform.variant;
     return machine;
-}
-
-static const struct ocv_entry *taken(const struct ocv_index *index,
-                                     const struct ocv_platform *machine)
-{
-    const struct ocv_entry *best = NULL;
-    int best_place = 0;
-    for (size_t i = 0; i < ocv_index_count(index); i++) {
-        const struct ocv_entry *entry = ocv_index_entry(index, i);
-        if (!is_image(entry) || ocv_lint_hidden(entry))
-            continue;
-        struct ocv_platform platform = entry->platform;
-        platform.n_os_features = 0; /* which most of them ignore */
-        int place = ocv_platform_match(machine, &platform, NULL);
-        if (place >= 0 && (!best || place < best_place)) {
-            best = entry;
-            best_place = place;
-        }
-    }
-    return best;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -76,7 +57,8 @@ int ocv_lint_fix_moves(const void *bytes, size_t len, const struct ocv_buffer *f
         char name[128];
         if (!is_image(entry) || seen(before, i, &machine))
             continue;
-        const struct ocv_entry *was = taken(before, &machine), *is = taken(after, &machine);
+        const struct ocv_entry *was = ocv_index_older_choice(before, &machine, true);
+        const struct ocv_entry *is = ocv_index_older_choice(after, &machine, true);
         ocv_platform_format(&machine, name, sizeof(name));
         if (was ? !is || strcmp(was->digest, is->digest) != 0 : is != NULL)
             status = ocv_buffer_printf(out, err, "%s: %s instead of %s\n", name,

@@ -64,12 +64,6 @@ bool ocv_lint_usable(const struct ocv_entry *entry);
 /** The entry speaks of another one (vnd.docker.reference.type). */
 bool ocv_lint_attests(const struct ocv_lint *lint, size_t entry);
 bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b);
-/** platform.variant is "x-..." */
-bool ocv_lint_hidden(const struct ocv_entry *entry);
-/** An ordinary image beside variants: what tables and messages call "(default)". */
-bool ocv_lint_is_default(const struct ocv_lint *lint, size_t entry);
-/** platform.variant that the writers' layout has for the label: "x-" and the label with - for . */
-void ocv_lint_hidden_variant(const char *label, char out[80]);
 /** The child of an entry if it was read, else NULL. */
 const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t entry);
 

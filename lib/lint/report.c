@@ -118,7 +118,9 @@ void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry,
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     const char *label = ocv_lint_label(lint, entry);
-    const char *name = ocv_lint_is_default(lint, entry) ? "default" : label;
+    const char *name = ocv_index_shows_default(lint->index, ocv_index_entry(lint->index, entry))
+                           ? "default"
+                           : label;
     snprintf(pointer, sizeof(pointer), "/manifests/%zu%s", entry, member);
     snprintf(where, sizeof(where), "manifests[%zu]%s%.64s%s", entry, *name ? " (" : "", name,
              *name ? ")" : "");

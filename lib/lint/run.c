@@ -50,27 +50,6 @@ bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b
            same_text(a->platform.architecture, b->platform.architecture);
 }
 
-bool ocv_lint_hidden(const struct ocv_entry *entry)
-{
-    return entry->platform.variant && !strncmp(entry->platform.variant, "x-", 2);
-}
-
-bool ocv_lint_is_default(const struct ocv_lint *lint, size_t entry)
-{
-    const struct ocv_entry *e = ocv_index_entry(lint->index, entry);
-    return ocv_index_has_variants(lint->index) && ocv_lint_usable(e) &&
-           e->kind == OCV_ENTRY_NON_VARIANT && !ocv_lint_hidden(e);
-}
-
-void ocv_lint_hidden_variant(const char *label, char out[80])
-{
-    size_t n = 2;
-    memcpy(out, "x-", 3);
-    for (; *label && n < 79; label++)
-        out[n++] = *label == '.' ? '-' : *label;
-    out[n] = '\0';
-}
-
 const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t entry)
 {
     const struct ocv_lint_input *input = lint->input;

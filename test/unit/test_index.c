@@ -360,6 +360,50 @@ START_TEST(test_lone_manifest)
 }
 END_TEST
 
+/* Which entries are defaults, are called so, and what older clients take. */
+START_TEST(test_defaults)
+{
+    static const struct {
+        const char *platform, *label, *features;
+        bool is_default, shown, unfinished;
+    } entries[] = {
+        {"linux/amd64", NULL, NULL, true, true, false},
+        {"linux/amd64", "null", NULL, true, false, false},
+        {"linux/arm64/x-null", "null", NULL, true, false, false},
+        {"linux/amd64/x-a", "a", NULL, false, false, false},
+        {"linux/arm64/x-b", NULL, NULL, false, false, true},
+        {"linux/arm64", NULL, "nydus.remoteimage.v1", false, true, false},
+        {"windows/amd64", NULL, "win32k", true, true, false},
+    };
+    const size_t n = sizeof(entries) / sizeof(*entries);
+    json_t *json = index_json("a"), *ordinary = index_json(NULL);
+    for (size_t i = 0; i < n; i++) {
+        const char *label = entries[i].label;
+        add_entry(json, entries[i].platform, label,
+                  !label                  ? NULL
+                  : strcmp(label, "null") ? "a :: f :: 1"
+                                          : "");
+        if (entries[i].features)
+            add_features(json, i, entries[i].features);
+    }
+    ocv_auto(ocv_index) index = index_from(json);
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_entry *e = ocv_index_entry(index, i);
+        ck_assert_msg(e->code == OCV_REJECT_NONE, "%zu: %s", i, e->detail);
+        ck_assert_msg(ocv_entry_is_default(e) == entries[i].is_default, "%zu", i);
+        ck_assert_msg(ocv_index_shows_default(index, e) == entries[i].shown, "%zu", i);
+        ck_assert_msg(ocv_entry_is_unfinished(e) == entries[i].unfinished, "%zu", i);
+    }
+    const struct ocv_platform arm = {.os = "linux", .architecture = "arm64"};
+    ck_assert_ptr_null(ocv_index_older_choice(index, &arm, false));
+    ck_assert_ptr_eq(ocv_index_older_choice(index, &arm, true), ocv_index_entry(index, 5));
+    add_entry(ordinary, "linux/amd64", NULL, NULL);
+    ocv_auto(ocv_index) alone = index_from(ordinary);
+    ck_assert(ocv_entry_is_default(ocv_index_entry(alone, 0)));
+    ck_assert(!ocv_index_shows_default(alone, ocv_index_entry(alone, 0)));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("index");
@@ -378,6 +422,7 @@ int main(void)
     tcase_add_test(tcase, test_statics);
     tcase_add_test(tcase, test_declared_namespaces);
     tcase_add_test(tcase, test_lone_manifest);
+    tcase_add_test(tcase, test_defaults);
     tcase_add_loop_test(tcase, test_levels, 0, sizeof(levels) / sizeof(*levels));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -195,6 +195,22 @@ START_TEST(test_format)
 }
 END_TEST
 
+START_TEST(test_hidden)
+{
+    char variant[OCV_PLATFORM_HIDDEN_MAX], label[100];
+    ocv_platform_hide("cuda12.8.1", variant);
+    ck_assert_str_eq(variant, "x-cuda12-8-1");
+    ck_assert(ocv_platform_is_hidden(variant));
+    ck_assert(!ocv_platform_is_hidden(NULL));
+    ck_assert(!ocv_platform_is_hidden("x"));
+    ck_assert(!ocv_platform_is_hidden("v8"));
+    memset(label, 'a', sizeof(label) - 1);
+    label[sizeof(label) - 1] = '\0';
+    ocv_platform_hide(label, variant);
+    ck_assert_uint_eq(strlen(variant), OCV_PLATFORM_HIDDEN_MAX - 1);
+}
+END_TEST
+
 #define N(list) (int)(sizeof(list) / sizeof(*list))
 
 int main(void)
@@ -208,6 +224,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_same, 0, N(same));
     tcase_add_test(tcase, test_os);
     tcase_add_test(tcase, test_format);
+    tcase_add_test(tcase, test_hidden);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

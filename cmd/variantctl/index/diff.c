@@ -33,7 +33,7 @@ static const char *text_or(const char *s)
 static const char *plain_variant(const struct ocv_entry *e)
 {
     const char *v = text_or(e->platform.variant);
-    return e->label || !strncmp(v, "x-", 2) ? "" : v;
+    return e->label || ocv_platform_is_hidden(v) ? "" : v;
 }
 
 static bool same_features(const struct ocv_platform *a, const struct ocv_platform *b)

@@ -17,15 +17,6 @@ static bool same_machine(const struct ocv_entry *a, const struct ocv_entry *b)
            !strcmp(a->platform.architecture, b->platform.architecture);
 }
 
-static bool is_default(const struct ocv_entry *e)
-{
-    const char *variant = e->platform.variant;
-    bool other_format =
-        e->platform.n_os_features && e->platform.os && strcmp(e->platform.os, "windows") != 0;
-    return e->code == OCV_REJECT_NONE && e->kind != OCV_ENTRY_VARIANT && !other_format &&
-           (!variant || strncmp(variant, "x-", 2) != 0);
-}
-
 static void warn_defaults(const struct cli *cli, const struct ocv_index *index)
 {
     for (size_t i = 0; i < ocv_index_count(index); i++) {
@@ -35,7 +26,8 @@ static void warn_defaults(const struct cli *cli, const struct ocv_index *index)
             const struct ocv_entry *other = ocv_index_entry(index, k);
             if (other->code != OCV_REJECT_NONE || !same_machine(e, other))
                 continue;
-            has_default = has_default || is_default(other);
+            has_default = has_default || (ocv_entry_is_default(other) &&
+                                          !ocv_platform_is_hidden(other->platform.variant));
             first = first && k >= i;
         }
         if (e->code == OCV_REJECT_NONE && e->has_platform && !has_default && first)

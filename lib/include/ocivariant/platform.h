@@ -43,6 +43,17 @@ OCV_API int ocv_platform_match(const struct ocv_platform *host, const struct ocv
 OCV_API const char *ocv_platform_format(const struct ocv_platform *platform, char *out,
                                         size_t size);
 
+/** Is it the platform.variant "x-..." that hides an entry from clients that know nothing of
+ * variants? It says nothing about the processor. NULL: no. */
+OCV_API bool ocv_platform_is_hidden(const char *variant);
+/** Does it name (os.features) a format that only some hosts read, as nydus and EROFS? Windows names
+ *  its own features so. */
+OCV_API bool ocv_platform_is_other_format(const struct ocv_platform *platform);
+#define OCV_PLATFORM_HIDDEN_MAX 80
+/** The platform.variant that hides the entry of a label: "x-" and the label with "-" for ".", which
+ *  runtimes refuse there. */
+OCV_API void ocv_platform_hide(const char *label, char out[OCV_PLATFORM_HIDDEN_MAX]);
+
 OCV_DEFINE_CLEANUP(ocv_platform)
 
 #ifdef __cplusplus

@@ -117,8 +117,8 @@ static bool same_text(const char *a, const char *b)
 /* Platforms that decide before properties do leave nothing to the label. */
 static bool equal_platform(const struct ocv_entry *a, const struct ocv_entry *b)
 {
-    const char *x = ocv_lint_hidden(a) ? "" : a->platform.variant;
-    const char *y = ocv_lint_hidden(b) ? "" : b->platform.variant;
+    const char *x = ocv_platform_is_hidden(a->platform.variant) ? "" : a->platform.variant;
+    const char *y = ocv_platform_is_hidden(b->platform.variant) ? "" : b->platform.variant;
     return ocv_lint_same_platform(a, b) && same_text(x, y) && !a->platform.n_os_features &&
            !b->platform.n_os_features;
 }

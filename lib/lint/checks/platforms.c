@@ -12,25 +12,6 @@ static bool plain(const struct ocv_entry *entry)
     return !variant || !*variant;
 }
 
-/* Under a platform x-..., and without annotations: a variant to come. */
-static bool is_waiting(const struct ocv_entry *entry)
-{
-    return entry->kind == OCV_ENTRY_NON_VARIANT && ocv_lint_hidden(entry);
-}
-
-/* A format that only some hosts read, as nydus and EROFS. Windows names its own features so. */
-static bool is_other_format(const struct ocv_entry *entry)
-{
-    const char *os = entry->platform.os;
-    return entry->platform.n_os_features && (!os || strcmp(os, "windows") != 0);
-}
-
-static bool is_default(const struct ocv_entry *entry)
-{
-    return ocv_lint_usable(entry) && entry->kind != OCV_ENTRY_VARIANT && !is_waiting(entry) &&
-           !is_other_format(entry);
-}
-
 static const struct ocv_entry *entry_at(const struct ocv_lint *lint, size_t i)
 {
     return ocv_index_entry(lint->index, i);
@@ -53,7 +34,8 @@ static void check_default(struct ocv_lint *lint, size_t i)
     if (!entry->has_platform || seen_before(lint, i))
         return;
     for (size_t k = 0; k < ocv_index_count(lint->index); k++)
-        if (is_default(entry_at(lint, k)) && ocv_lint_same_platform(entry, entry_at(lint, k)))
+        if (ocv_entry_is_default(entry_at(lint, k)) &&
+            ocv_lint_same_platform(entry, entry_at(lint, k)))
             return;
     struct ocv_platform platform = {.os = entry->platform.os,
                                     .architecture = entry->platform.architecture};
@@ -67,7 +49,7 @@ static void check_default(struct ocv_lint *lint, size_t i)
 static bool is_bare(const struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
-    return is_default(entry) && !ocv_lint_hidden(entry) &&
+    return ocv_entry_is_default(entry) && !ocv_platform_is_hidden(entry->platform.variant) &&
            !json_object_get(ocv_lint_entry_json(lint, i), "annotations");
 }
 
@@ -75,11 +57,12 @@ static bool is_bare(const struct ocv_lint *lint, size_t i)
 static void check_bare(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
-    if (!is_default(entry) || !entry->has_platform || ocv_lint_hidden(entry) || is_bare(lint, i))
+    if (!ocv_entry_is_default(entry) || !entry->has_platform ||
+        ocv_platform_is_hidden(entry->platform.variant) || is_bare(lint, i))
         return;
     for (size_t k = 0; k < ocv_index_count(lint->index); k++)
         if (ocv_lint_same_platform(entry, entry_at(lint, k)) &&
-            (is_bare(lint, k) || (k < i && is_default(entry_at(lint, k)))))
+            (is_bare(lint, k) || (k < i && ocv_entry_is_default(entry_at(lint, k)))))
             return;
     ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_ANNOTATED, i, "/annotations",
                       "readers that drop annotated entries find no image for %s/%s",
@@ -98,7 +81,7 @@ static void check_order(struct ocv_lint *lint)
         const struct ocv_entry *entry = entry_at(lint, i);
         if (ocv_lint_usable(entry) && entry->kind == OCV_ENTRY_VARIANT && !first)
             first = entry;
-        if (!first || !is_default(entry))
+        if (!first || !ocv_entry_is_default(entry))
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_FIRST, i, "",
                           "it stands behind the variant %s", first->label);
@@ -109,11 +92,11 @@ static void check_order(struct ocv_lint *lint)
 static void check_variant_platform(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
-    char wanted[80];
+    char wanted[OCV_PLATFORM_HIDDEN_MAX];
     if (plain(entry))
         return;
-    ocv_lint_hidden_variant(entry->label, wanted);
-    if (!ocv_lint_hidden(entry)) {
+    ocv_platform_hide(entry->label, wanted);
+    if (!ocv_platform_is_hidden(entry->platform.variant)) {
         for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_levels); k++)
             if (!strcmp(ocv_lint_levels[k].a,
                         entry->platform.architecture ? entry->platform.architecture : "") &&
@@ -142,7 +125,7 @@ static size_t sharing(const struct ocv_lint *lint, size_t i, bool *first)
     for (size_t k = 0; k < ocv_index_count(lint->index); k++) {
         const struct ocv_entry *other = entry_at(lint, k);
         if (!ocv_lint_usable(other) || !ocv_lint_same_platform(entry, other) || !plain(other) ||
-            is_other_format(other) ||
+            ocv_platform_is_other_format(&other->platform) ||
             strcmp(entry->platform.os_version ? entry->platform.os_version : "",
                    other->platform.os_version ? other->platform.os_version : "") != 0)
             continue;
@@ -157,7 +140,7 @@ static void check_shared(struct ocv_lint *lint, size_t i)
     const struct ocv_entry *entry = entry_at(lint, i);
     bool first;
     char name[128];
-    if (!entry->has_platform || !plain(entry) || is_other_format(entry))
+    if (!entry->has_platform || !plain(entry) || ocv_platform_is_other_format(&entry->platform))
         return;
     size_t n = sharing(lint, i, &first);
     if (n < 2 || !first)
@@ -172,7 +155,8 @@ static void check_shared(struct ocv_lint *lint, size_t i)
 static bool has_plain_default(const struct ocv_lint *lint, const struct ocv_entry *entry)
 {
     for (size_t k = 0; k < ocv_index_count(lint->index); k++)
-        if (is_default(entry_at(lint, k)) && !ocv_lint_hidden(entry_at(lint, k)) &&
+        if (ocv_entry_is_default(entry_at(lint, k)) &&
+            !ocv_platform_is_hidden(entry_at(lint, k)->platform.variant) &&
             ocv_lint_same_platform(entry, entry_at(lint, k)))
             return true;
     return false;
@@ -183,7 +167,7 @@ static void check_hidden(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);
     const char *variant = entry->platform.variant;
-    if (is_waiting(entry)) {
+    if (ocv_entry_is_unfinished(entry)) {
         ocv_lint_entry_at(lint, OCV_LINT_VARIANT_UNANNOTATED, i, "/annotations",
                           "platform.variant %.64s and no annotations: nobody gets it", variant);
         ocv_lint_hint(lint,
@@ -214,10 +198,11 @@ static void check_entry(struct ocv_lint *lint, size_t i)
     } else if (entry->kind == OCV_ENTRY_VARIANT) {
         check_variant_platform(lint, i);
     }
-    if (is_other_format(entry) && !ocv_lint_hidden(entry))
+    if (ocv_platform_is_other_format(&entry->platform) &&
+        !ocv_platform_is_hidden(entry->platform.variant))
         ocv_lint_entry_at(lint, OCV_LINT_OS_FEATURES, i, "/platform/os.features",
                           "os.features are ignored by most clients");
-    if (ocv_lint_hidden(entry))
+    if (ocv_platform_is_hidden(entry->platform.variant))
         check_hidden(lint, i);
     check_shared(lint, i);
 }

@@ -136,7 +136,8 @@ static bool is_static(const struct ocv_lint *lint, const struct ocv_entry *a,
 
 static bool real_platform(const struct ocv_entry *entry)
 {
-    return (entry->platform.variant && *entry->platform.variant && !ocv_lint_hidden(entry)) ||
+    return (entry->platform.variant && *entry->platform.variant &&
+            !ocv_platform_is_hidden(entry->platform.variant)) ||
            entry->platform.n_os_features || !entry->has_platform;
 }
 
