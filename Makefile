@@ -159,7 +159,7 @@ $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
 	sed -e 's|@PREFIX@|$(PREFIX)|' $< > $@
 
 # ---- programs: shared libraries beside them, found by a relative run path ----------------------
-# as installed first: each folder in vain is twenty system calls
+# as installed first: each directory in vain is twenty system calls
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
 # name, libraries that it needs beside the probe's and the core's
 define program
@@ -178,7 +178,7 @@ $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl -lpthread
 
 # ---- hooks: run at every pull or container start, so they load as little as they can ------------
-# static where that can be had: a third less to start, and it may be copied into containerd's folder
+# static where that can be had: a third less to start, and it may be copied into containerd's directory
 $(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(if $(SAN),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
@@ -242,7 +242,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 
-# what install writes is found by writing it elsewhere, so the two cannot differ; folders go when
+# what install writes is found by writing it elsewhere, so the two cannot differ; directories go when
 # they bear our name and nothing else is in them
 UNINSTALL := $(abspath $(BUILD))/uninstall
 .PHONY: uninstall

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Are the programs and libraries below FOLDER built as hard as they are meant to be?
+# Are the programs and libraries below DIRECTORY built as hard as they are meant to be?
 #
-#   test/hardened.sh FOLDER     an installed tree, or a build folder
+#   test/hardened.sh DIRECTORY     an installed tree, or a build directory
 #
 # Prints each file that is not, and why; says how many files it looked at.
 set -u
@@ -50,6 +50,6 @@ while IFS= read -r -d '' file; do
         check_linked "$file" ;;
     esac
     count=$((count + 1))
-done < <(find "${1:?a folder}" -type f \( -perm -100 -o -name '*.so.*' -o -name '*.a' \) -print0)
+done < <(find "${1:?a directory}" -type f \( -perm -100 -o -name '*.so.*' -o -name '*.a' \) -print0)
 echo "$count files, $bad complaints"
 [ "$count" -gt 5 ] && [ "$bad" = 0 ]

@@ -4,7 +4,7 @@
 #
 #   test/lint.sh [NAME...]     --list names them; without a name: all
 #
-# Only files that git knows (or would add) are looked at. OCV_BUILD: a folder with generated headers.
+# Only files that git knows (or would add) are looked at. OCV_BUILD: a directory with generated headers.
 # shellcheck disable=SC2317 # functions are called by their names
 set -u
 
@@ -100,7 +100,7 @@ lint_shellcheck()
     return "$status"
 }
 
-# Every file says its licence in its first lines, and the one that its folder has.
+# Every file says its licence in its first lines, and the one that its directory has.
 lint_spdx()
 {
     local file want
@@ -111,9 +111,9 @@ lint_spdx()
         lib/* | schema/*) want=LGPL-3.0-or-later ;;
         *) want=GPL-3.0-or-later ;;
         esac
-        # a licence with fewer conditions than its folder's is fine
+        # a licence with fewer conditions than its directory's is fine
         head -n 5 "$file" | grep -qE "SPDX-License-Identifier: ($want|LGPL-3.0-or-later)" || echo "$file: $want"
-    done | none "no SPDX line, or another licence than its folder's:"
+    done | none "no SPDX line, or another licence than its directory's:"
 }
 
 # Words of the vocabulary belong to providers, data and generated code, never to the logic.

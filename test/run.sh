@@ -8,7 +8,7 @@
 # Logs stay in $OCV_BUILD/log. What fails is shown; the last line is "N passed, N failed, N skipped";
 # the exit status is 1 when something failed.
 # OCV_STRICT=1 or CI=true: a skipped packaged daemon is a failure. FUZZ_SECONDS: time for each fuzz
-# target. OCV_CONTAINERD2: a folder with a containerd 2.x (test/integration/cri.bash), OCV_DOCKER28: one
+# target. OCV_CONTAINERD2: a directory with a containerd 2.x (test/integration/cri.bash), OCV_DOCKER28: one
 # with a Docker 28 (test/integration/docker.bash). TESTS: only
 # unit tests and .bats files whose name contains it.
 set -uo pipefail
@@ -63,11 +63,11 @@ step()
     fi
 }
 
-build_in() # FOLDER MAKE-ARGUMENT...
+build_in() # DIRECTORY MAKE-ARGUMENT...
 {
-    local folder=$1
+    local directory=$1
     shift
-    make -s -j"$jobs" BUILD="$folder" "$@"
+    make -s -j"$jobs" BUILD="$directory" "$@"
 }
 
 # slot [MORE]: wait until one more job may run beside the others, MORE than there are processors
@@ -104,17 +104,17 @@ unit_report() # NAME LOG
     report "$name" "$ok" "$bad" "$skip" "$log"
 }
 
-# Unit tests of a build folder, several at once. The launcher may wrap the program.
-unit_programs() # TITLE FOLDER SOURCE-LIST [LAUNCHER...]
+# Unit tests of a build directory, several at once. The launcher may wrap the program.
+unit_programs() # TITLE DIRECTORY SOURCE-LIST [LAUNCHER...]
 {
-    local title=$1 folder=$2 sources=$3 source name
+    local title=$1 directory=$2 sources=$3 source name
     shift 3
     mkdir -p "$logs/$title"
     for source in $sources; do
         name=$(basename "$source" .c)
         [[ $name == *${TESTS:-}* ]] || continue
         slot
-        unit_program "$logs/$title/$name.log" "$@" "$folder/test/unit/$name" &
+        unit_program "$logs/$title/$name.log" "$@" "$directory/test/unit/$name" &
     done
     wait
     for source in $sources; do
@@ -224,7 +224,7 @@ section_lint()
     done
 }
 
-# The folder that the tests run from, where gcc is the compiler anyway.
+# The directory that the tests run from, where gcc is the compiler anyway.
 section_gcc()
 {
     step "build with gcc" build_in "$build" CC=gcc all tests tools &&

@@ -133,7 +133,7 @@ deps:
 bench-deps:
 	@contrib/install-deps.sh --bench
 
-# run.sh builds what each section needs, in a folder of its own
+# run.sh builds what each section needs, in a directory of its own
 check: deps
 	@OCV_BUILD=$(BUILD) OCV_FIXTURES=$(OCV_FIXTURES) test/run.sh $(or $(SECTIONS),check)
 

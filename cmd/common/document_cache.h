@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The last document seen under a tag, so that an unchanged tag costs one HEAD. Per user, in the XDG
- * cache folder; checked by digest when read, so a damaged file is only a miss. */
+ * cache directory; checked by digest when read, so a damaged file is only a miss. */
 #ifndef OCV_CACHE_H
 #define OCV_CACHE_H
 

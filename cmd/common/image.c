@@ -294,7 +294,7 @@ int image_open_either(struct cli *cli, const char *file, const char *text, struc
         if (S_ISREG(st.st_mode))
             ocv_error_hint(err, "to read the file of that name: --index %.200s", text);
         else if (S_ISDIR(st.st_mode))
-            ocv_error_hint(err, "an OCI layout in the folder of that name is oci:%.200s", text);
+            ocv_error_hint(err, "an OCI layout in the directory of that name is oci:%.200s", text);
     }
     return status;
 }

@@ -41,7 +41,7 @@ const char *image_tag(const struct image *image, const struct ocv_entry *entry);
 /** From a file of index bytes. */
 int image_open_file(const char *path, struct image *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** A file of --index (may be NULL), or an image by name, by rule or not. Where that fails and a
- * file or folder has the name, a hint says how it is read. */
+ * file or directory has the name, a hint says how it is read. */
 int image_open_either(struct cli *cli, const char *file, const char *text, struct image *out,
                       bool by_rule, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Before a registry is asked: --creds-stdin is for one host alone. */

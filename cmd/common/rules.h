@@ -14,7 +14,7 @@ int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag
 int rules_load_from(const char *datadir, const struct ocv_config *config,
                     const struct ocv_reference *only, struct ocv_tag_rules **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** rules_load, and over them those of a file or a folder, `extra` (may be NULL). */
+/** rules_load, and over them those of a file or a directory, `extra` (may be NULL). */
 int rules_load_more(struct cli *cli, const char *extra, const struct ocv_reference *only,
                     struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The list of a repository's tags, sorted by byte. */

@@ -13,11 +13,11 @@
 
 enum mode { MODE_AUTO, MODE_RESOLVER, MODE_PROXY };
 
-/** A registry, or a folder with an OCI layout, that requests may be sent to. */
+/** A registry, or a directory with an OCI layout, that requests may be sent to. */
 struct upstream {
     const char *name;    /**< as in references and `?ns=`: "docker.io", "registry:5000" */
     const char *segment; /**< the same as first component of a path: "registry--5000" */
-    const char *layout;  /**< folder that stands in for it, or NULL */
+    const char *layout;  /**< directory that stands in for it, or NULL */
 };
 
 struct settings {
@@ -35,8 +35,8 @@ struct settings {
     bool access_log;
     int64_t tag_ttl_ms;         /**< 0: every pull asks upstream */
     bool once;                  /**< --once: probe at start, then never again */
-    char *records;              /**< folder of what was resolved on this node */
-    const char *datadir;        /**< data folder, or NULL for the installed one; borrowed */
+    char *records;              /**< directory of what was resolved on this node */
+    const char *datadir;        /**< data directory, or NULL for the installed one; borrowed */
     int64_t probe_interval_ms;  /**< 0: only on events */
     struct upstream *upstreams; /**< the first is the default one where there is a default */
     size_t n_upstreams;

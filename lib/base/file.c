@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Files relative to a folder descriptor: bounded reads, and writes that appear by rename after
- * fsync of the file, followed by fsync of the folder. */
+/* Files relative to a directory descriptor: bounded reads, and writes that appear by rename after
+ * fsync of the file, followed by fsync of the directory. */
 #include "lib/base/file.h"
 
 #include <dirent.h>
@@ -106,22 +106,22 @@ int ocv_file_read_at(int dirfd, const char *dir, const char *name, struct ocv_bu
     return ocv_fd_read(fd, path, out, err);
 }
 
-static int make_folder(const char *path, const char *whole, mode_t mode, struct ocv_error *err)
+static int make_directory(const char *path, const char *whole, mode_t mode, struct ocv_error *err)
 {
     bool made = mkdir(path, 0755) == 0;
     if (made ? !mode : errno == EEXIST)
         return OCV_OK;
-    /* by a descriptor: whose the folder above is may have put a link in its place */
+    /* by a descriptor: whose the directory above is may have put a link in its place */
     ocv_auto_fd int fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     return fd >= 0 && fchmod(fd, mode) == 0 ? OCV_OK
-                                            : ocv_file_fail(err, whole, NULL, "make folder");
+                                            : ocv_file_fail(err, whole, NULL, "make directory");
 }
 
 int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err)
 {
     size_t len = strlen(path);
     if (len == 0)
-        return ocv_error_set(err, OCV_ERR_INVALID, "empty folder name");
+        return ocv_error_set(err, OCV_ERR_INVALID, "empty directory name");
     struct stat st;
     if (stat(path, &st) == 0)
         return OCV_OK; /* a file there is found out by the caller's open */
@@ -131,11 +131,11 @@ int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err)
         if (copy.data[i] != '/')
             continue;
         copy.data[i] = '\0';
-        if (stat(copy.data, &st) < 0) /* so that a read-only folder above is no obstacle */
-            status = make_folder(copy.data, path, mode, err);
+        if (stat(copy.data, &st) < 0) /* so that a read-only directory above is no obstacle */
+            status = make_directory(copy.data, path, mode, err);
         copy.data[i] = '/';
     }
-    return status < 0 ? status : make_folder(path, path, mode, err);
+    return status < 0 ? status : make_directory(path, path, mode, err);
 }
 
 int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, int *fd,
@@ -145,13 +145,13 @@ int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, 
     int opened = openat(dirfd, name, flags);
     if (opened < 0 && errno == ENOENT && make) {
         if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
-            return ocv_file_fail(err, dir, name, "make folder");
+            return ocv_file_fail(err, dir, name, "make directory");
         if (fsync(dirfd) < 0)
             return ocv_file_fail(err, dir, NULL, "sync");
         opened = openat(dirfd, name, flags);
     }
     if (opened < 0)
-        return ocv_file_fail(err, dir, name, "open folder");
+        return ocv_file_fail(err, dir, name, "open directory");
     *fd = opened;
     return OCV_OK;
 }

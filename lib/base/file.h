@@ -33,18 +33,18 @@ int ocv_file_read_at(int dirfd, const char *dir, const char *name, struct ocv_bu
 /** Open a regular file for reading; never follows a link in the last component, never blocks. */
 int ocv_file_open_at(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
                      struct ocv_error *err);
-/** Make a folder and the missing ones above it. `mode` 0 leaves theirs to the umask. */
+/** Make a directory and the missing ones above it. `mode` 0 leaves theirs to the umask. */
 int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err);
-/** Open DIRFD/NAME as a folder without following a link; `make` creates it (fsyncing DIRFD). */
+/** Open DIRFD/NAME as a directory without following a link; `make` creates it (fsyncing DIRFD). */
 int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, int *fd,
                        struct ocv_error *err);
-/** Write bytes under a unique name in `tmpfd`, fsync, rename to DIRFD/NAME, fsync the folder.
+/** Write bytes under a unique name in `tmpfd`, fsync, rename to DIRFD/NAME, fsync the directory.
  *  `mode` 0 leaves the file's to the umask. */
 int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, const void *data,
                      size_t len, mode_t mode, struct ocv_error *err);
 /** Remove what killed writers of ocv_file_replace left there more than an hour ago. */
 void ocv_file_sweep(int tmpfd);
-/** Remove files "sha..." of the folder: those not touched for `age` seconds (0: whatever their
+/** Remove files "sha..." of the directory: those not touched for `age` seconds (0: whatever their
  * age), and while there are more than `max`, the oldest. */
 void ocv_directory_keep_newest(int dirfd, size_t max, int64_t age);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Where this project's files and sockets are on a machine. Folders that are
+/* Where this project's files and sockets are on a machine. Directories that are
  * chosen at build time stand in the generated datadir.h and libexecdir.h. */
 #ifndef OCV_PATHS_H
 #define OCV_PATHS_H
@@ -16,7 +16,7 @@
 #define OCV_LISTEN_UNPRIVILEGED "127.0.0.1:5050"
 #define OCV_PATH_STATE "/var/lib/ocivariant"
 #define OCV_PATH_RECORDS OCV_PATH_STATE "/resolved" /**< what was resolved on this node */
-/** What variantctl setup did, and what files were before: root's alone, so not in a folder that
+/** What variantctl setup did, and what files were before: root's alone, so not in a directory that
  *  belongs to the daemon's user, who could put another one in its place. */
 #define OCV_PATH_SETUP "/var/lib/ocivariant-setup"
 /** What pinned indexes became: root's alone, too. */

@@ -72,7 +72,7 @@ static bool is_socket(const char *text)
     return text[0] == '/' && strlen(text) < sizeof(((struct sockaddr_un *)0)->sun_path);
 }
 
-static bool is_folder(const char *text)
+static bool is_directory(const char *text)
 {
     return text[0] == '/' && strlen(text) < PATH_MAX / 2; /* names below it have to fit, too */
 }
@@ -92,7 +92,7 @@ static const struct {
     {"listen", is_address, "ADDRESS:PORT (IPv6: [::1]:5050)"},
     {"metrics_listen", is_address, "ADDRESS:PORT (IPv6: [::1]:5050)"},
     {"socket", is_socket, "an absolute path of at most 107 bytes"},
-    {"state_dir", is_folder, "the absolute path of a folder"},
+    {"state_dir", is_directory, "the absolute path of a directory"},
     {"label", is_label, "a label (a-z 0-9 . _, at most 63)"},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Opening a layout folder, and its index.json under the lock DIR/.ocivariant/lock.
+/* Opening a layout directory, and its index.json under the lock DIR/.ocivariant/lock.
  *
  * A new layout gets index.json before oci-layout, so that whatever says it is a layout is one. */
 #include "lib/layout/layout_internal.h"
@@ -25,8 +25,8 @@ static bool exists(int dirfd, const char *name)
     return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* OCV_ERR_INVALID when the folder holds something that is not part of a layout: nobody wants blobs
- * spilled over a home folder by a typing error. */
+/* OCV_ERR_INVALID when the directory holds something that is not part of a layout: nobody wants
+ * blobs spilled over a home directory by a typing error. */
 static int check_not_foreign(const struct ocv_layout *layout, struct ocv_error *err)
 {
     static const char *const ours[] = {".",   "..",   "blobs",     OCV_LAYOUT_PRIVATE,
@@ -116,15 +116,16 @@ static int check_marker(const struct ocv_layout *layout, struct ocv_error *err)
     return status;
 }
 
-static int open_folder(const char *dir, int *fd, struct ocv_error *err)
+static int open_directory(const char *dir, int *fd, struct ocv_error *err)
 {
     *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd >= 0)
         return OCV_OK;
     if (errno == ENOENT)
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such folder", dir);
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no such directory", dir);
     if (errno == ENOTDIR)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: not a folder", dir);
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: not a directory",
+                             dir);
     return ocv_file_fail(err, dir, NULL, "open");
 }
 
@@ -134,7 +135,7 @@ int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct 
     ocv_auto_fd int fd = -1;
     int status = create ? ocv_directory_make(dir, 0, err) : OCV_OK;
     if (status == OCV_OK)
-        status = open_folder(dir, &fd, err);
+        status = open_directory(dir, &fd, err);
     if (status < 0)
         return status;
     struct ocv_layout *layout = calloc(1, sizeof(*layout) + strlen(dir) + 1);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FOLDER OCV_LAYOUT_PRIVATE "/verified"
+#define DIRECTORY OCV_LAYOUT_PRIVATE "/verified"
 #define MARK_MAX 128
 #define CHUNK (256u * 1024)
 
@@ -26,7 +26,7 @@ static bool mark_name(const char *digest, char out[OCV_LAYOUT_NAME_MAX])
     char algorithm[8];
     const char *hex = NULL;
     return ocv_digest_split(digest, algorithm, &hex, NULL) == OCV_OK &&
-           snprintf(out, OCV_LAYOUT_NAME_MAX, FOLDER "/%s-%s", algorithm, hex) <
+           snprintf(out, OCV_LAYOUT_NAME_MAX, DIRECTORY "/%s-%s", algorithm, hex) <
                OCV_LAYOUT_NAME_MAX;
 }
 
@@ -49,7 +49,7 @@ void ocv_layout_remember_blob(const struct ocv_layout *layout, const char *diges
     struct stat st = {0};
     if (layout->passing || fstat(blob, &st) < 0 || !mark_name(digest, name))
         return;
-    if (mkdirat(layout->fd, FOLDER, 0777) < 0 && errno != EEXIST)
+    if (mkdirat(layout->fd, DIRECTORY, 0777) < 0 && errno != EEXIST)
         return;
     format(&st, mark);
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;

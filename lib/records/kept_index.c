@@ -4,7 +4,7 @@
  * instead.
  *
  * There are few and they are small, so that looking through them costs less than keeping a table of
- * what is in them in step. A secret one is for the owner and the group of the folder alone. */
+ * what is in them in step. A secret one is for the owner and the group of the directory alone. */
 #include "lib/core/index_internal.h"
 #include "lib/records/records_internal.h"
 
@@ -116,7 +116,7 @@ void ocv_record_index_free(struct ocv_record_index *record)
     *record = (struct ocv_record_index){0};
 }
 
-/* Names of the folder with their times, those resolved last first. */
+/* Names of the directory with their times, those resolved last first. */
 struct file {
     char name[OCV_RECORD_NAME_MAX];
     int64_t time;
@@ -143,15 +143,15 @@ struct search {
 
 /* An index is what its digest says, wherever it lies; of its entries it speaks in its own
  * repository. */
-static void list_files(DIR *folder, const struct search *s, struct files *out)
+static void list_files(DIR *directory, const struct search *s, struct files *out)
 {
     struct stat st;
     const struct dirent *entry;
-    while (out->n < sizeof(out->list) / sizeof(*out->list) && (entry = readdir(folder))) {
+    while (out->n < sizeof(out->list) / sizeof(*out->list) && (entry = readdir(directory))) {
         if ((!ocv_record_is_named(entry->d_name, "sha", s->repository ? s->suffix : ".json") &&
              !ocv_record_is_named(entry->d_name, s->prefix, ".json")) ||
             strlen(entry->d_name) >= OCV_RECORD_NAME_MAX ||
-            fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             !S_ISREG(st.st_mode))
             continue;
         struct file *file = &out->list[out->n++];
@@ -200,7 +200,7 @@ static int look_into(int fd, const char *dir, const char *name, const struct sea
 }
 
 /* Of each repository the index that was resolved last is believed. */
-static int look_through(DIR *folder, const char *path, const struct search *s,
+static int look_through(DIR *directory, const char *path, const struct search *s,
                         struct ocv_error *err)
 {
     ocv_auto_buffer text;
@@ -209,14 +209,14 @@ static int look_through(DIR *folder, const char *path, const struct search *s,
     struct files *files = calloc(1, sizeof(*files));
     if (!files)
         return ocv_error_nomem(err);
-    list_files(folder, s, files);
+    list_files(directory, s, files);
     for (size_t i = 0; status == OCV_OK && i < files->n; i++) {
         const char *name = files->list[i].name, *of = strrchr(name, '-');
         bool meant = false, told = false;
         for (size_t k = 0; of && k < i && !told; k++)
             told = files->list[k].time < 0 && strcmp(strrchr(files->list[k].name, '-'), of) == 0;
         if (of && !told)
-            status = look_into(dirfd(folder), path, name, s, &text, &meant);
+            status = look_into(dirfd(directory), path, name, s, &text, &meant);
         if (meant)
             files->list[i].time = -1;
     }
@@ -237,14 +237,14 @@ int ocv_record_index_walk(const char *dir, const char *repository, const char *d
         status = ocv_record_suffix(repository, s.suffix, err);
     if (status < 0)
         return status;
-    DIR *folder = opendir(path);
-    if (!folder && errno == ENOENT)
+    DIR *directory = opendir(path);
+    if (!directory && errno == ENOENT)
         return OCV_OK;
-    if (!folder)
+    if (!directory)
         return errno == ENOMEM ? ocv_error_nomem(err)
                                : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    status = look_through(folder, path, &s, err);
-    closedir(folder);
+    status = look_through(directory, path, &s, err);
+    closedir(directory);
     return status;
 }
 

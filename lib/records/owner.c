@@ -60,7 +60,7 @@ static int make_in(int parent, const char *dir, const char *name, struct ocv_err
     return status;
 }
 
-static int make_folder(const char *dir, struct ocv_error *err)
+static int make_directory(const char *dir, struct ocv_error *err)
 {
     struct stat st;
     if (lstat(dir, &st) == 0)
@@ -87,7 +87,7 @@ static int make_folder(const char *dir, struct ocv_error *err)
 
 int ocv_record_open(const char *dir, const char *name, int *out, bool *other, struct ocv_error *err)
 {
-    int status = make_folder(dir, err);
+    int status = make_directory(dir, err);
     if (status < 0)
         return status;
     ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Certificates of a host: --cacert and --cert, the configuration's ca, cert and key, and certs.d
- * folders as docker and containers read them: HOST[:PORT]/ with *.crt (authorities), NAME.cert and
- * NAME.key (client certificate). The first client certificate found is used. Additional authorities
- * never replace the system's. */
+ * directories as docker and containers read them: HOST[:PORT]/ with *.crt (authorities), NAME.cert
+ * and NAME.key (client certificate). The first client certificate found is used. Additional
+ * authorities never replace the system's. */
 #include "lib/base/file.h"
 #include "lib/registry/registry_internal.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CERTS_D_FILES_MAX 64 /* names looked at in one certs.d folder */
+#define CERTS_D_FILES_MAX 64 /* names looked at in one certs.d directory */
 
 static int append_file(struct ocv_buffer *out, const char *path, struct ocv_error *err)
 {

@@ -16,7 +16,7 @@
 
 #define OCV_TAG_RULES_SCHEMA "dev.ocivariant.tags/v1"
 #define OCV_TAG_RULES_BYTES_MAX (256u * 1024) /**< of a file */
-#define OCV_TAG_RULES_FILES_MAX 512u          /**< of a folder */
+#define OCV_TAG_RULES_FILES_MAX 512u          /**< of a directory */
 #define OCV_TAG_PATTERN_MAX 512u              /**< bytes of a pattern */
 #define OCV_TAG_ITEMS_MAX 256u                /**< parts of a family, notations included */
 #define OCV_TAG_LABEL_MAX 48                  /**< characters, as writers make labels */

@@ -25,7 +25,7 @@
 #define TIME_MAX_MS 600000
 
 /* Where the loader does not look on its own. */
-static const char *const folders[] = {
+static const char *const directories[] = {
     "/usr/lib/wsl/lib",                         /* WSL2 */
     "/usr/lib/x86_64-linux-gnu/nvidia/current", /* Debian */
     "/usr/lib/aarch64-linux-gnu/nvidia",        /* Jetson */
@@ -85,8 +85,8 @@ void *query_open(struct query *query, const char *name)
     char path[256];
     query_call(query, "dlopen");
     void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-    for (size_t i = 0; !handle && i < sizeof(folders) / sizeof(*folders); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folders[i], name);
+    for (size_t i = 0; !handle && i < sizeof(directories) / sizeof(*directories); i++) {
+        snprintf(path, sizeof(path), "%s/%s", directories[i], name);
         handle = access(path, R_OK) == 0 ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
     }
     query_call(query, NULL);

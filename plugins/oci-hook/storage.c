@@ -55,13 +55,13 @@ static bool split(const char *bundle, char *root, size_t size, char driver[64], 
         return false;
     memcpy(id, name + 1, strlen(name + 1) + 1);
     *name = '\0';
-    char *folder = strrchr(copy, '/');
-    size_t len = folder ? strlen(folder + 1) : 0, suffix = strlen(SUFFIX);
-    if (len <= suffix || len - suffix >= 64 || strcmp(folder + 1 + len - suffix, SUFFIX) != 0)
+    char *directory = strrchr(copy, '/');
+    size_t len = directory ? strlen(directory + 1) : 0, suffix = strlen(SUFFIX);
+    if (len <= suffix || len - suffix >= 64 || strcmp(directory + 1 + len - suffix, SUFFIX) != 0)
         return false;
-    memcpy(driver, folder + 1, len - suffix);
+    memcpy(driver, directory + 1, len - suffix);
     driver[len - suffix] = '\0';
-    *folder = '\0';
+    *directory = '\0';
     return snprintf(root, size, "%s", copy) < (int)size;
 }
 

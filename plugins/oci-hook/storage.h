@@ -13,8 +13,8 @@ struct storage_image {
                 */
 };
 
-/** `bundle`: "ROOT/overlay-containers/ID/userdata", or another driver's folder. `root`: where
- * images are if not there, or NULL. False where it is no such folder or the files do not say. */
+/** `bundle`: "ROOT/overlay-containers/ID/userdata", or another driver's directory. `root`: where
+ * images are if not there, or NULL. False where it is no such directory or the files do not say. */
 bool storage_find(const char *bundle, const char *root, struct storage_image *out);
 
 #endif

@@ -83,7 +83,7 @@ real_clients()
     echo "| client | direct s | through variantd s | to direct | client's own CPU s |"
     echo "|---|---|---|---|---|"
     client_row sha "curl, openssl sha256, one blob"
-    client_row skopeo "skopeo copy to a folder, proxy"
+    client_row skopeo "skopeo copy to a directory, proxy"
     client_row ctr "ctr images pull, resolver"
     echo
     if [ ${#ctr_pairs[@]} != 0 ]; then

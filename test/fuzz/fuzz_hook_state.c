@@ -21,7 +21,7 @@ static void remove_top(void)
     char command[64];
     snprintf(command, sizeof(command), "rm -rf '%s'", top);
     if (system(command) != 0)
-        fputs("the folder of the fuzzed bundle is left\n", stderr);
+        fputs("the directory of the fuzzed bundle is left\n", stderr);
 }
 
 static int write_bundle(const uint8_t *data, size_t size)

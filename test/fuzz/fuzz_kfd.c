@@ -22,23 +22,23 @@ static const char *const files[PARTS] = {NODE "/properties", NODE "/mem_banks/0/
                                          "sys/module/amdgpu/parameters/noretry",
                                          "opt/rocm/.info/version"};
 
-static void make_folders(int root, const char *path)
+static void make_directories(int root, const char *path)
 {
-    char folder[256];
+    char directory[256];
     for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
-        snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
-        mkdirat(root, folder, 0700);
+        snprintf(directory, sizeof(directory), "%.*s", (int)(slash - path), path);
+        mkdirat(root, directory, 0700);
     }
 }
 
-static char folder_of_root[] = "/tmp/ocv-fuzz-kfd.XXXXXX";
+static char directory_of_root[] = "/tmp/ocv-fuzz-kfd.XXXXXX";
 
 static void remove_root(void)
 {
     char command[64];
-    snprintf(command, sizeof(command), "rm -rf '%s'", folder_of_root);
+    snprintf(command, sizeof(command), "rm -rf '%s'", directory_of_root);
     if (system(command) != 0)
-        fputs("the folder of the fuzzed tree is left\n", stderr);
+        fputs("the directory of the fuzzed tree is left\n", stderr);
 }
 
 static int open_root(void)
@@ -46,11 +46,11 @@ static int open_root(void)
     static int root = -1;
     if (root >= 0)
         return root;
-    if (!mkdtemp(folder_of_root) || atexit(remove_root) != 0 ||
-        (root = open(folder_of_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+    if (!mkdtemp(directory_of_root) || atexit(remove_root) != 0 ||
+        (root = open(directory_of_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         abort();
     for (size_t i = 0; i < PARTS; i++)
-        make_folders(root, files[i]);
+        make_directories(root, files[i]);
     return root;
 }
 

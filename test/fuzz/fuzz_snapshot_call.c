@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One call: its method in the first byte, then the bytes of its message. Decoded, answered by a
- * back end on a folder of its own, and the answer thrown away. */
+ * back end on a directory of its own, and the answer thrown away. */
 #include "plugins/containerd/snapshotter/service/service.h"
 
 #include <fcntl.h>

@@ -79,7 +79,7 @@ setup()
     done
 }
 
-@test "what is installed runs from its folder" {
+@test "what is installed runs from its directory" {
     export LD_LIBRARY_PATH=$installed/lib OCV_DATADIR=$installed/share/ocivariant
     version=$(cat "$OCV_TOP/VERSION")
     run -0 "$installed/bin/vpull" --version
@@ -127,11 +127,11 @@ setup()
     done
 }
 
-@test "no unit keeps state in another one's folder" {
+@test "no unit keeps state in another one's directory" {
     run -0 sed -n 's/^StateDirectory=//p' "$installed"/lib/systemd/system/*.service
     [ "${#lines[@]}" = 3 ]
-    for folder in "${lines[@]}"; do
-        [[ $folder != */* ]]
+    for directory in "${lines[@]}"; do
+        [[ $directory != */* ]]
     done
     [ "$(printf '%s\n' "${lines[@]}" | sort -u | wc -l)" = 3 ]
     run -0 "$OCV_BUILD/ocivariant-cri-proxy" --help

@@ -65,7 +65,7 @@ vpull()
     [[ ${lines[0]} == *"both read standard input" ]]
 }
 
-@test "a home that is no folder has no configuration" {
+@test "a home that is no directory has no configuration" {
     unset XDG_CONFIG_HOME
     HOME=/dev/null run -0 vpull --dry-run "oci:$L:app"
 }

@@ -5,7 +5,7 @@
 #   start_cri [DIR]    configuration $STATE/cri.toml, with a copy in cri.toml.orig; DIR is its
 #                      config_path. PAUSE_IMAGE: what pods start with, where containers are to run
 #   start_cri2 [DIR]   the same with containerd 2.x: this machine's, or the one that OCV_CONTAINERD2 has,
-#                      a folder with its package and its libc6's unpacked (containerd2_here says why
+#                      a directory with its package and its libc6's unpacked (containerd2_here says why
 #                      there is none)
 #   restart_cri        after a change of that file
 #   cri VERB ...       test/tools/cri.c
@@ -45,7 +45,7 @@ containerd2_here()
 {
     if [ -z "${OCV_CONTAINERD2:-}" ]; then
         ! containerd_is_2 || return 0
-        echo "no containerd 2.x: OCV_CONTAINERD2 names no folder with one"
+        echo "no containerd 2.x: OCV_CONTAINERD2 names no directory with one"
     elif [ ! -x "$OCV_CONTAINERD2/usr/bin/containerd" ]; then
         echo "no containerd 2.x in $OCV_CONTAINERD2"
     elif ! containerd2 --version >/dev/null 2>&1; then

@@ -8,7 +8,7 @@
 # containerd's (which new installations have since 29) the manifest of a tag from the mirror, and what it
 # names from docker.io itself.
 #
-# dockerd is this machine's. OCV_DOCKER28 is a folder with that of a newer Debian in it:
+# dockerd is this machine's. OCV_DOCKER28 is a directory with that of a newer Debian in it:
 #
 #   for deb in docker.io containerd docker-buildx libc6 libseccomp2 libsystemd0; do dpkg -x $deb*.deb DIR; done
 #

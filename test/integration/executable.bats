@@ -204,7 +204,7 @@ MEET
     [ ! -e "$BATS_TEST_TMPDIR/ran" ]
     chmod 777 "$PROVIDERS"
     run -0 --separate-stderr "$VARIANTCTL" probe --format json
-    failed_with good 'not run: its folder: its group may write to it'
+    failed_with good 'not run: its directory: its group may write to it'
 }
 
 @test "another user runs root's programs and their own, not a third one's" {
@@ -212,7 +212,7 @@ MEET
     [ "$(id -u)" = 0 ] || skip "only root can become somebody else"
     chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_SUITE_TMPDIR"
     local other=(setpriv --reuid 65534 --regid 65534 --clear-groups -- env HOME=/nonexistent)
-    "${other[@]}" test -x "$VARIANTCTL" || skip "another user cannot reach the build folder"
+    "${other[@]}" test -x "$VARIANTCTL" || skip "another user cannot reach the build directory"
     provider own <<<'echo "{\"namespace\": \"own\", \"driver\": \"$(id -u)\"}"'
     chown 65534 "$PROVIDERS/own"
     provider third <<<'echo "{\"namespace\": \"third\"}"'

@@ -5,7 +5,7 @@
 #   setup_file() { state_start; start_registry; }     or setup/teardown for one test
 #   teardown_file() { state_stop; }
 #
-# state_start makes an empty world in $STATE (home, XDG folders, container storage) and state_stop
+# state_start makes an empty world in $STATE (home, XDG directories, container storage) and state_stop
 # ends every daemon started in it. Start daemons from setup functions or tests, never from a
 # subshell: they are told to end when the shell that started them does, so that nothing survives a
 # killed test run.
@@ -30,7 +30,7 @@
 #   start_private DIR TAG [OPTION...]   a registry "private" that wants a password, with that index as
 #                                       demo/app:1; sets PRIVATE
 #   archive_is_whole FILE DIGEST        what docker and podman save
-#   record_of DIGEST HOST/REPO          the file that is kept of it, in the folder "resolved", of an
+#   record_of DIGEST HOST/REPO          the file that is kept of it, in the directory "resolved", of an
 #                                       index in "resolved/indexes"
 #   require COMMAND...                  skips the test without it; OCV_STRICT=1 or CI=true: fails
 

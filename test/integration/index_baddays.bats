@@ -71,7 +71,7 @@ letters()
     done
     diff -r before broken
     run -1 "$VARIANTCTL" index show oci:nowhere:x
-    [[ $output == *"nowhere: no such folder"* ]]
+    [[ $output == *"nowhere: no such directory"* ]]
 }
 
 @test "what is no image is refused under its name" {
@@ -158,7 +158,7 @@ letters()
     run -1 "$VARIANTCTL" lint nowhere.json many.json bare.json
 }
 
-@test "--fix: a link stays a link, a folder that may not be written keeps its file, nothing to do is fine" {
+@test "--fix: a link stays a link, a directory that may not be written keeps its file, nothing to do is fine" {
     require setpriv
     "$VARIANTCTL" index create --quiet oci:out:1 "null=oci:$L:cpu" "v3=oci:$L:v3,x86_64 :: level :: v3"
     "$VARIANTCTL" index show --format json oci:out:1 >good.json
@@ -170,7 +170,7 @@ letters()
     run -0 "$VARIANTCTL" lint --fix link.json
     [ -L link.json ]
     [ "$(jq -r '.annotations["dev.ocivariant.schema"]' bare.json)" = 1 ]
-    # as somebody who may read here and write nowhere; where root's own folder hides the build, nobody may
+    # as somebody who may read here and write nowhere; where root's own directory hides the build, nobody may
     chmod 755 "$STATE"
     [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$VARIANTCTL" || return 0
     mkdir "$STATE/readonly"
@@ -191,7 +191,7 @@ letters()
     grep -q 'standard output: No space left on device' errors
 }
 
-@test "the same bytes in every locale, time zone and folder, and on a terminal" {
+@test "the same bytes in every locale, time zone and directory, and on a terminal" {
     local digest line
     make() # LAYOUT
     {

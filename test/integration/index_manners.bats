@@ -147,9 +147,9 @@ YAML
     exec 5>&-
 }
 
-@test "the name of a file or folder where an image is wanted brings a hint" {
+@test "the name of a file or directory where an image is wanted brings a hint" {
     "$VARIANTCTL" index show --format json "oci:$L:app" >index.json
-    cp -r "$L" folder
+    cp -r "$L" directory
     for verb in "index show" resolve explain "index coverage --profiles $PROFILES"; do
         # shellcheck disable=SC2086
         run -1 "$VARIANTCTL" $verb --timeout 1 127.0.0.1:1/index.json
@@ -159,8 +159,8 @@ YAML
         run -1 "$VARIANTCTL" $verb --config config.yaml index.json
         [[ $output == *"hint: to read the file of that name: --index index.json"* ]]
         # shellcheck disable=SC2086
-        run -1 "$VARIANTCTL" $verb --config config.yaml folder
-        [[ $output == *"hint: an OCI layout in the folder of that name is oci:folder"* ]]
+        run -1 "$VARIANTCTL" $verb --config config.yaml directory
+        [[ $output == *"hint: an OCI layout in the directory of that name is oci:directory"* ]]
     done
 }
 

@@ -158,7 +158,7 @@ as_nobody()
 
 @test "a device node that this user may not open is named with its group" {
     [ "$(id -u)" = 0 ] || skip "not root: cannot make a device node"
-    as_nobody test -x "$VARIANTCTL" || skip "another user cannot reach the build folder"
+    as_nobody test -x "$VARIANTCTL" || skip "another user cannot reach the build directory"
     mkdir -p "$tree/dev"
     mknod "$tree/dev/kfd" c 1 3 2>/dev/null || skip "no device nodes here"
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$(dirname "$BATS_TEST_TMPDIR")" "$tree"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# variantctl probe --check, the data folder, and what make install puts into it.
+# variantctl probe --check, the data directory, and what make install puts into it.
 
 load harness
 load schema

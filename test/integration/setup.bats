@@ -115,7 +115,7 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     life containerd --engine-version 1.6.20
     containerd_reads 'config_path = "/etc/containerd/certs.d"'
     [ "$(head -n 1 "$TREE/etc/containerd/config.toml")" = "version = 2" ]
-    # the folder that nerdctl reads without being told
+    # the directory that nerdctl reads without being told
     [ -e "$TREE/etc/containerd/certs.d/_default/hosts.toml" ]
     run -0 in_tree containerd
     [[ $output == *"read at every pull, by nerdctl, too"* ]]
@@ -163,7 +163,7 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     run ! grep version "$TREE/etc/containerd/config.toml"
 }
 
-@test "containerd: a list of folders becomes one from 2.1 on, and stays before" {
+@test "containerd: a list of directories becomes one from 2.1 on, and stays before" {
     local config=$TREE/etc/containerd/config.toml
     printf 'version = 2\n[plugins."io.containerd.grpc.v1.cri".registry]\nconfig_path = "/a:/b"\n' >"$config"
     cp "$config" "$STATE/list.toml"
@@ -178,7 +178,7 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     grep -qx 'config_path = "/a"' "$config"
     in_tree containerd --uninstall >/dev/null
     run -0 in_tree containerd
-    [[ $output == *"takes for one folder"*"systemctl restart containerd"* ]]
+    [[ $output == *"takes for one directory"*"systemctl restart containerd"* ]]
 }
 
 @test "containerd 2: the plugin's new name, drop-ins imported by default, later versions" {
@@ -477,7 +477,7 @@ as_user()
     USER_HOME=$STATE/user
     chmod 711 "$STATE"
     mkdir "$USER_HOME"
-    install -d -o 65534 -g 65534 -m 700 "$STATE/user-run" # podman makes folders there to tell its version
+    install -d -o 65534 -g 65534 -m 700 "$STATE/user-run" # podman makes directories there to tell its version
     cp "$VARIANTCTL" "$OCV_BUILD"/libocivariant*.so.0 "$USER_HOME"
     mkdir -p "$USER_HOME/.config/containers"
     printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$UPSTREAM" >"$USER_HOME/.config/containers/registries.conf"
@@ -675,7 +675,7 @@ buildkit_was_set_up()
 
 # ---- cut off ---------------------------------------------------------------------------------------
 
-# put CONTENT-FOLDER FILE: the file as that copy of the tree has it
+# put CONTENT-DIRECTORY FILE: the file as that copy of the tree has it
 put()
 {
     rm -f "$TREE/$2"
@@ -756,7 +756,7 @@ put()
     mkdir -p "$TREE/etc/containerd/certs.d"
     printf 'version = 2\n' >"$TREE/etc/containerd/config.toml"
     before=$(picture)
-    # a folder where the temporary file belongs: the last write fails
+    # a directory where the temporary file belongs: the last write fails
     mkdir -p "$TREE/etc/containerd/certs.d/z.example/.hosts.toml.ocivariant/x"
     run -1 in_tree containerd --registry a.example --registry z.example
     [[ $output == *"z.example/hosts.toml: cannot write"* ]]

@@ -52,7 +52,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     [ -e "$TREE/etc/docker/daemon.json" ]
 }
 
-@test "a refusal leaves no folder behind" {
+@test "a refusal leaves no directory behind" {
     run -2 in_tree docker --registry r.example:5000 --store classic
     run -0 in_tree docker --uninstall
     [ -z "$(find "$TREE" -mindepth 1)" ]
@@ -158,7 +158,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
 
 @test "nothing is written outside the root, wherever links in it point to" {
     mkdir -p "$STATE/outside" "$TREE/etc" "$TREE/var"
-    ln -s "$STATE/outside" "$TREE/etc/docker" # there is such a folder, but not in the tree
+    ln -s "$STATE/outside" "$TREE/etc/docker" # there is such a directory, but not in the tree
     run -4 in_tree docker --registry docker.io --store classic
     [[ $output == *"/etc/docker: a link to what is not there"* ]]
     ln -s "$STATE/outside" "$TREE/var/lib"
@@ -171,7 +171,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     [ -z "$(find "$STATE/outside" -mindepth 1)" ]
 }
 
-@test "many at once: whoever removes the empty state folder stops nobody" {
+@test "many at once: whoever removes the empty state directory stops nobody" {
     local pids pid
     for _ in {1..150}; do
         pids=()
@@ -183,20 +183,20 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     done
 }
 
-@test "containerd: a folder that it would take for two is refused" {
+@test "containerd: a directory that it would take for two is refused" {
     run -2 in_tree containerd --config-dir /etc/a:b
-    [[ $output == *"'/etc/a:b' for several folders"* ]]
+    [[ $output == *"'/etc/a:b' for several directories"* ]]
     [ -z "$(find "$TREE" -type f)" ]
 }
 
 # the state is JSON: what it cannot hold would be forgotten, with the backup
 @test "a set-up that could not be recorded, and so not be undone, is refused before it writes" {
-    local folder=$'/etc/caf\xe9'
-    mkdir -p "$TREE$folder"
-    echo '{"a": 1}' >"$TREE$folder/daemon.json"
-    run -1 in_tree docker --registry docker.io --store classic --config-dir "$folder"
+    local directory=$'/etc/caf\xe9'
+    mkdir -p "$TREE$directory"
+    echo '{"a": 1}' >"$TREE$directory/daemon.json"
+    run -1 in_tree docker --registry docker.io --store classic --config-dir "$directory"
     [[ $output == *"cannot be recorded, and so not be undone"* ]]
-    [ "$(cat "$TREE$folder/daemon.json")" = '{"a": 1}' ]
+    [ "$(cat "$TREE$directory/daemon.json")" = '{"a": 1}' ]
     [ ! -e "$TREE/var" ]
 }
 

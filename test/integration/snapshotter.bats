@@ -71,16 +71,16 @@ nothing_left()
     return 1
 }
 
-folders()
+directories()
 {
     find "$STATE/snapshotter/snapshots" -mindepth 1 -maxdepth 1 -printf '%f\n'
 }
 
-# Rows and folders agree, at the first look, and neither is damaged. Nobody may be at work meanwhile:
+# Rows and directories agree, at the first look, and neither is damaged. Nobody may be at work meanwhile:
 # containerd's collector waits to be told, and its clients have ended.
 consistent()
 {
-    diff <(sqlite3 "$STATE/snapshotter/metadata.db" 'SELECT id FROM snapshots' | sort) <(folders | sort)
+    diff <(sqlite3 "$STATE/snapshotter/metadata.db" 'SELECT id FROM snapshots' | sort) <(directories | sort)
     [ "$(sqlite3 "$STATE/snapshotter/metadata.db" 'PRAGMA integrity_check')" = ok ]
 }
 
@@ -168,7 +168,7 @@ at_rest()
 
 @test "sixty layers" {
     pull deep
-    [ "$(folders | wc -l)" = 60 ]
+    [ "$(directories | wc -l)" = 60 ]
     run -0 ctr_run "$REGISTRY/deep:1" d1 /bin/tool echo deep
     nothing_left
 }
@@ -282,8 +282,8 @@ snapshotter_died()
 @test "killed at every step, nothing is half done and nothing is left over" {
     local point kind
     local snapshots=(ctr snapshots --snapshotter ocivariant)
-    for point in create-row create-folder create-fs create-placed create-done commit-row \
-        commit-done remove-row remove-done remove-folder cleanup-aside; do
+    for point in create-row create-directory create-fs create-placed create-done commit-row \
+        commit-done remove-row remove-done remove-directory cleanup-aside; do
         "${snapshots[@]}" prepare base >/dev/null
         stop_daemon containerd
         stop_snapshotter TERM
@@ -330,7 +330,7 @@ expected_rows()
 {
     case $1 in
     create-done) echo 2 ;;
-    remove-done | remove-folder) echo 0 ;;
+    remove-done | remove-directory) echo 0 ;;
     *) echo 1 ;;
     esac
 }
@@ -344,16 +344,16 @@ expected_rows()
     ctr images rm "$REGISTRY/app:1" >/dev/null
     local i
     for ((i = 0; i < 300; i++)); do
-        [ -n "$(folders)" ] || break
+        [ -n "$(directories)" ] || break
         sleep 0.1
     done
-    [ -z "$(folders)" ]
+    [ -z "$(directories)" ]
     [ "$(rows_of 'count(*)')" = 0 ]
     stop_daemon containerd
     COLLECTOR=told start_snapshotted
 }
 
-# containerd, which mounts it, works in another folder
+# containerd, which mounts it, works in another directory
 @test "a root that was given by a relative path is told by its whole one" {
     cd "$STATE"
     stop_daemon snapshotter
@@ -379,7 +379,7 @@ expected_rows()
     done
 }
 
-@test "a second one on the same folder or socket does not start" {
+@test "a second one on the same directory or socket does not start" {
     run -1 "$SNAPSHOTTER" --root "$STATE/snapshotter" --socket "$STATE/other.sock"
     [[ $output == *"used by another"* ]]
     run -1 "$SNAPSHOTTER" --root "$STATE/other" --socket "$SNAPSHOTTER_SOCKET"

@@ -50,7 +50,7 @@ namespace() # NAME FILTER
 }
 
 # what each attack puts in the place of FILE
-ATTACKS=(absolute_link upward_link loop dangling fifo zero_link zero_node tty_node folder huge nul
+ATTACKS=(absolute_link upward_link loop dangling fifo zero_link zero_node tty_node directory huge nul
     control empty socket)
 
 attack() # KIND FILE
@@ -68,7 +68,7 @@ attack() # KIND FILE
     zero_link) ln -s /dev/zero "$2" ;;
     zero_node) mknod "$2" c 1 5 2>/dev/null || ln -s /dev/zero "$2" ;;
     tty_node) mknod "$2" c 5 0 2>/dev/null || ln -s /dev/tty "$2" ;;
-    folder) mkdir "$2" ;;
+    directory) mkdir "$2" ;;
     huge) head -c 1048576 /dev/zero | tr '\0' 1 >"$2" ;;
     nul) printf '0x1eff\0\n0x1250' >"$2" ;;
     control) printf '0x\033[31m1eff\n' >"$2" ;;
@@ -121,7 +121,7 @@ attack() # KIND FILE
     [ "$(namespace rebellions '.devices | length')" = 2 ]
 }
 
-@test "driver links, cards and folders that are something else" {
+@test "driver links, cards and directories that are something else" {
     require jq perl
     local kind
     for kind in "${ATTACKS[@]}"; do
@@ -155,7 +155,7 @@ attack() # KIND FILE
         [ "$(namespace rebellions '.devices | length')" = 2 ]
         [ "$(jq .platform <<<"$output")" = null ] || [ "$kind" = nul ]
         case $kind in
-        fifo | zero_node | tty_node | folder | socket | loop)
+        fifo | zero_node | tty_node | directory | socket | loop)
             [ "$(namespace "$(uname -m)" .status)" = failed ]
             [[ $(namespace "$(uname -m)" .error) == "/proc/cpuinfo: "* ]]
             ;;
@@ -196,7 +196,7 @@ attack() # KIND FILE
     require jq setpriv
     [ "$(id -u)" = 0 ] || skip "only root can become somebody else"
     local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups -- env HOME=/nonexistent)
-    "${nobody[@]}" test -x "$VARIANTCTL" || skip "another user cannot reach the build folder"
+    "${nobody[@]}" test -x "$VARIANTCTL" || skip "another user cannot reach the build directory"
     chmod 000 "$CARDS/0000:01:00.0/vendor" "$ROOT/proc/cpuinfo" "$ROOT/etc/hostname"
     run -0 --separate-stderr "${nobody[@]}" timeout $PATIENCE "$VARIANTCTL" probe --sysroot "$ROOT" --format json
     [ "$(namespace rebellions '.devices | length')" = 1 ]

@@ -136,7 +136,7 @@ resolve()
     [ "$(jq -r .selected.label <<<"$output")" = cpu.v3 ]
 }
 
-@test "the user's configuration folder is read" {
+@test "the user's configuration directory is read" {
     mkdir -p "$XDG_CONFIG_HOME/ocivariant"
     echo 'disable: [nvidia]' >"$XDG_CONFIG_HOME/ocivariant/config.yaml"
     run -0 --separate-stderr resolve --profile "$PROFILES/h100.json" "oci:$L:app"

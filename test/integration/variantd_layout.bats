@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A folder with an OCI layout in place of a registry.
+# A directory with an OCI layout in place of a registry.
 
 load harness
 load images

@@ -64,7 +64,7 @@ through()
     local profile
     CLIENT=skopeo
     each_machine_pulls "$IMAGE"
-    for profile in $MACHINES; do # and into a folder
+    for profile in $MACHINES; do # and into a directory
         through "$profile"
         run -0 skopeo_copy "docker://$IMAGE" "oci:$BATS_TEST_TMPDIR/$profile:1"
         [ "$(jq -r '.manifests[].digest' "$BATS_TEST_TMPDIR/$profile/index.json")" = "$(digest_of "$(wanted "$profile")")" ]

@@ -67,7 +67,7 @@ again() # LOG: it was ready a second time
     [[ $output == *"a program of user "*" listens there; if it is no variantd, it answers what engines ask"* ]]
 }
 
-@test "a folder of the API's socket in which others may write is told" {
+@test "a directory of the API's socket in which others may write is told" {
     mkdir -p "$STATE/open"
     chmod 777 "$STATE/open"
     start_daemon node env STATE_DIRECTORY="$STATE/node" "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket "$STATE/open/s.sock" \

@@ -298,7 +298,7 @@ refused()
     grep -qx 'AmbientCapabilities=CAP_NET_BIND_SERVICE' "$units/variantd.service" # for the port below 1024
     grep -qx FileDescriptorStoreMax=1 "$units/variantd.service"
     # a dynamic user's RuntimeDirectory that outlives the service lies in /run/private, where only
-    # root comes, and one that does not takes the socket with it: the socket's unit makes the folder
+    # root comes, and one that does not takes the socket with it: the socket's unit makes the directory
     run ! grep '^RuntimeDirectory' "$units/variantd.service"
     grep -qx Requires=variantd.socket "$units/variantd.service"
     grep -qx DirectoryMode=0755 "$units/variantd.socket"
@@ -314,7 +314,7 @@ refused()
     [ "$(api /v1/healthz | jq -r .status)" = ok ]
 }
 
-@test "a folder of the socket that cannot be made is told as what it is" {
+@test "a directory of the socket that cannot be made is told as what it is" {
     run -1 "$VARIANTD_BIN" --listen 127.0.0.1:0 --socket /sys/no-such/variantd.sock --profile "$PROFILES/h100.json"
     [[ $output == *"cannot listen on /sys/no-such/variantd.sock: "*"hint: --socket PATH names another place" ]]
     [[ $output != *"No such file"* ]]

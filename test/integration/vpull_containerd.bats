@@ -102,7 +102,7 @@ blob_gets()
     [ -z "$(ls "$TMPDIR")" ]
 }
 
-@test "a folder that somebody else prepared is not used, and does not keep anyone from pulling" {
+@test "a directory that somebody else prepared is not used, and does not keep anyone from pulling" {
     local digest name
     digest=$(digest_of rocm7.1)
     digest=${digest#sha256:}

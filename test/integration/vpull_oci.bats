@@ -97,9 +97,9 @@ blobs_are_whole()
     run -0 --separate-stderr "$VPULL" --to "docker-archive:$STATE/link.tar" --profile "$H100" "$IMAGE"
     [ -L "$STATE/link.tar" ]
     tar -tf "$STATE/real.tar" manifest.json
-    mkdir "$STATE/folder"
-    run -1 --separate-stderr "$VPULL" --to "docker-archive:$STATE/folder" --profile "$H100" "$IMAGE"
-    [ -z "$(ls -A "$STATE/folder")" ]
+    mkdir "$STATE/directory"
+    run -1 --separate-stderr "$VPULL" --to "docker-archive:$STATE/directory" --profile "$H100" "$IMAGE"
+    [ -z "$(ls -A "$STATE/directory")" ]
 }
 
 @test "--print-ref prints the reference and nothing else, and asks no engine" {

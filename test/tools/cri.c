@@ -411,7 +411,7 @@ static int run_pod(const char *ref, char **words)
 {
     struct run run = {.dir = "/tmp/cri.XXXXXX"};
     if (!mkdtemp(run.dir))
-        die(1, "run", "no folder for the log");
+        die(1, "run", "no directory for the log");
     snprintf(run.log, sizeof(run.log), "%s/c.log", run.dir);
     run.sandbox =
         json_pack("{s:{s:s, s:s, s:s}, s:s, s:{s:{s:{s:s}}}}", "metadata", "name", run.dir + 9,

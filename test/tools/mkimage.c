@@ -166,7 +166,7 @@ static bool parse_size(const char *text, int64_t *out)
     return *end == '\0';
 }
 
-/* Folders above PATH, each once in a layer. */
+/* Directories above PATH, each once in a layer. */
 static void put_parents(struct sink *sink, const char *path, json_t *made)
 {
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {

@@ -536,7 +536,7 @@ static inline void client_call(struct client_side *c, const char *path, const ch
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 
-static char folder[] = "/tmp/ocv-crip-XXXXXX", front[64], back[64], state[64];
+static char directory[] = "/tmp/ocv-crip-XXXXXX", front[64], back[64], state[64];
 static struct proxy *proxy;
 static struct map *proxy_map;
 static struct decide proxy_decide;
@@ -571,11 +571,11 @@ static inline void engine_stop(void)
 static inline void set_up(void)
 {
     struct ocv_error err = {0};
-    snprintf(folder, sizeof(folder), "/tmp/ocv-crip-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(front, sizeof(front), "%s/front", folder);
-    snprintf(back, sizeof(back), "%s/back", folder);
-    snprintf(state, sizeof(state), "%s/state", folder);
+    snprintf(directory, sizeof(directory), "/tmp/ocv-crip-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(front, sizeof(front), "%s/front", directory);
+    snprintf(back, sizeof(back), "%s/back", directory);
+    snprintf(state, sizeof(state), "%s/state", directory);
     engine_connections = engine_resets = engine_received = 0;
     n_engine_threads = 0;
     engine_start();
@@ -601,7 +601,7 @@ static inline void tear_down(void)
         engine_stop();
     for (size_t i = 0; i < n_engine_threads; i++)
         pthread_join(engine_threads[i], NULL);
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
     ck_assert_int_eq(system(command), 0);
 }
 

@@ -104,7 +104,7 @@ UNUSED static void write_bytes(const char *path, char *text)
 {
     char full[512];
     size_t len = unescape(text);
-    write_text(path, "%s", ""); /* makes the folders */
+    write_text(path, "%s", ""); /* makes the directories */
     snprintf(full, sizeof(full), "%s/%s", root, path);
     FILE *file = fopen(full, "wb");
     ck_assert_msg(file != NULL, "%s", full);

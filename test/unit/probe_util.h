@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Machines made by hand in a temporary folder, and what a probe says of them. */
+/* Machines made by hand in a temporary directory, and what a probe says of them. */
 #ifndef PROBE_UTIL_H
 #define PROBE_UTIL_H
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define UNUSED __attribute__((unused))
-#define SHIPPED "plugins" /* data folder in the source tree */
+#define SHIPPED "plugins" /* data directory in the source tree */
 
 static char root[64];
 
@@ -43,7 +43,7 @@ UNUSED __attribute__((format(printf, 2, 3))) static void write_text(const char *
 UNUSED static void link_to(const char *target, const char *path)
 {
     char full[512];
-    write_text(path, "%s", ""); /* makes the folders */
+    write_text(path, "%s", ""); /* makes the directories */
     snprintf(full, sizeof(full), "%s/%s", root, path);
     ck_assert_int_eq(unlink(full), 0);
     ck_assert_int_eq(symlink(target, full), 0);

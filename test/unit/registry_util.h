@@ -24,7 +24,7 @@ static long index_size, blob_size;
 static struct ocv_registry *client;
 static struct ocv_error err;
 
-/* The folder of the test tools: OCV_TOOLS_DIR, or ../tools beside this program. */
+/* The directory of the test tools: OCV_TOOLS_DIR, or ../tools beside this program. */
 static inline void find_tools(const char *program)
 {
     char copy[900];

@@ -53,7 +53,7 @@ static inline void world_run(struct world *w)
     ck_assert_int_eq(grpc_client_new(w->socket, &w->client, NULL), OCV_OK);
 }
 
-static inline void world_folder(struct world *w)
+static inline void world_directory(struct world *w)
 {
     *w = (struct world){.root = "/tmp/ocv-snap-XXXXXX"};
     umask(0);
@@ -65,7 +65,7 @@ static inline void world_open(struct world *w)
 {
     char path[80];
     struct ocv_error err = {0};
-    world_folder(w);
+    world_directory(w);
     snprintf(path, sizeof(path), "%s/metadata.db", w->root);
     ck_assert_msg(snap_meta_open(path, &w->service.meta, &err) == OCV_OK, "%s", err.message);
     ck_assert_msg(snap_overlay_open(w->root, false, w->service.meta, NULL, &w->service.overlay,
@@ -261,10 +261,10 @@ static inline size_t list_names(const struct world *w, const char *filter, char 
     return n;
 }
 
-static inline void put_file(const char *folder, const char *name, const char *text)
+static inline void put_file(const char *directory, const char *name, const char *text)
 {
     char path[4096];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fputs(text, file);

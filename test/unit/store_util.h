@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scratch folders and bytes for the tests of the store. */
+/* Scratch directories and bytes for the tests of the store. */
 #ifndef STORE_UTIL_H
 #define STORE_UTIL_H
 

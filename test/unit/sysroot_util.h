@@ -28,7 +28,7 @@ UNUSED static void remove_root(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* Full path of a file of the tree, its folders made. Static memory. */
+/* Full path of a file of the tree, its directories made. Static memory. */
 UNUSED static const char *place(const char *path)
 {
     static char full[768];
@@ -59,7 +59,7 @@ UNUSED static void write_link(const char *path, const char *target)
     ck_assert_int_eq(symlink(target, place(path)), 0);
 }
 
-/* A file of a PCI device's folder. */
+/* A file of a PCI device's directory. */
 UNUSED static void pci_file(const char *address, const char *name, const char *content)
 {
     char path[256];

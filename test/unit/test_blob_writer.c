@@ -155,7 +155,7 @@ START_TEST(large_blobs_go_past_the_page_cache)
     snprintf(file, sizeof(file), "%s/probe", scratch);
     int probe = open(file, O_RDWR | O_CREAT | O_DIRECT, 0600);
     if (probe < 0) { /* such a file system: the others have tested that it does without */
-        puts("skipped: no O_DIRECT in the folder for temporary files");
+        puts("skipped: no O_DIRECT in the directory for temporary files");
         return;
     }
     close(probe);

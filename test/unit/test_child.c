@@ -17,24 +17,24 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/ocv-child.XXXXXX";
+static char directory[] = "/tmp/ocv-child.XXXXXX";
 
-static void make_folder(void)
+static void make_directory(void)
 {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(mkdtemp(directory));
 }
 
-static void remove_folder(void)
+static void remove_directory(void)
 {
     char command[64];
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
     ck_assert_int_eq(system(command), 0);
 }
 
 static const char *path_of(const char *name)
 {
     static _Thread_local char path[128];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
     return path;
 }
 
@@ -299,7 +299,7 @@ START_TEST(not_a_program)
     a = run(script("lost", "#!/no/such/interpreter\n", 0755), NULL);
     ck_assert_int_eq(a.status, OCV_ERR_NOT_FOUND);
     ocv_buffer_free(&a.out);
-    a = run(folder, NULL);
+    a = run(directory, NULL);
     ck_assert_int_eq(a.status, OCV_ERR_NOT_FOUND);
     ocv_buffer_free(&a.out);
     expect_nobody_left();
@@ -535,7 +535,7 @@ int main(void)
 {
     Suite *suite = suite_create("child");
     TCase *tc = tcase_create("child");
-    tcase_add_unchecked_fixture(tc, make_folder, remove_folder);
+    tcase_add_unchecked_fixture(tc, make_directory, remove_directory);
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, answer_and_arguments);
     tcase_add_test(tc, silence_is_an_answer);

@@ -146,7 +146,7 @@ static const struct {
     {"os_features: ['a b']\n", "'a b' is not a feature"},
     {"host_names: ['a/b']\n", "'a/b' is not the name of a host"},
     {"cpu_levels: auto\n", "cpu_levels: 'auto' is not one of on, off"},
-    {"state_dir: here\n", "state_dir: 'here' is not the absolute path of a folder"},
+    {"state_dir: here\n", "state_dir: 'here' is not the absolute path of a directory"},
     {"label: cpu\n", "f.yaml:1: 'label' is a key of repositories only"},
     {"repositories: [a]\n", "f.yaml:1:"},
     {"repositories:\n  r.example/a: {to: docker}\n", "f.yaml:2: 'to' is not a key of a repository"},

@@ -192,8 +192,8 @@ static void check_sample(const char *ns, const char *dir)
     json_decref(profile);
 }
 
-/* Call for every folder in a folder; how many there were. */
-static size_t each_folder(const char *dir, void (*call)(const char *name, const char *path))
+/* Call for every directory in a directory; how many there were. */
+static size_t each_directory(const char *dir, void (*call)(const char *name, const char *path))
 {
     size_t n = 0;
     struct dirent *entry;
@@ -222,12 +222,12 @@ static void call_sample(const char *name, const char *path)
 static void call_architecture(const char *name, const char *path)
 {
     sample_namespace = name;
-    ck_assert_uint_ge(each_folder(path, call_sample), 1);
+    ck_assert_uint_ge(each_directory(path, call_sample), 1);
 }
 
 START_TEST(samples)
 {
-    ck_assert_uint_ge(each_folder(DATA, call_architecture), 6);
+    ck_assert_uint_ge(each_directory(DATA, call_architecture), 6);
 }
 END_TEST
 
@@ -363,14 +363,14 @@ static void call_fixture(const char *name, const char *path)
 static const struct {
     const char *name;
     size_t others; /* recordings that are not x86-64's */
-} folders[] = {{"cpuinfo", 13}, {"pci", 4}};
+} directories[] = {{"cpuinfo", 13}, {"pci", 4}};
 
 START_TEST(recorded_processors)
 {
     char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "%s/%s", fixtures, folders[_i].name);
-    each_folder(path, call_fixture);
-    ck_assert_uint_ge(checked, folders[_i].others);
+    snprintf(path, sizeof(path), "%s/%s", fixtures, directories[_i].name);
+    each_directory(path, call_fixture);
+    ck_assert_uint_ge(checked, directories[_i].others);
 }
 END_TEST
 

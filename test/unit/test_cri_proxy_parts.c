@@ -232,7 +232,7 @@ END_TEST
 /* ---- the map -----------------------------------------------------------------------------------
  */
 
-static char folder[64], dir[128];
+static char directory[64], dir[128];
 static struct map *map;
 
 static void open_map(void)
@@ -240,19 +240,19 @@ static void open_map(void)
     ck_assert_msg(map_open(dir, &map, &err) == OCV_OK, "%s", err.message);
 }
 
-static void make_folder(void)
+static void make_directory(void)
 {
-    snprintf(folder, sizeof(folder), "/tmp/ocv-crim-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(dir, sizeof(dir), "%s/new/state", folder);
+    snprintf(directory, sizeof(directory), "/tmp/ocv-crim-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(dir, sizeof(dir), "%s/new/state", directory);
     open_map();
 }
 
-static void drop_folder(void)
+static void drop_directory(void)
 {
     char command[128];
     map_free(map);
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
     ck_assert_int_eq(system(command), 0);
 }
 
@@ -336,7 +336,7 @@ START_TEST(map_follows_no_link)
 {
     char link[128];
     struct map *other = NULL;
-    snprintf(link, sizeof(link), "%s/link", folder);
+    snprintf(link, sizeof(link), "%s/link", directory);
     ck_assert_int_eq(symlink(dir, link), 0);
     ck_assert_int_eq(map_open(link, &other, &err), OCV_ERR_IO);
     ck_assert_ptr_null(other);
@@ -433,7 +433,7 @@ static const char whole_index[] =
     "\"manifests\":[{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"digest\":"
     "\"" B_DIGEST "\",\"size\":7,\"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"}}]}";
 
-/* What lay in a folder that another user could have filled. */
+/* What lay in a directory that another user could have filled. */
 START_TEST(map_takes_over_what_is_proved)
 {
     char digest[OCV_DIGEST_MAX], child[OCV_DIGEST_MAX], old[128];
@@ -443,7 +443,7 @@ START_TEST(map_takes_over_what_is_proved)
     snprintf(good, sizeof(good), "r.example/app@%s", digest);
     snprintf(planted, sizeof(planted), "r.example/planted@%s", digest);
     snprintf(known, sizeof(known), "r.example/known@%s", digest);
-    snprintf(old, sizeof(old), "%s/old", folder);
+    snprintf(old, sizeof(old), "%s/old", directory);
     map_adopt(map, old);
     ck_assert_int_lt(access(old, F_OK), 0); /* it is not made */
     ck_assert_int_eq(map_open(old, &from, &err), OCV_OK);
@@ -474,7 +474,7 @@ START_TEST(map_keeps_what_it_cannot_take_over)
     struct map *from = NULL;
     ck_assert_int_eq(ocv_digest_bytes(whole_index, sizeof(whole_index) - 1, digest, &err), OCV_OK);
     snprintf(good, sizeof(good), "r.example/app@%s", digest);
-    snprintf(old, sizeof(old), "%s/old", folder);
+    snprintf(old, sizeof(old), "%s/old", directory);
     ck_assert_int_eq(map_open(old, &from, &err), OCV_OK);
     ck_assert_int_eq(map_put(from, good, B_DIGEST, whole_index, sizeof(whole_index) - 1, &err),
                      OCV_OK);
@@ -531,7 +531,7 @@ int main(void)
     tcase_add_test(text, references);
     tcase_add_test(text, whose_credentials);
     suite_add_tcase(suite, text);
-    tcase_add_checked_fixture(disk, make_folder, drop_folder);
+    tcase_add_checked_fixture(disk, make_directory, drop_directory);
     tcase_set_timeout(disk, 60);
     tcase_add_test(disk, map_remembers);
     tcase_add_test(disk, map_takes_no_nonsense);

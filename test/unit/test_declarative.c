@@ -220,21 +220,21 @@ END_TEST
 
 static int probe_with(const char *file, json_t **profile, struct ocv_error *err)
 {
-    char folder[128];
-    snprintf(folder, sizeof(folder), "%s/own", root);
+    char directory[128];
+    snprintf(directory, sizeof(directory), "%s/own", root);
     write_text("own/chip.yaml", "%s", file);
-    struct ocv_probe_options options = {.providers = folder};
+    struct ocv_probe_options options = {.providers = directory};
     return probe_status(&options, profile, err);
 }
 
-START_TEST(folders_hold_files)
+START_TEST(directories_hold_files)
 {
-    char folder[128], path[256];
+    char directory[128], path[256];
     struct ocv_error err = {0};
     json_t *profile = NULL;
-    snprintf(folder, sizeof(folder), "%s/own", root);
-    snprintf(path, sizeof(path), "%s/pipe.yaml", folder);
-    struct ocv_probe_options options = {.providers = folder};
+    snprintf(directory, sizeof(directory), "%s/own", root);
+    snprintf(path, sizeof(path), "%s/pipe.yaml", directory);
+    struct ocv_probe_options options = {.providers = directory};
     write_text("own/README", "not YAML: [");
     write_text("own/.hidden.yaml", "not YAML: [");
     ck_assert_msg(probe_status(&options, &profile, &err) == 0, "%s", err.message);
@@ -607,7 +607,7 @@ int main(void)
     tcase_add_test(tcase, reader_names_the_line);
     tcase_add_test(tcase, reader_has_limits);
     tcase_add_test(tcase, reader_takes_no_bombs);
-    tcase_add_test(tcase, folders_hold_files);
+    tcase_add_test(tcase, directories_hold_files);
     tcase_add_test(tcase, one_provider_a_namespace);
     tcase_add_test(tcase, check_asks_one_file);
     tcase_add_test(tcase, lists_and_order);

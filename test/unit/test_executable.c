@@ -196,7 +196,7 @@ START_TEST(untrusted_files_stay_where_they_are)
     put_answer("providers/plain", "{\"namespace\":\"plain\"}");
     ck_assert_int_eq(chmod(at("providers/plain"), 0644), 0);
     ck_assert_int_eq(symlink("grp", at("providers/link")), 0);
-    ck_assert_int_eq(mkdir(at("providers/folder"), 0755), 0);
+    ck_assert_int_eq(mkdir(at("providers/directory"), 0755), 0);
     ck_assert_int_eq(mkfifo(at("providers/fifo"), 0755), 0);
     put_answer("providers/theirs", "{\"namespace\":\"theirs\"}");
     bool root = geteuid() == 0;
@@ -209,7 +209,7 @@ START_TEST(untrusted_files_stay_where_they_are)
         {"all", "not run: anybody may write to it"},
         {"plain", "not run: it is not executable"},
         {"link", "not run: it is a symbolic link"},
-        {"folder", "not run: it is not a regular"},
+        {"directory", "not run: it is not a regular"},
         {"fifo", "not run: it is not a regular file"},
     };
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
@@ -221,16 +221,16 @@ START_TEST(untrusted_files_stay_where_they_are)
                                      "/providers/theirs: not run: does not belong to root"));
     ck_assert_str_eq(text_in(profile, "good", "status"), "ok");
     json_decref(profile);
-    /* nothing of a folder that others write to */
+    /* nothing of a directory that others write to */
     ck_assert_int_eq(chmod(at("providers"), 0777), 0);
     profile = probe();
     ck_assert_ptr_nonnull(strstr(text_in(profile, "good", "error"),
-                                 "good: not run: its folder: its group may write to it"));
+                                 "good: not run: its directory: its group may write to it"));
     json_decref(profile);
 }
 END_TEST
 
-START_TEST(no_folder_no_program)
+START_TEST(no_directory_no_program)
 {
     ck_assert_int_eq(rmdir(at("providers")), 0);
     json_t *profile = probe();
@@ -382,7 +382,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, programs_answer);
     tcase_add_test(tc, untrusted_files_stay_where_they_are);
-    tcase_add_test(tc, no_folder_no_program);
+    tcase_add_test(tc, no_directory_no_program);
     tcase_add_test(tc, too_many_programs);
     tcase_add_test(tc, together_they_fill_the_profile);
     tcase_add_test(tc, one_provider_for_a_namespace);

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/ocv-grpc-XXXXXX", path[64];
+static char directory[] = "/tmp/ocv-grpc-XXXXXX", path[64];
 static struct grpc_server *server;
 static pthread_t server_thread;
 
@@ -63,9 +63,9 @@ static void *serve(void *data)
 static int bound_socket(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(folder + sizeof(folder) - 7, "XXXXXX", 6);
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/s", folder);
+    memcpy(directory + sizeof(directory) - 7, "XXXXXX", 6);
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/s", directory);
     memcpy(address.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -86,7 +86,7 @@ static void stop(void)
     pthread_join(server_thread, NULL);
     grpc_server_free(server);
     unlink(path);
-    rmdir(folder);
+    rmdir(directory);
 }
 
 struct collected {

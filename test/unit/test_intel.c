@@ -121,7 +121,7 @@ START_TEST(gpu_and_npu)
 }
 END_TEST
 
-/* The class is shared by vendors; the device's own folder says that this entry is its. */
+/* The class is shared by vendors; the device's own directory says that this entry is its. */
 START_TEST(class_accel_is_shared)
 {
     add_pci("0000:00:0b.0", "8086:b03e", NPU, NULL);

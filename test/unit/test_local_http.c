@@ -13,15 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/ocv-local-XXXXXX";
+static char directory[] = "/tmp/ocv-local-XXXXXX";
 static char path[64];
 
 static int listen_here(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(folder + sizeof(folder) - 7, "XXXXXX", 6);
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/s", folder);
+    memcpy(directory + sizeof(directory) - 7, "XXXXXX", 6);
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/s", directory);
     memcpy(address.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -88,7 +88,7 @@ START_TEST(test_answers)
     waitpid(server, NULL, 0);
     close(fd);
     unlink(path);
-    rmdir(folder);
+    rmdir(directory);
     ck_assert_msg(status == answers[_i].status, "%d %s", status, err.message);
     if (status == OCV_OK) {
         ck_assert_int_eq(http, answers[_i].http);
@@ -116,7 +116,7 @@ START_TEST(test_too_large)
     waitpid(server, NULL, 0);
     close(fd);
     unlink(path);
-    rmdir(folder);
+    rmdir(directory);
     ck_assert_uint_eq(body.len, 0);
     ocv_buffer_free(&body);
     free(answer);
@@ -134,7 +134,7 @@ START_TEST(test_nobody)
     close(fd); /* the socket file of a daemon that died */
     ck_assert_int_eq(ocv_local_get(path, "/", 1000, &http, &body, NULL), OCV_ERR_NOT_FOUND);
     unlink(path);
-    rmdir(folder);
+    rmdir(directory);
 }
 END_TEST
 

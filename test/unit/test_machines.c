@@ -177,8 +177,8 @@ END_TEST
 static const char *fixtures(const char *family)
 {
     static char path[512];
-    const char *folder = getenv("OCV_FIXTURES");
-    snprintf(path, sizeof(path), "%s/%s", folder ? folder : "../shared/fixtures", family);
+    const char *directory = getenv("OCV_FIXTURES");
+    snprintf(path, sizeof(path), "%s/%s", directory ? directory : "../shared/fixtures", family);
     return access(path, R_OK) == 0 ? path : NULL;
 }
 
@@ -221,15 +221,15 @@ static void check_npu(const json_t *expected, const json_t *ns)
 
 START_TEST(recorded_npus)
 {
-    const char *folder = fixtures("npu/furiosa-test-1");
+    const char *directory = fixtures("npu/furiosa-test-1");
     char path[600];
     json_t *device;
     size_t i;
-    if (!folder) {
+    if (!directory) {
         printf("skipped: no recorded machines\n");
         return;
     }
-    copy_recording(folder);
+    copy_recording(directory);
     snprintf(path, sizeof(path), "%s/expected.json", root);
     json_t *expected = json_load_file(path, 0, NULL);
     ck_assert_ptr_nonnull(expected);
@@ -249,13 +249,13 @@ END_TEST
 /* No recorded PCI machine has a chip of the shipped files: none may be found. */
 START_TEST(recorded_machines_have_none)
 {
-    const char *folder = fixtures("pci");
-    if (!folder) {
+    const char *directory = fixtures("pci");
+    if (!directory) {
         printf("skipped: no recorded machines\n");
         return;
     }
     char base[512], path[1024];
-    snprintf(base, sizeof(base), "%s", folder);
+    snprintf(base, sizeof(base), "%s", directory);
     DIR *dir = opendir(base);
     ck_assert_ptr_nonnull(dir);
     for (struct dirent *entry; (entry = readdir(dir));) {

@@ -39,7 +39,7 @@ static const char *at(const char *path)
     return full;
 }
 
-static void make_folder(const char *path)
+static void make_directory(const char *path)
 {
     char command[1024];
     snprintf(command, sizeof(command), "mkdir -p '%s'", at(path));
@@ -356,7 +356,7 @@ static void sysfs_device(const char *address, const char *vendor, const char *de
     } files[] = {{"vendor", vendor}, {"device", device}, {"class", class_code}};
     char path[128];
     snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", address);
-    make_folder(path);
+    make_directory(path);
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/%s", address, files[i].name);
         if (files[i].value)
@@ -375,7 +375,7 @@ START_TEST(a_broken_device_in_sysfs)
     sysfs_device(broken[3], "10de and more\n", "0x2330\n", "0x030200\n");
     sysfs_device(broken[4], NULL, "0x2330\n", "0x030200\n");
     ck_assert_int_eq(mkfifo(at("sys/bus/pci/devices/0000:06:00.0/vendor"), 0600), 0);
-    make_folder("sys/bus/pci/devices/junk");
+    make_directory("sys/bus/pci/devices/junk");
     ck_assert_int_eq(symlink("nowhere", at("sys/bus/pci/devices/0000:07:00.0")), 0);
     sysfs_device("10000:01:00.0", "0x1da3\n", "0x1000\n", "0x120000\n");
     struct ocv_pci_list list = scan_root();
@@ -396,8 +396,8 @@ static const unsigned char header[OCV_PCI_CONFIG] = {
 /* Without sysfs; with links and odd lines that libpci would follow or stop at. */
 START_TEST(devices_of_procfs)
 {
-    make_folder("proc/bus/pci/01");
-    make_folder("proc/bus/pci/03");
+    make_directory("proc/bus/pci/01");
+    make_directory("proc/bus/pci/03");
     write_text("proc/bus/pci/devices", "0100\t10de2330\t10" BASES "\tnvidia\n"
                                        "0101\t10de22e8\t10" BASES "\n"
                                        "0200\t10de2330\t10" BASES "\n"
@@ -411,7 +411,7 @@ START_TEST(devices_of_procfs)
     write_bytes("proc/bus/pci/01/00.1", header, 16);
     write_bytes("proc/bus/pci/01/02.0", header, sizeof(header));
     write_bytes("outside", header, sizeof(header));
-    ck_assert_int_eq(symlink("01", at("proc/bus/pci/02")), 0); /* a folder is no link */
+    ck_assert_int_eq(symlink("01", at("proc/bus/pci/02")), 0); /* a directory is no link */
     ck_assert_int_eq(symlink("../../../../outside", at("proc/bus/pci/03/00.0")), 0);
     struct ocv_pci_list list = scan_root();
     size_t before = descriptors();
@@ -431,8 +431,8 @@ END_TEST
 
 START_TEST(sysfs_stands_before_procfs)
 {
-    make_folder("sys/bus/pci/devices");
-    make_folder("proc/bus/pci/01");
+    make_directory("sys/bus/pci/devices");
+    make_directory("proc/bus/pci/01");
     write_text("proc/bus/pci/devices", "0100\t10de2330\t10" BASES "\tnvidia\n");
     write_bytes("proc/bus/pci/01/00.0", header, sizeof(header));
     struct ocv_pci_list list = scan_root();
@@ -444,7 +444,7 @@ START_TEST(no_pci_at_all)
 {
     struct ocv_pci_list list = scan_root();
     ck_assert_uint_eq(list.n + list.broken, 0);
-    make_folder("proc/bus/pci");
+    make_directory("proc/bus/pci");
     write_text("proc/bus/pci/devices", "");
     list = scan_root();
     ck_assert_uint_eq(list.n + list.broken, 0);

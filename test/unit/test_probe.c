@@ -429,7 +429,7 @@ START_TEST(missing_tree)
     ocv_auto_buffer buffer;
     ocv_buffer_init(&buffer, OCV_PROFILE_MAX);
     char path[128];
-    snprintf(path, sizeof(path), "%s/no-such-folder", root);
+    snprintf(path, sizeof(path), "%s/no-such-directory", root);
     struct ocv_probe_options options = {.sysroot = path};
     ck_assert_int_eq(ocv_probe(&options, &buffer, &err), OCV_ERR_NOT_FOUND);
     write_text("file", "");
@@ -446,8 +446,8 @@ static const struct {
     {"absolute", "inside\n"},   /* -> /real is the tree's own */
     {"upwards", "inside\n"},    /* -> ../../../../real cannot leave */
     {"dir/back", "inside\n"},   /* -> ../real */
-    {"todir/back", "inside\n"}, /* through a link to a folder */
-    {"a/../real", NULL},        /* a is not a folder that exists */
+    {"todir/back", "inside\n"}, /* through a link to a directory */
+    {"a/../real", NULL},        /* a is not a directory that exists */
     {"dir/../real", "inside\n"},
     {"outside", NULL}, /* -> a file that exists outside only */
     {"loop", NULL},

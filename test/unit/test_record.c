@@ -66,13 +66,13 @@ static struct told read_back(const char *dir)
     return told;
 }
 
-/* The file of a record, or with `folder` "indexes/" of an index. */
-static char *file_of(const char *folder, const char *digest, const char *repository)
+/* The file of a record, or with `directory` "indexes/" of an index. */
+static char *file_of(const char *directory, const char *digest, const char *repository)
 {
     static char path[512];
     char name[OCV_RECORD_NAME_MAX];
     need(ocv_record_name(digest, repository, name, &err));
-    snprintf(path, sizeof(path), "%s/%s%s", scratch, folder, name);
+    snprintf(path, sizeof(path), "%s/%s%s", scratch, directory, name);
     return path;
 }
 
@@ -119,8 +119,8 @@ START_TEST(written_and_read)
 }
 END_TEST
 
-/* The store's own calls come here: whoever owns the folder above is quick. */
-static const char *swap_for; /* what the next new folder becomes a link to, or NULL */
+/* The store's own calls come here: whoever owns the directory above is quick. */
+static const char *swap_for; /* what the next new directory becomes a link to, or NULL */
 
 int mkdirat(int fd, const char *path, mode_t mode)
 {
@@ -133,8 +133,8 @@ int mkdirat(int fd, const char *path, mode_t mode)
     return rc;
 }
 
-/* Whose the state folder is may not have root change the mode of something else. */
-START_TEST(new_folder_is_not_a_link)
+/* Whose the state directory is may not have root change the mode of something else. */
+START_TEST(new_directory_is_not_a_link)
 {
     struct stat st;
     ck_assert_int_eq(mkdirat(AT_FDCWD, at("secret"), 0700), 0);
@@ -146,7 +146,7 @@ START_TEST(new_folder_is_not_a_link)
 END_TEST
 
 /* Nor write, or clear away what is old, elsewhere. */
-START_TEST(folder_is_not_a_link)
+START_TEST(directory_is_not_a_link)
 {
     struct ocv_index *index = make_index("x");
     ck_assert_int_eq(mkdirat(AT_FDCWD, at("elsewhere"), 0755), 0);
@@ -197,7 +197,7 @@ ssize_t write(int fd, const void *bytes, size_t len)
     return syscall(SYS_write, fd, bytes, len);
 }
 
-/* Not even while it has no name yet that anybody knows: a folder can be watched. */
+/* Not even while it has no name yet that anybody knows: a directory can be watched. */
 START_TEST(secrets_are_nobodys_business_from_the_start)
 {
     struct ocv_record secret = sample;
@@ -220,7 +220,7 @@ START_TEST(a_secret_one_is_for_the_group)
     need(ocv_record_write(scratch, &record, &err));
     ck_assert_int_eq(stat(file_of("", CHILD, APP), &st), 0);
     ck_assert_int_eq(st.st_mode & 07777, 0640);
-    if (geteuid() == 0) { /* which is the folder's, not the writer's */
+    if (geteuid() == 0) { /* which is the directory's, not the writer's */
         ck_assert_int_eq(chown(scratch, 0, 12345), 0);
         need(ocv_record_write(scratch, &record, &err));
         ck_assert_int_eq(stat(file_of("", CHILD, APP), &st), 0);
@@ -289,7 +289,7 @@ int fsync(int fd)
 {
     struct stat st;
     ck_assert_int_eq(fstat(fd, &st), 0);
-    step(S_ISDIR(st.st_mode) ? "sync folder" : st.st_size ? "sync file" : "sync nothing");
+    step(S_ISDIR(st.st_mode) ? "sync directory" : st.st_size ? "sync file" : "sync nothing");
     return (int)syscall(SYS_fsync, fd);
 }
 
@@ -304,7 +304,7 @@ START_TEST(safe_before_it_appears)
 {
     steps[0] = '\0';
     need(ocv_record_write(scratch, &sample, &err));
-    ck_assert_str_eq(steps, "sync file, rename, sync folder");
+    ck_assert_str_eq(steps, "sync file, rename, sync directory");
 }
 END_TEST
 
@@ -391,7 +391,7 @@ START_TEST(index_is_found_by_all_that_is_in_it)
     refuses(ocv_record_find(at("none"), APP, A_DIGEST, &found, &err), OCV_ERR_NOT_FOUND);
     refuses(ocv_record_find(scratch, APP, "sha256:../x", &found, &err), OCV_ERR_INVALID);
     ck_assert_int_eq(mkdirat(AT_FDCWD, at("odd"), 0755), 0);
-    write_text(at("odd/indexes"), "no folder");
+    write_text(at("odd/indexes"), "no directory");
     refuses(ocv_record_find(at("odd"), APP, A_DIGEST, &found, &err), OCV_ERR_IO);
     /* one that only mentions it, one that is broken, one that is no file */
     write_text(file_of("indexes/", INDEX, APP), "{\"index\":\"" INDEX "\",\"repository\":\"" APP
@@ -446,7 +446,7 @@ START_TEST(index_resolved_last_is_believed)
     age(index_path(ocv_index_digest(old)), 2 * 24 * 3600);
     keep(new, APP, "again", false); /* seen again: it is young */
     finds(APP ":new");
-    age(index_path(ocv_index_digest(new)), 7200); /* in whatever order the folder is read */
+    age(index_path(ocv_index_digest(new)), 7200); /* in whatever order the directory is read */
     age(index_path(ocv_index_digest(old)), 3600);
     finds(APP ":old");
     ocv_index_free(old);
@@ -566,7 +566,7 @@ START_TEST(records_are_bounded)
     }
     age(at("sha256-7.json"), 60);
     need(ocv_record_write(scratch, &sample, &err));
-    ck_assert_uint_eq(count_files(scratch), OCV_RECORDS_MAX + 1); /* and the folder of indexes */
+    ck_assert_uint_eq(count_files(scratch), OCV_RECORDS_MAX + 1); /* and the directory of indexes */
     ck_assert_int_eq(mode_of(at("sha256-7.json")), 0);
     read_back(scratch);
     ocv_index_free(index);
@@ -630,8 +630,8 @@ END_TEST
 
 RUN_SUITE("record", written_and_read, chosen_is_read_as_the_entry_was_described,
           secrets_are_nobodys_business_from_the_start, a_secret_one_is_for_the_group,
-          new_folder_is_not_a_link, root_writes_as_the_owner, folder_is_not_a_link, replaced_whole,
-          safe_before_it_appears, refused, readers_and_writers_at_once,
+          new_directory_is_not_a_link, root_writes_as_the_owner, directory_is_not_a_link,
+          replaced_whole, safe_before_it_appears, refused, readers_and_writers_at_once,
           index_is_found_by_all_that_is_in_it,
           secret_indexes_are_for_the_group_until_anybody_may_read_them,
           index_resolved_last_is_believed, record_speaks_for_its_repository,

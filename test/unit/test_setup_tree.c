@@ -13,25 +13,25 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-static char folder[64];
+static char directory[64];
 static struct setup setup;
 static struct ocv_error err;
 
 /* In memory where that is: each write goes to the disk. */
-static void make_folder(void)
+static void make_directory(void)
 {
-    snprintf(folder, sizeof(folder), "%s/ocv-setup-XXXXXX",
+    snprintf(directory, sizeof(directory), "%s/ocv-setup-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(mkdtemp(directory));
     setup = (struct setup){.engine = "containerd", .root = strdup(""), .root_fd = -1};
     ocv_buffer_init(&setup.notes, SETUP_FILE_MAX);
 }
 
-static void drop_folder(void)
+static void drop_directory(void)
 {
     char command[128];
     setup_free(&setup);
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
     ck_assert_int_eq(system(command), 0);
 }
 
@@ -112,9 +112,9 @@ START_TEST(hard_links_stay)
     char path[128], other[128], whole[128];
     struct stat a, b;
     ck_assert_int_ge(setup_open_root(&setup), 0);
-    snprintf(path, sizeof(path), "%s/config.toml", folder);
-    snprintf(other, sizeof(other), "%s/other", folder);
-    snprintf(whole, sizeof(whole), "%s/.config.toml.ocivariant-whole", folder);
+    snprintf(path, sizeof(path), "%s/config.toml", directory);
+    snprintf(other, sizeof(other), "%s/other", directory);
+    snprintf(whole, sizeof(whole), "%s/.config.toml.ocivariant-whole", directory);
     write_text(path, "before, and longer\n");
     ck_assert_int_eq(link(path, other), 0);
     write_text(path, "after\n");
@@ -142,9 +142,9 @@ START_TEST(below_a_root_other_names_keep_what_they_are)
 {
     char outside[128], inside[128];
     free(setup.root);
-    ck_assert_int_gt(asprintf(&setup.root, "%s/tree", folder), 0);
-    snprintf(outside, sizeof(outside), "%s/outside", folder);
-    snprintf(inside, sizeof(inside), "%s/tree/inside", folder);
+    ck_assert_int_gt(asprintf(&setup.root, "%s/tree", directory), 0);
+    snprintf(outside, sizeof(outside), "%s/outside", directory);
+    snprintf(inside, sizeof(inside), "%s/tree/inside", directory);
     ck_assert_int_eq(mkdir(setup.root, 0755), 0);
     FILE *f = fopen(outside, "w");
     ck_assert(f && fputs("theirs\n", f) >= 0 && fclose(f) == 0);
@@ -167,7 +167,7 @@ END_TEST
 static atomic_bool over;
 static char here[128], there[128];
 
-/* The folder and a link that leads out of the tree change places as fast as they can. */
+/* The directory and a link that leads out of the tree change places as fast as they can. */
 static void *exchange(void *data)
 {
     (void)data;
@@ -192,9 +192,9 @@ static int set_up(unsigned run)
     }
     if (status == OCV_OK)
         status = setup_apply(&setup, &err);
-    setup_remove_folders(&setup);
-    while (setup.n_folders)
-        free(setup.folders[--setup.n_folders]);
+    setup_remove_directories(&setup);
+    while (setup.n_directories)
+        free(setup.directories[--setup.n_directories]);
     return status;
 }
 
@@ -204,13 +204,13 @@ START_TEST(an_exchange_leads_nothing_out_of_the_root)
     struct stat st;
     pthread_t thread;
     free(setup.root);
-    ck_assert_int_gt(asprintf(&setup.root, "%s/tree", folder), 0);
+    ck_assert_int_gt(asprintf(&setup.root, "%s/tree", directory), 0);
     setup.state_dir = strdup("/var/lib/ocivariant-setup");
-    snprintf(outside, sizeof(outside), "%s/outside", folder);
-    snprintf(here, sizeof(here), "%s/tree/etc/containerd", folder);
-    snprintf(there, sizeof(there), "%s/tree/etc/link", folder);
+    snprintf(outside, sizeof(outside), "%s/outside", directory);
+    snprintf(here, sizeof(here), "%s/tree/etc/containerd", directory);
+    snprintf(there, sizeof(there), "%s/tree/etc/link", directory);
     snprintf(command, sizeof(command), "mkdir -p %s %s/tree/var/lib %s && ln -s %s %s", here,
-             folder, outside, outside, there);
+             directory, outside, outside, there);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_ge(setup_open_root(&setup), 0);
     int out = dup(STDOUT_FILENO); /* it says what it has written */
@@ -221,7 +221,8 @@ START_TEST(an_exchange_leads_nothing_out_of_the_root)
         set_up(i);
     atomic_store(&over, true);
     pthread_join(thread, NULL);
-    /* How many runs met the link is the scheduler's choice; with the folder in its place one works.
+    /* How many runs met the link is the scheduler's choice; with the directory in its place one
+     * works.
      */
     ck_assert_int_eq(lstat(here, &st), 0);
     if (S_ISLNK(st.st_mode))
@@ -254,8 +255,8 @@ START_TEST(what_is_removed_meanwhile_has_no_other_name)
 {
     char path[128], command[256], *real = NULL;
     free(setup.root);
-    ck_assert_int_gt(asprintf(&setup.root, "%s/tree", folder), 0);
-    snprintf(path, sizeof(path), "%s/tree/var/lib/ocivariant-setup", folder);
+    ck_assert_int_gt(asprintf(&setup.root, "%s/tree", directory), 0);
+    snprintf(path, sizeof(path), "%s/tree/var/lib/ocivariant-setup", directory);
     snprintf(command, sizeof(command), "mkdir -p %s", path);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_ge(setup_open_root(&setup), 0);
@@ -271,7 +272,7 @@ int main(void)
 {
     Suite *suite = suite_create("setup_tree");
     TCase *tcase = tcase_create("tree");
-    tcase_add_checked_fixture(tcase, make_folder, drop_folder);
+    tcase_add_checked_fixture(tcase, make_directory, drop_directory);
     tcase_set_timeout(tcase, 240);
     tcase_add_test(tcase, what_a_file_has_beside_its_bytes_stays);
     tcase_add_test(tcase, hard_links_stay);

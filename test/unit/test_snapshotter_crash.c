@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kill -9 before and after every single system call of what changes snapshots: the next process
- * finds all of the change or nothing of it, every row has its folder, and after its start no folder
- * is without row. */
+ * finds all of the change or nothing of it, every row has its directory, and after its start no
+ * directory is without row. */
 #include "plugins/containerd/snapshotter/snapshotter.h"
 
 #include <check.h>
@@ -131,10 +131,11 @@ static int describe_row(void *data, const struct snap_info *info)
 {
     struct found *f = data;
     char path[256];
-    static const char *const folders[] = {"fs", "work"};
+    static const char *const directories[] = {"fs", "work"};
     for (int i = 0; i < (info->kind == SNAP_ACTIVE ? 2 : 1); i++) {
-        snprintf(path, sizeof(path), "%s/snapshots/%" PRId64 "/%s", f->root, info->id, folders[i]);
-        ck_assert_msg(access(path, F_OK) == 0, "%s has no %s", info->name, folders[i]);
+        snprintf(path, sizeof(path), "%s/snapshots/%" PRId64 "/%s", f->root, info->id,
+                 directories[i]);
+        ck_assert_msg(access(path, F_OK) == 0, "%s has no %s", info->name, directories[i]);
     }
     size_t at = strlen(f->text);
     at += (size_t)snprintf(f->text + at, sizeof(f->text) - at, "%s<%s %d %" PRId64, info->name,
@@ -147,7 +148,7 @@ static int describe_row(void *data, const struct snap_info *info)
     return 0;
 }
 
-static size_t count_folders(const char *root)
+static size_t count_directories(const char *root)
 {
     char path[128];
     size_t n = 0;
@@ -166,13 +167,13 @@ static void look(const char *root, struct found *f)
     *f = (struct found){.rows = 0};
     snprintf(f->root, sizeof(f->root), "%s", root);
     struct store s =
-        store_open(root, false); /* before anything is mended: each row has its folder */
+        store_open(root, false); /* before anything is mended: each row has its directory */
     ck_assert_int_eq(snap_meta_page(s.meta, 0, &n, describe_row, f, NULL), GRPC_OK);
     store_close(&s);
     s = store_open(root, true); /* as the next process starts */
     store_close(&s);
-    ck_assert_msg(count_folders(root) == f->rows, "%zu folders of %zu snapshots:\n%s",
-                  count_folders(root), f->rows, f->text);
+    ck_assert_msg(count_directories(root) == f->rows, "%zu directories of %zu snapshots:\n%s",
+                  count_directories(root), f->rows, f->text);
 }
 
 /* ---- killing -----------------------------------------------------------------------------------

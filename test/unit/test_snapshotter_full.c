@@ -113,7 +113,7 @@ END_TEST
 
 static void opened(void)
 {
-    world_folder(&w);
+    world_directory(&w);
     ck_assert(small_disk(w.root));
 }
 

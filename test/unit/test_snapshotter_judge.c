@@ -325,7 +325,7 @@ END_TEST
 int main(void)
 {
     if (geteuid() != 0) {
-        puts("skipped: folders of layers need root");
+        puts("skipped: directories of layers need root");
         return 0;
     }
     Suite *suite = suite_create("snapshotter_judge");

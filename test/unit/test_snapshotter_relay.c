@@ -13,7 +13,7 @@ static int backend_fd;
 /* Takes connections and says nothing. */
 static void opened(void)
 {
-    world_folder(&w);
+    world_directory(&w);
     snprintf(backend, sizeof(backend), "%s/backend", w.root);
     backend_fd = world_listen(backend);
     const struct snap_relay_options options = {.socket = backend};

@@ -31,7 +31,7 @@ static void expect(const char *key, const char *text)
     ck_assert_str_eq(got, text);
 }
 
-static size_t folders(void)
+static size_t directories(void)
 {
     char command[128];
     snprintf(command, sizeof(command), "ls -A %s/snapshots | wc -l", w.root);
@@ -105,7 +105,7 @@ START_TEST(test_basic)
     ck_assert_int_eq(remove_snapshot(&w, "v"), GRPC_NOT_FOUND);
     ck_assert_int_eq(remove_snapshot(&w, "d"), GRPC_OK);
     ck_assert_int_eq(remove_snapshot(&w, "c"), GRPC_OK);
-    ck_assert_uint_eq(folders(), 0);
+    ck_assert_uint_eq(directories(), 0);
 }
 END_TEST
 
@@ -128,14 +128,14 @@ START_TEST(test_errors)
     ck_assert_int_eq(commit(&w, "c", "e", NULL), GRPC_ALREADY_EXISTS);
     ck_assert_int_eq(prepare(&w, "m", "", "containerd.io/snapshot/uidmapping=0:-1:1"),
                      GRPC_INVALID_ARGUMENT);
-    ck_assert_uint_eq(folders(), 3);
+    ck_assert_uint_eq(directories(), 3);
     struct answers a = {.type = &snapshots__empty__descriptor};
     ck_assert_int_eq(by_key(&w, "Nothing", "x", &a), GRPC_UNIMPLEMENTED);
     ck_assert_int_eq(by_key(&w, "Usage", "none", &a), GRPC_NOT_FOUND);
 }
 END_TEST
 
-/* A snapshot whose folder cannot be made has never been. */
+/* A snapshot whose directory cannot be made has never been. */
 START_TEST(test_unplaced)
 {
     char command[128], got[64];
@@ -145,7 +145,7 @@ START_TEST(test_unplaced)
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(prepare(&w, "b", "c", NULL), GRPC_INTERNAL);
     ck_assert_int_eq(stat_snapshot(&w, "b", got, sizeof(got)), GRPC_NOT_FOUND);
-    ck_assert_uint_eq(folders(), 0);
+    ck_assert_uint_eq(directories(), 0);
     ck_assert_int_eq(remove_snapshot(&w, "c"), GRPC_OK); /* no child is in the way */
 }
 END_TEST
@@ -402,11 +402,11 @@ START_TEST(test_usage)
     snprintf(path, sizeof(path), "%s/snapshots/1/fs/one", w.root);
     snprintf(other, sizeof(other), "%s/snapshots/1/fs/two", w.root);
     ck_assert_int_eq(link(path, other), 0); /* counts once */
-    struct stat one, folder;
+    struct stat one, directory;
     ck_assert_int_eq(stat(path, &one), 0);
     snprintf(path, sizeof(path), "%s/snapshots/1/fs", w.root);
-    ck_assert_int_eq(stat(path, &folder), 0);
-    int64_t size = 512 * (int64_t)(one.st_blocks + folder.st_blocks);
+    ck_assert_int_eq(stat(path, &directory), 0);
+    int64_t size = 512 * (int64_t)(one.st_blocks + directory.st_blocks);
     for (int turn = 0; turn < 2; turn++) {
         ck_assert_int_eq(by_key(&w, "Usage", turn ? "c" : "a", &a), GRPC_OK);
         const Snapshots__UsageResponse *usage = a.list[0];
@@ -486,15 +486,15 @@ START_TEST(test_cleanup)
              "touch %s/snapshots/78",
              w.root, w.root, w.root, w.root, w.root);
     ck_assert_int_eq(system(path), 0);
-    ck_assert_uint_eq(folders(), 5);
+    ck_assert_uint_eq(directories(), 5);
     ck_assert_int_eq(by_key(&w, "Cleanup", "", &a), GRPC_OK);
     answers_free(&a);
-    ck_assert_uint_eq(folders(), 1);
+    ck_assert_uint_eq(directories(), 1);
     expect("a", "a  2");
 }
 END_TEST
 
-/* A folder that stands where the next snapshot's comes is another's. */
+/* A directory that stands where the next snapshot's comes is another's. */
 START_TEST(test_in_the_way)
 {
     char path[256];
@@ -524,7 +524,7 @@ START_TEST(test_deep)
     }
     close(fd);
     ck_assert_int_eq(remove_snapshot(&w, "a"), GRPC_OK);
-    ck_assert_uint_eq(folders(), 0);
+    ck_assert_uint_eq(directories(), 0);
 }
 END_TEST
 
@@ -541,7 +541,7 @@ START_TEST(test_deep_again)
     int fd = open(path, O_RDONLY | O_DIRECTORY);
     ck_assert_int_eq(snap_tree_remove(fd, "rm-5"), 0);
     close(fd);
-    ck_assert_uint_eq(folders(), 0);
+    ck_assert_uint_eq(directories(), 0);
 }
 END_TEST
 
@@ -576,7 +576,7 @@ START_TEST(test_threads)
     }
     for (int i = 0; i < 8; i++)
         pthread_join(threads[i], NULL);
-    ck_assert_uint_eq(folders(), 0);
+    ck_assert_uint_eq(directories(), 0);
 }
 END_TEST
 
@@ -598,7 +598,7 @@ START_TEST(test_again)
         snap_overlay_open(w.root, false, w.service.meta, NULL, &w.service.overlay, &err), OCV_OK);
     expect("c", "c  3 y=2");
     expect("b", "b c 2");
-    ck_assert_uint_eq(folders(), 2);
+    ck_assert_uint_eq(directories(), 2);
 }
 END_TEST
 
@@ -707,7 +707,7 @@ static void add(TCase *tcase)
 int main(void)
 {
     if (geteuid() != 0) {
-        puts("skipped: folders of other users need root");
+        puts("skipped: directories of other users need root");
         return 0;
     }
     Suite *suite = suite_create("snapshotter_service");

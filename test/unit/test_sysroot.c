@@ -60,7 +60,7 @@ static bool make_kind(const char *name)
 {
     if (strcmp(name, "fifo") == 0)
         return mkfifoat(root, name, 0666) == 0;
-    if (strcmp(name, "folder") == 0)
+    if (strcmp(name, "directory") == 0)
         return mkdirat(root, name, 0755) == 0;
     if (strcmp(name, "device") == 0)
         return mknodat(root, name, S_IFCHR | 0666, makedev(1, 5)) == 0;
@@ -74,7 +74,7 @@ static bool make_kind(const char *name)
 
 START_TEST(only_regular_files_are_opened)
 {
-    static const char *const kinds[] = {"fifo", "folder", "device", "socket"};
+    static const char *const kinds[] = {"fifo", "directory", "device", "socket"};
     char events[4096], path[128];
     struct ocv_error err = {0};
     ocv_auto_buffer text;
@@ -178,7 +178,7 @@ START_TEST(links_in_a_row)
 }
 END_TEST
 
-START_TEST(folders_in_each_other)
+START_TEST(directories_in_each_other)
 {
     char path[4 * OCV_SYSROOT_DEPTH_MAX] = "";
     size_t len = 0;
@@ -224,7 +224,7 @@ int main(void)
     tcase_add_test(tc, no_descriptor_stays);
     tcase_add_test(tc, while_others_rename);
     tcase_add_test(tc, links_in_a_row);
-    tcase_add_test(tc, folders_in_each_other);
+    tcase_add_test(tc, directories_in_each_other);
     tcase_add_test(tc, long_names);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

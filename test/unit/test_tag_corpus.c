@@ -358,8 +358,8 @@ END_TEST
 /* Of the fixtures; false where they are not. */
 static bool corpus_file(const char *name, char path[4096])
 {
-    const char *folder = getenv("OCV_FIXTURES");
-    snprintf(path, 4096, "%s/tags/%s", folder ? folder : "../shared/fixtures", name);
+    const char *directory = getenv("OCV_FIXTURES");
+    snprintf(path, 4096, "%s/tags/%s", directory ? directory : "../shared/fixtures", name);
     FILE *file = fopen(path, "r");
     if (file)
         fclose(file);
@@ -487,12 +487,12 @@ static size_t check_published(const json_t *entry)
 
 START_TEST(test_torch)
 {
-    const char *folder = getenv("OCV_FIXTURES");
+    const char *directory = getenv("OCV_FIXTURES");
     char path[4096];
     size_t i, n = 0;
     json_t *entry;
     snprintf(path, sizeof(path), "%s/index/torch-2.10.0.bfe86e59/index.json",
-             folder ? folder : "../shared/fixtures");
+             directory ? directory : "../shared/fixtures");
     json_t *index = json_load_file(path, 0, NULL);
     if (!index) {
         printf("skipped: no index/torch-2.10.0.bfe86e59 in OCV_FIXTURES\n");

@@ -25,8 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[64], registry[64];
-static const char *socket_name = "socket"; /* in the folder */
+static char directory[64], registry[64];
+static const char *socket_name = "socket"; /* in the directory */
 static int silent; /* a registry's port: takes connections and never says a word */
 
 static void set_up(void)
@@ -34,9 +34,9 @@ static void set_up(void)
     char path[128];
     struct sockaddr_in where = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(where);
-    snprintf(folder, sizeof(folder), "/tmp/ocv-server-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/profile.json", folder);
+    snprintf(directory, sizeof(directory), "/tmp/ocv-server-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/profile.json", directory);
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fputs("{\"schema\":\"dev.ocivariant.profile/v1\",\"namespaces\":[],\"platform\":"
@@ -54,11 +54,11 @@ static void tear_down(void)
 {
     char command[128];
     close(silent);
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
     ck_assert_int_eq(system(command), 0); // NOLINT(cert-env33-c)
 }
 
-/* With `layout`, that folder stands in for the default registry. */
+/* With `layout`, that directory stands in for the default registry. */
 static struct instance *make_instance(struct metrics *metrics, const char *layout)
 {
     static char records[128]; /* borrowed by the settings */
@@ -68,9 +68,9 @@ static struct instance *make_instance(struct metrics *metrics, const char *layou
     struct ocv_config *config = NULL;
     struct settings *settings = NULL;
     struct instance *instance = NULL;
-    snprintf(profile, sizeof(profile), "%s/profile.json", folder);
-    snprintf(records, sizeof(records), "%s/records", folder);
-    snprintf(yaml, sizeof(yaml), "listen: 127.0.0.1:0\nsocket: %s/%s\naccess_log: off\n", folder,
+    snprintf(profile, sizeof(profile), "%s/profile.json", directory);
+    snprintf(records, sizeof(records), "%s/records", directory);
+    snprintf(yaml, sizeof(yaml), "listen: 127.0.0.1:0\nsocket: %s/%s\naccess_log: off\n", directory,
              socket_name);
     const struct settings_flags flags = {.registries = registries,
                                          .n_registries = layout ? 0 : 1,
@@ -194,7 +194,7 @@ END_TEST
 static void write_file(const char *name, const char *text, size_t len)
 {
     char path[256];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(text, 1, len, file), len);
@@ -213,7 +213,7 @@ static void write_layout(void)
     memset(text + head, 'x', sizeof(text) - (size_t)head);
     memcpy(text + sizeof(text) - sizeof(tail), tail, sizeof(tail));
     ck_assert_int_eq(ocv_digest_bytes(text, sizeof(text), digest, NULL), OCV_OK);
-    snprintf(command, sizeof(command), "mkdir -p %s/blobs/sha256", folder);
+    snprintf(command, sizeof(command), "mkdir -p %s/blobs/sha256", directory);
     ck_assert_int_eq(system(command), 0); // NOLINT(cert-env33-c)
     snprintf(name, sizeof(name), "blobs/sha256/%s", digest + strlen("sha256:"));
     write_file(name, text, sizeof(text));
@@ -246,7 +246,7 @@ START_TEST(unread_answers_are_bounded)
     unsigned given = 0;
     write_layout();
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
-    ck_assert_msg(server_new(make_instance(metrics, folder), metrics, NULL, -1, &server, &err) ==
+    ck_assert_msg(server_new(make_instance(metrics, directory), metrics, NULL, -1, &server, &err) ==
                       OCV_OK,
                   "%s", err.message);
     for (unsigned i = 0; i < CLIENTS; i++) {
@@ -334,7 +334,7 @@ START_TEST(passed_socket_may_lie_elsewhere)
     struct ocv_error err = {0};
     char path[128];
     int fd = -1;
-    snprintf(path, sizeof(path), "%s/passed", folder);
+    snprintf(path, sizeof(path), "%s/passed", directory);
     ck_assert_int_eq(metrics_new(&metrics, &err), OCV_OK);
     ck_assert_msg(listen_unix(path, &fd, &err) == OCV_OK, "%s", err.message);
     ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, fd, &server, &err) ==
@@ -353,7 +353,7 @@ END_TEST
 static void dial_api(int fds[CROWD])
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    snprintf(to.sun_path, sizeof(to.sun_path), "%s/%s", folder, socket_name);
+    snprintf(to.sun_path, sizeof(to.sun_path), "%s/%s", directory, socket_name);
     for (unsigned i = 0; i < CROWD; i++) {
         fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         ck_assert_int_eq(connect(fds[i], (struct sockaddr *)&to, sizeof(to)), 0);

@@ -8,18 +8,18 @@
 
 #define CUDA(version) "nvidia :: cuda_version_lower_bound :: " version
 
-static char folder[64];
+static char directory[64];
 
-static void make_folder(void)
+static void make_directory(void)
 {
-    snprintf(folder, sizeof(folder), "/tmp/ocv-known-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(directory, sizeof(directory), "/tmp/ocv-known-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
 }
 
-static void remove_folder(void)
+static void remove_directory(void)
 {
     char command[128];
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
     ck_assert_int_eq(system(command), 0);
 }
 
@@ -37,16 +37,16 @@ START_TEST(test_lesser)
     add_entry(json, "linux/amd64/x-b", "b", CUDA("12.8"));
     ocv_auto(ocv_index) index = index_from(json);
     const struct ocv_record where = {.repository = "r.example/app"};
-    ck_assert_msg(ocv_record_chosen(folder, index, NULL, &where, &err) == OCV_OK, "%s",
+    ck_assert_msg(ocv_record_chosen(directory, index, NULL, &where, &err) == OCV_OK, "%s",
                   err.message);
     struct known known = {.digest = ocv_index_entry(index, 0)->digest,
                           .repository = "r.example/app"};
     ocv_buffer_init(&reason, 4096);
     ck_assert_int_eq(ocv_buffer_printf(&reason, &err, "runs by compatibility"), OCV_OK);
-    ck_assert(known_lesser(folder, &known, profile, NULL, &reason));
+    ck_assert(known_lesser(directory, &known, profile, NULL, &reason));
     ck_assert_str_eq(reason.data, "b fits it better");
     known.digest = ocv_index_entry(index, 1)->digest;
-    ck_assert(!known_lesser(folder, &known, profile, NULL, &reason));
+    ck_assert(!known_lesser(directory, &known, profile, NULL, &reason));
     ck_assert_str_eq(reason.data, "b fits it better");
     free(text);
 }
@@ -56,7 +56,7 @@ int main(void)
 {
     Suite *suite = suite_create("verify known");
     TCase *tcase = tcase_create("verify known");
-    tcase_add_checked_fixture(tcase, make_folder, remove_folder);
+    tcase_add_checked_fixture(tcase, make_directory, remove_directory);
     tcase_add_test(tcase, test_lesser);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -158,13 +158,13 @@ static void check_with(const char *machine, const struct ocv_probe_options *opti
 
 typedef void (*on_path)(const char *path);
 
-static void each_path(const char *folder, on_path call)
+static void each_path(const char *directory, on_path call)
 {
     struct dirent **names;
     char path[1024];
-    int n = scandir(folder, &names, NULL, alphasort);
+    int n = scandir(directory, &names, NULL, alphasort);
     for (int i = 0; i < n; i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, names[i]->d_name);
+        snprintf(path, sizeof(path), "%s/%s", directory, names[i]->d_name);
         if (names[i]->d_name[0] != '.')
             call(path);
         free(names[i]);
@@ -173,7 +173,7 @@ static void each_path(const char *folder, on_path call)
         free(names);
 }
 
-/* A processor's CPUID in a machine without anything else, or a folder that is a machine. */
+/* A processor's CPUID in a machine without anything else, or a directory that is a machine. */
 static void check_path(const char *path)
 {
     struct stat st;
@@ -188,9 +188,9 @@ static void check_path(const char *path)
     check_with(path, &options);
 }
 
-static void check_each_path(const char *folder)
+static void check_each_path(const char *directory)
 {
-    each_path(folder, check_path);
+    each_path(directory, check_path);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -254,10 +254,11 @@ END_TEST
 START_TEST(recorded_machines_keep_to_it)
 {
     static const char *const families[] = {"cpuid", "cpuinfo", "kfd", "npu", "pci"};
-    const char *folder = getenv("OCV_FIXTURES");
+    const char *directory = getenv("OCV_FIXTURES");
     char path[512];
     for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder ? folder : "../shared/fixtures", families[i]);
+        snprintf(path, sizeof(path), "%s/%s", directory ? directory : "../shared/fixtures",
+                 families[i]);
         if (access(path, R_OK) == 0)
             check_each_path(path);
         else

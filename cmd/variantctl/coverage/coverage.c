@@ -23,17 +23,17 @@ static const struct option options[] = {{"index", required_argument, NULL, OPTIO
 
 static void print_help(void)
 {
-    fputs(
-        "Usage: variantctl index coverage --profiles DIR [OPTIONS] IMAGE | oci:DIR[:TAG] | "
-        "--index FILE\n\n"
-        "Resolve an index for every host of a folder of profiles (*.json) and show who gets what.\n"
-        "Hosts that are alike share a column where there would be too many to read.\n"
-        "Exit 0: shown; 4: a profile or the index cannot be read.\n\nOptions:\n"
-        "  --profiles DIR|FILE      again for more\n"
-        "  --index FILE             an index document, '-' for standard input\n"
-        "  --format table|json      what is printed (table)\n" CLI_RESOLVE_HELP CLI_REGISTRY_HELP
-            CLI_COMMON_HELP,
-        stdout);
+    fputs("Usage: variantctl index coverage --profiles DIR [OPTIONS] IMAGE | oci:DIR[:TAG] | "
+          "--index FILE\n\n"
+          "Resolve an index for every host of a directory of profiles (*.json) and show who gets "
+          "what.\n"
+          "Hosts that are alike share a column where there would be too many to read.\n"
+          "Exit 0: shown; 4: a profile or the index cannot be read.\n\nOptions:\n"
+          "  --profiles DIR|FILE      again for more\n"
+          "  --index FILE             an index document, '-' for standard input\n"
+          "  --format table|json      what is printed (table)\n" CLI_RESOLVE_HELP CLI_REGISTRY_HELP
+              CLI_COMMON_HELP,
+          stdout);
 }
 
 struct request {
@@ -77,7 +77,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int add_folder(struct coverage *c, const char *dir, struct ocv_error *err)
+static int add_directory(struct coverage *c, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
     int n = scandir(dir, &names, only_json, by_bytes), status = OCV_OK;
@@ -101,7 +101,7 @@ static int add_folder(struct coverage *c, const char *dir, struct ocv_error *err
 static int add_source(struct coverage *c, const char *path, struct ocv_error *err)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? add_folder(c, path, err)
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? add_directory(c, path, err)
                                                        : add_host(c, path, err);
 }
 

@@ -79,7 +79,7 @@ static int make_staging(struct copier *c, struct ocv_error *err)
                      base && *base ? base : "/var/tmp");
     if (n < 0 || (size_t)n >= sizeof(c->staging_dir) || !mkdtemp(c->staging_dir)) {
         c->staging_dir[0] = '\0';
-        return ocv_error_set(err, OCV_ERR_IO, "cannot make a folder in %s",
+        return ocv_error_set(err, OCV_ERR_IO, "cannot make a directory in %s",
                              base && *base ? base : "/var/tmp");
     }
     return ocv_layout_open(c->staging_dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_PASSING, &c->staging,

@@ -65,8 +65,8 @@ int build_from_source(struct build *build, const char *path, const struct ocv_au
 
 /* ---- index_tags.c ---------------------------------------------------------------------------- */
 
-/** Items from tags: [REPO:]GLOB, by the rules of the folders that are used and of `rules` (a file
- *  or folder, or NULL). */
+/** Items from tags: [REPO:]GLOB, by the rules of the directories that are used and of `rules` (a
+ * file or directory, or NULL). */
 int build_from_tags(struct build *build, const char *glob, const char *rules,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -18,7 +18,7 @@ struct place {
 int place_open(struct cli *cli, const char *text, struct place *out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 void place_close(struct place *place);
-/** Make what is written into: the folder of a layout. */
+/** Make what is written into: the directory of a layout. */
 int place_prepare(struct place *place, struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if everything of the image's repository is in this place already. */
 bool place_holds(const struct place *place, const struct image *image);

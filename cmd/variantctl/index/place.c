@@ -61,7 +61,7 @@ int place_prepare(struct place *place, struct ocv_error *err)
     return ocv_layout_open(place->dir, OCV_LAYOUT_CREATE, &place->layout, err);
 }
 
-static bool same_folder(const char *a, const char *b)
+static bool same_directory(const char *a, const char *b)
 {
     char ra[PATH_MAX], rb[PATH_MAX];
     return realpath(a, ra) && realpath(b, rb) && !strcmp(ra, rb);
@@ -71,7 +71,7 @@ bool place_holds(const struct place *place, const struct image *image)
 {
     if (place->reference)
         return image->reference && !strcmp(place->reference->name, image->reference->name);
-    return image->layout && same_folder(place->dir, ocv_layout_path(image->layout));
+    return image->layout && same_directory(place->dir, ocv_layout_path(image->layout));
 }
 
 /* The place's repository with another tag or digest. */

@@ -165,7 +165,7 @@ static bool is_file(const char *text)
            (stat(text, &st) == 0 && S_ISREG(st.st_mode));
 }
 
-/* A folder needs no oci: before it; no registry has it. */
+/* A directory needs no oci: before it; no registry has it. */
 static char *layout_name(const char *text)
 {
     char *marker = NULL, *name = NULL;

@@ -43,7 +43,7 @@ static void print_help(void)
           "\"vpull --locked FILE\" pulls the same everywhere and later.\n\nOptions:\n"
           "  -o, --output FILE        the lock (default: standard output)\n"
           "  --profile NAME=FILE      a machine's profile under a name; again for more\n"
-          "  --profiles DIR           every *.json of a folder, named by its file\n"
+          "  --profiles DIR           every *.json of a directory, named by its file\n"
           "                           (neither: this machine, as \"" THIS_MACHINE "\")\n"
           "  --namespace-priority, --disable, --require, --device-policy, --override   as for\n"
           "                           resolve\n",
@@ -257,7 +257,7 @@ static int own_option(struct request *r, int value, struct ocv_error *err)
     case OPTION_PROFILE_NAMED:
         return named_profiles_take(&r->machines, optarg, err);
     case OPTION_PROFILES:
-        return named_profiles_take_folder(&r->machines, optarg, err);
+        return named_profiles_take_directory(&r->machines, optarg, err);
     default:
         return 1;
     }

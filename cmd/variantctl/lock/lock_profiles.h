@@ -20,9 +20,9 @@ int named_profiles_add(struct named_profiles *profiles, const char *name, size_t
 /** NAME=FILE, or FILE named by itself. */
 int named_profiles_take(struct named_profiles *profiles, const char *text,
                         struct ocv_error *err) OCV_WARN_UNUSED;
-/** Every *.json of a folder, named by its file. */
-int named_profiles_take_folder(struct named_profiles *profiles, const char *dir,
-                               struct ocv_error *err) OCV_WARN_UNUSED;
+/** Every *.json of a directory, named by its file. */
+int named_profiles_take_directory(struct named_profiles *profiles, const char *dir,
+                                  struct ocv_error *err) OCV_WARN_UNUSED;
 void named_profiles_free(struct named_profiles *profiles);
 
 #endif

@@ -62,7 +62,7 @@ static int is_json(const struct dirent *entry)
     return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
 }
 
-int named_profiles_take_folder(struct named_profiles *p, const char *dir, struct ocv_error *err)
+int named_profiles_take_directory(struct named_profiles *p, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
     char path[4096];

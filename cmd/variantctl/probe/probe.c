@@ -39,7 +39,7 @@ static void print_help(void)
     fputs("Usage: variantctl probe [OPTIONS]\n\n"
           "Show what this machine, or a recorded one, can run. The JSON form is a profile: other\n"
           "commands take it with --profile.\n\nOptions:\n"
-          "  --sysroot DIR            look at this folder instead of /\n"
+          "  --sysroot DIR            look at this directory instead of /\n"
           "  --cpuid FILE             take the processor's CPUID words from this file\n"
           "  --pci-dump FILE          look at another machine's devices: output of 'lspci -kx'\n"
           "  --deep                   also ask vendor libraries\n"

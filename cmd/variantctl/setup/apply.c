@@ -49,30 +49,30 @@ static int remember_written(struct setup_file *file, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int add_folder(struct setup *setup, const char *path, size_t len, struct ocv_error *err)
+static int add_directory(struct setup *setup, const char *path, size_t len, struct ocv_error *err)
 {
-    for (size_t i = 0; i < setup->n_folders; i++)
-        if (strlen(setup->folders[i]) == len && memcmp(setup->folders[i], path, len) == 0)
+    for (size_t i = 0; i < setup->n_directories; i++)
+        if (strlen(setup->directories[i]) == len && memcmp(setup->directories[i], path, len) == 0)
             return OCV_OK;
-    if (setup->n_folders == SETUP_FILES_MAX)
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "more than %u folders", SETUP_FILES_MAX);
+    if (setup->n_directories == SETUP_FILES_MAX)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "more than %u directories", SETUP_FILES_MAX);
     char *copy = strndup(path, len);
     if (!copy)
         return ocv_error_nomem(err);
-    setup->folders[setup->n_folders++] = copy;
+    setup->directories[setup->n_directories++] = copy;
     return OCV_OK;
 }
 
-int setup_note_folders(struct setup *setup, const char *path, struct ocv_error *err)
+int setup_note_directories(struct setup *setup, const char *path, struct ocv_error *err)
 {
     int status = OCV_OK;
     for (const char *at = strchr(path + 1, '/'); at && status == OCV_OK; at = strchr(at + 1, '/')) {
-        char *folder = strndup(path, (size_t)(at - path));
-        if (!folder)
+        char *directory = strndup(path, (size_t)(at - path));
+        if (!directory)
             return ocv_error_nomem(err);
-        if (!setup_exists(setup, folder, true))
-            status = add_folder(setup, folder, strlen(folder), err);
-        free(folder);
+        if (!setup_exists(setup, directory, true))
+            status = add_directory(setup, directory, strlen(directory), err);
+        free(directory);
     }
     return status;
 }
@@ -109,15 +109,15 @@ static int write_one(struct setup *setup, struct setup_file *file, struct ocv_er
     return status;
 }
 
-void setup_remove_folders(struct setup *setup)
+void setup_remove_directories(struct setup *setup)
 {
-    for (size_t i = setup->n_folders; i-- > 0;) {
-        if (!setup_remove_folder(setup, setup->folders[i]))
+    for (size_t i = setup->n_directories; i-- > 0;) {
+        if (!setup_remove_directory(setup, setup->directories[i]))
             continue;
-        free(setup->folders[i]);
-        memmove(setup->folders + i, setup->folders + i + 1,
-                (setup->n_folders - i - 1) * sizeof(*setup->folders));
-        setup->n_folders--;
+        free(setup->directories[i]);
+        memmove(setup->directories + i, setup->directories + i + 1,
+                (setup->n_directories - i - 1) * sizeof(*setup->directories));
+        setup->n_directories--;
     }
 }
 
@@ -142,7 +142,7 @@ int setup_apply(struct setup *setup, struct ocv_error *err)
         n++;
         status = remember_written(file, err);
         if (status == OCV_OK)
-            status = setup_note_folders(setup, file->path, err);
+            status = setup_note_directories(setup, file->path, err);
     }
     if (status == OCV_OK && n)
         status = setup_check_state(setup, err);
@@ -157,7 +157,7 @@ int setup_apply(struct setup *setup, struct ocv_error *err)
         status = write_files(setup, true, err);
     if (status < 0)
         return status;
-    setup_remove_folders(setup);
+    setup_remove_directories(setup);
     if (n == 0)
         return setup_drop_state(setup, err);
     setup_sweep_backups(setup);

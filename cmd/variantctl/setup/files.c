@@ -93,8 +93,8 @@ static char *real_in_root(const struct setup *setup, const char *path)
     return real;
 }
 
-/* What is at a path that leads nowhere? A folder made by the name of a link would be where the link
- * points to, outside of the root. What is no link was made only now, by another process. */
+/* What is at a path that leads nowhere? A directory made by the name of a link would be where the
+ * link points to, outside of the root. What is no link was made only now, by another process. */
 enum at_path { AT_NOTHING, AT_LINK, AT_SOMETHING };
 
 static enum at_path at_path(const struct setup *setup, const char *path)
@@ -160,11 +160,11 @@ int setup_real_path(const struct setup *setup, const char *path, char **out, str
     return status;
 }
 
-bool setup_exists(const struct setup *setup, const char *path, bool folder)
+bool setup_exists(const struct setup *setup, const char *path, bool directory)
 {
     struct stat st;
     int fd = *setup->root ? open_in_root(setup, path, O_PATH) : open(path, O_PATH | O_CLOEXEC);
-    bool there = fd >= 0 && fstat(fd, &st) == 0 && (!folder || S_ISDIR(st.st_mode));
+    bool there = fd >= 0 && fstat(fd, &st) == 0 && (!directory || S_ISDIR(st.st_mode));
     if (fd >= 0)
         close(fd);
     return there;
@@ -335,7 +335,8 @@ int setup_add_own(struct setup_file *file, enum setup_own_kind kind, const char 
     return OCV_OK;
 }
 
-/* ---- folders ----------------------------------------------------------------------------------
+/* ---- directories
+ * ----------------------------------------------------------------------------------
  */
 
 static int by_name(const void *a, const void *b)
@@ -407,8 +408,8 @@ void setup_reset_plan(struct setup *setup)
 void setup_free(struct setup *setup)
 {
     setup_reset_plan(setup);
-    for (size_t i = 0; i < setup->n_folders; i++)
-        free(setup->folders[i]);
+    for (size_t i = 0; i < setup->n_directories; i++)
+        free(setup->directories[i]);
     for (size_t i = 0; i < setup->n_registries; i++)
         free(setup->registries[i]);
     if (setup->root && setup->root_fd >= 0)

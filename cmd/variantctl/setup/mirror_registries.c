@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The mirror that engines are to ask: where this machine's variantd listens, and whether it is
- * variantd that answers there. The API's socket lies in a folder of root's, and whose a TCP socket
- * is the kernel tells, so that neither can be forged by whoever took the port. */
+ * variantd that answers there. The API's socket lies in a directory of root's, and whose a TCP
+ * socket is the kernel tells, so that neither can be forged by whoever took the port. */
 #include "cmd/variantctl/setup/mirror_registries.h"
 
 #include "cmd/common/listener.h"

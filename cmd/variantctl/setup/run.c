@@ -19,7 +19,7 @@ static const struct setup_engine engines[] = {
     {"buildkit", NULL, false}, /* only undone: earlier versions set it up */
 };
 
-#define GONE_MAX 1000u /* times that the folder may vanish before we have it */
+#define GONE_MAX 1000u /* times that the directory may vanish before we have it */
 #define ENGINES (sizeof(engines) / sizeof(*engines))
 
 const struct setup_engine *setup_engine_at(size_t i)
@@ -55,16 +55,16 @@ static size_t count_changes(const struct setup *setup)
 }
 
 /* One at a time: whoever comes second sees the first one's state. Who has the lock removes the
- * folder if it is empty then, perhaps while another one is about to open it. */
+ * directory if it is empty then, perhaps while another one is about to open it. */
 static int lock_state(struct setup *setup, int *fd, struct ocv_error *err)
 {
     struct stat st = {0};
     for (unsigned gone = 0;; gone++) {
-        int status = setup_note_folders(setup, setup->state_dir, err);
+        int status = setup_note_directories(setup, setup->state_dir, err);
         if (status < 0)
             return status;
         errno = 0;
-        status = setup_make_folders(setup, setup->state_dir, 0700, fd, err);
+        status = setup_make_directories(setup, setup->state_dir, 0700, fd, err);
         if (status == OCV_ERR_IO && errno == ENOENT && gone < GONE_MAX)
             continue;
         if (status < 0)
@@ -177,8 +177,8 @@ int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup
     if (status == OCV_OK)
         status = work(setup, engine, action, dry_run, err);
     if (fd >= 0) {
-        setup_remove_folder(setup, setup->state_dir); /* stays while there is a state */
-        setup_remove_folders(setup);
+        setup_remove_directory(setup, setup->state_dir); /* stays while there is a state */
+        setup_remove_directories(setup);
         close(fd);
     }
     return status;
@@ -208,7 +208,7 @@ int setup_uninstall_all(struct setup *setup, bool dry_run, struct ocv_error *err
         }
     }
     if (!dry_run)
-        setup_remove_folders(setup); /* those that held another engine's files, too */
+        setup_remove_directories(setup); /* those that held another engine's files, too */
     if (!any)
         fputs("nothing is set up\n", dry_run ? stderr : stdout);
     return result;

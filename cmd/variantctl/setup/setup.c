@@ -65,7 +65,7 @@ static void print_help(void)
         "  --format text|json       of --status\n"
         "  --fail-closed            never pull past variantd (containerd, podman, CRI-O)\n"
         "  --listen HOST:PORT       where variantd listens (configuration `listen`)\n"
-        "  --config-dir DIR         folder of hosts.toml files (containerd), of daemon.json\n"
+        "  --config-dir DIR         directory of hosts.toml files (containerd), of daemon.json\n"
         "                           (docker) or of registries.conf (podman, crio)\n"
         "  --engine-config FILE     config.toml or daemon.json\n"
         "  --engine-version V       do not ask the program for its version\n"
@@ -84,7 +84,7 @@ static void print_help(void)
 #define PORT_MAX 65535u
 #define REGISTRY_MAX 256 /* HOST[:PORT], with its end */
 
-/* HOST[:PORT] as references have it: never a path, never a name that a folder cannot have. */
+/* HOST[:PORT] as references have it: never a path, never a name that a directory cannot have. */
 static bool registry_valid(const char *text)
 {
     if (strlen(text) >= REGISTRY_MAX)

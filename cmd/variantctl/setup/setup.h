@@ -99,8 +99,8 @@ struct setup {
     /* the plan */
     struct setup_file *files[SETUP_FILES_MAX];
     size_t n_files;
-    char *folders[SETUP_FILES_MAX]; /**< made by us, outermost first */
-    size_t n_folders;
+    char *directories[SETUP_FILES_MAX]; /**< made by us, outermost first */
+    size_t n_directories;
     bool installed;          /**< an earlier set-up was found */
     struct ocv_buffer notes; /**< lines for people */
     char restart[128];       /**< command that makes the engine see a changed file, or empty */
@@ -115,13 +115,13 @@ int setup_resolve(const struct setup *setup, const char *path, char **out,
 /** The same as the system sees it: root and path. */
 int setup_real_path(const struct setup *setup, const char *path, char **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** Sorted names in a folder below the root, without "." and ".."; none where it is missing. Freed
- *  with setup_names_free. */
+/** Sorted names in a directory below the root, without "." and ".."; none where it is missing.
+ * Freed with setup_names_free. */
 int setup_list(const struct setup *setup, const char *path, char ***names, size_t *n,
                struct ocv_error *err) OCV_WARN_UNUSED;
 void setup_names_free(char **names, size_t n);
-/** True if the path below the root is there (a folder, where `folder`). */
-bool setup_exists(const struct setup *setup, const char *path, bool folder);
+/** True if the path below the root is there (a directory, where `directory`). */
+bool setup_exists(const struct setup *setup, const char *path, bool directory);
 /** What `want` is to be. */
 int setup_want(struct setup_file *file, const char *text, size_t len,
                struct ocv_error *err) OCV_WARN_UNUSED;
@@ -133,7 +133,7 @@ bool setup_content_equal(const struct setup_content *a, const struct setup_conte
 int setup_content_copy(struct setup_content *to, const struct setup_content *from,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 void setup_free(struct setup *setup);
-/** Forget the plan but its folders, so that another engine's can be made. */
+/** Forget the plan but its directories, so that another engine's can be made. */
 void setup_reset_plan(struct setup *setup);
 /** One line for people, told when all went well. */
 int setup_note(struct setup *setup, struct ocv_error *err, const char *format, ...)
@@ -158,8 +158,8 @@ struct setup_state {
     bool there;
     struct setup_record *records;
     size_t n_records;
-    char **folders; /**< made for it, outermost first */
-    size_t n_folders;
+    char **directories; /**< made for it, outermost first */
+    size_t n_directories;
     char **registries;
     size_t n_registries;
     char *listen;
@@ -183,7 +183,7 @@ int setup_read_backup(const struct setup *setup, const char *digest, struct ocv_
                       struct ocv_error *err) OCV_WARN_UNUSED;
 /** Remove backups that no file of the plan needs. */
 void setup_sweep_backups(const struct setup *setup);
-/** No set-up any more: state, backups and empty folders go. */
+/** No set-up any more: state, backups and empty directories go. */
 int setup_drop_state(const struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Read what an earlier set-up did and undo it in memory: `base` and `want` of its files. */
@@ -192,11 +192,11 @@ int setup_undo(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_apply(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if the plan makes the file another one than it is without us. */
 bool setup_is_ours(const struct setup_file *file);
-/** Folders above the path below the root that are missing now are ours, once they are made. */
-int setup_note_folders(struct setup *setup, const char *path,
-                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** Directories above the path below the root that are missing now are ours, once they are made. */
+int setup_note_directories(struct setup *setup, const char *path,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
 /** Remove those that hold nothing, innermost first. */
-void setup_remove_folders(struct setup *setup);
+void setup_remove_directories(struct setup *setup);
 /** True if the plan changes the file on disk. */
 bool setup_changes(const struct setup_file *file);
 /** Print one file's change as a unified diff, made by diff(1) where it is installed. */
@@ -227,7 +227,7 @@ int setup_docker(struct setup *setup, struct ocv_error *err) OCV_WARN_UNUSED;
 int setup_containers(struct setup *setup,
                      struct ocv_error *err) OCV_WARN_UNUSED; /**< podman, crio */
 
-/** hosts.toml files under the folders `roots` for the asked registries, or for all. */
+/** hosts.toml files under the directories `roots` for the asked registries, or for all. */
 int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool dial_timeout,
                 struct ocv_error *err) OCV_WARN_UNUSED;
 /** Put our table first into a hosts.toml (also one that is not there yet). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a set-up did: STATE/ENGINE.json, and each content that it replaced in STATE/ENGINE.d under
- * its digest. The folder is root's alone: configuration files may hold passwords. */
+ * its digest. The directory is root's alone: configuration files may hold passwords. */
 #include "cmd/variantctl/setup/document.h"
 #include "cmd/variantctl/setup/tree.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define SCHEMA "dev.ocivariant.setup/v1"
-#define FOLDER_MODE 0700
+#define DIRECTORY_MODE 0700
 
 static char *state_path(const struct setup *setup, const char *tail, struct ocv_error *err)
 {
@@ -32,7 +32,7 @@ void setup_state_free(struct setup_state *state)
         free(state->records[i].path);
     }
     free(state->records);
-    setup_names_free(state->folders, state->n_folders);
+    setup_names_free(state->directories, state->n_directories);
     setup_names_free(state->registries, state->n_registries);
     free(state->listen);
     *state = (struct setup_state){0};
@@ -136,7 +136,7 @@ static int read_state(const json_t *root, struct setup_state *out, struct ocv_er
     const json_t *files = json_object_get(root, "files");
     size_t n = json_array_size(files);
     if (!schema || strcmp(schema, SCHEMA) != 0 || n > SETUP_FILES_MAX ||
-        !take_strings(json_object_get(root, "folders"), &out->folders, &out->n_folders) ||
+        !take_strings(json_object_get(root, "folders"), &out->directories, &out->n_directories) ||
         !take_strings(json_object_get(root, "registries"), &out->registries, &out->n_registries) ||
         !take_string(root, "listen", &out->listen))
         return broken(err);
@@ -243,7 +243,7 @@ static int state_json(const struct setup *setup, json_t **out, struct ocv_error 
         json_pack("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o}", "schema", SCHEMA, "engine", setup->engine,
                   "listen", setup->listen, "fail_closed", setup->fail_closed, "registries",
                   strings_json(setup->registries, setup->n_registries, &whole), "folders",
-                  strings_json(setup->folders, setup->n_folders, &whole), "files", files);
+                  strings_json(setup->directories, setup->n_directories, &whole), "files", files);
     if (whole && *out)
         return OCV_OK;
     json_decref(*out);
@@ -275,7 +275,7 @@ int setup_save_state(const struct setup *setup, struct ocv_error *err)
     if (status == OCV_OK)
         status = path ? setup_json_dump(root, JSON_INDENT(2), &content.text, err) : OCV_ERR_NOMEM;
     if (status == OCV_OK)
-        status = setup_make_folders(setup, setup->state_dir, FOLDER_MODE, NULL, err);
+        status = setup_make_directories(setup, setup->state_dir, DIRECTORY_MODE, NULL, err);
     if (status == OCV_OK) {
         bool same = setup_read_file(setup, path, &old, NULL) == OCV_OK &&
                     old.len == content.text.len &&
@@ -328,13 +328,13 @@ int setup_save_backup(const struct setup *setup, const struct setup_content *con
     int status = ocv_digest_bytes(content->text.data, content->text.len, digest, err);
     if (status < 0 || setup_read_backup(setup, digest, &old, NULL) == OCV_OK)
         return status;
-    char *path = setup_backup_path(setup, digest, err), *folder = state_path(setup, ".d", err);
-    status =
-        path && folder ? setup_make_folders(setup, folder, FOLDER_MODE, NULL, err) : OCV_ERR_NOMEM;
+    char *path = setup_backup_path(setup, digest, err), *directory = state_path(setup, ".d", err);
+    status = path && directory ? setup_make_directories(setup, directory, DIRECTORY_MODE, NULL, err)
+                               : OCV_ERR_NOMEM;
     if (status == OCV_OK)
         status = setup_write_file(setup, path, &copy, false, err);
     free(path);
-    free(folder);
+    free(directory);
     return status;
 }
 
@@ -367,7 +367,7 @@ void setup_sweep_backups(const struct setup *setup)
     else if (fd >= 0)
         close(fd);
     if (path)
-        setup_remove_folder(setup, path);
+        setup_remove_directory(setup, path);
     free(path);
 }
 

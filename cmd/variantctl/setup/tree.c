@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files and folders below the root, by descriptors alone.
+/* Files and directories below the root, by descriptors alone.
  *
  * A path comes here with its links followed (setup_resolve). Each part is then looked up in the
- * folder before it and may be no link any more, so that who owns the tree below --root cannot lead
- * a reading or writing out of it by an exchange in between. */
+ * directory before it and may be no link any more, so that who owns the tree below --root cannot
+ * lead a reading or writing out of it by an exchange in between. */
 #include "cmd/variantctl/setup/tree.h"
 #include "lib/base/file.h"
 
@@ -33,7 +33,8 @@ static void close_quietly(int fd)
     errno = saved;
 }
 
-/* ---- folders ----------------------------------------------------------------------------------
+/* ---- directories
+ * ----------------------------------------------------------------------------------
  */
 
 int setup_open_root(struct setup *setup)
@@ -42,15 +43,15 @@ int setup_open_root(struct setup *setup)
     return setup->root_fd;
 }
 
-static bool sync_folder(int folder)
+static bool sync_directory(int directory)
 {
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool synced = fd >= 0 && fsync(fd) == 0;
     close_quietly(fd);
     return synced;
 }
 
-/* The folder `name` in another one; made where it is missing and `make` is a mode. */
+/* The directory `name` in another one; made where it is missing and `make` is a mode. */
 static int enter_one(int from, const char *name, int flags, mode_t make)
 {
     flags |= O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -61,7 +62,7 @@ static int enter_one(int from, const char *name, int flags, mode_t make)
     if (!made && errno != EEXIST)
         return -1;
     fd = openat(from, name, O_RDONLY | (flags & ~O_PATH));
-    if (fd < 0 || !made || (fchmod(fd, make) == 0 && sync_folder(from))) /* despite the umask */
+    if (fd < 0 || !made || (fchmod(fd, make) == 0 && sync_directory(from))) /* despite the umask */
         return fd;
     close_quietly(fd);
     return -1;
@@ -92,25 +93,25 @@ int setup_enter(const struct setup *setup, const char *path, mode_t make)
     return fd;
 }
 
-/* The folder of a file, and the file's name in it. */
-static int folder_of(const struct setup *setup, const char *path, mode_t make, const char **name)
+/* The directory of a file, and the file's name in it. */
+static int directory_of(const struct setup *setup, const char *path, mode_t make, const char **name)
 {
     const char *slash = strrchr(path, '/');
-    char *folder = strndup(path, (size_t)(slash - path));
-    int fd = folder ? setup_enter(setup, folder, make) : -1;
+    char *directory = strndup(path, (size_t)(slash - path));
+    int fd = directory ? setup_enter(setup, directory, make) : -1;
     int saved = errno;
-    free(folder);
+    free(directory);
     errno = saved;
     *name = slash + 1;
     return fd;
 }
 
-int setup_make_folders(const struct setup *setup, const char *path, mode_t mode, int *out,
-                       struct ocv_error *err)
+int setup_make_directories(const struct setup *setup, const char *path, mode_t mode, int *out,
+                           struct ocv_error *err)
 {
     int fd = setup_enter(setup, path, mode);
     if (fd < 0)
-        return fail_errno(setup, path, "make folder", err);
+        return fail_errno(setup, path, "make directory", err);
     if (out)
         *out = fd;
     else
@@ -118,13 +119,13 @@ int setup_make_folders(const struct setup *setup, const char *path, mode_t mode,
     return OCV_OK;
 }
 
-bool setup_remove_folder(const struct setup *setup, const char *path)
+bool setup_remove_directory(const struct setup *setup, const char *path)
 {
     const char *name;
-    int folder = folder_of(setup, path, 0, &name);
-    bool gone = folder >= 0 ? unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT
-                            : errno == ENOENT;
-    close_quietly(folder);
+    int directory = directory_of(setup, path, 0, &name);
+    bool gone = directory >= 0 ? unlinkat(directory, name, AT_REMOVEDIR) == 0 || errno == ENOENT
+                               : errno == ENOENT;
+    close_quietly(directory);
     return gone;
 }
 
@@ -134,11 +135,11 @@ bool setup_remove_folder(const struct setup *setup, const char *path)
 int setup_open_file(const struct setup *setup, const char *path)
 {
     const char *name;
-    int folder = folder_of(setup, path, 0, &name);
-    int fd = folder < 0
-                 ? -1
-                 : openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    close_quietly(folder);
+    int directory = directory_of(setup, path, 0, &name);
+    int fd = directory < 0 ? -1
+                           : openat(directory, name,
+                                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    close_quietly(directory);
     return fd;
 }
 
@@ -210,33 +211,35 @@ static bool whole_of(const char *name, char out[NAME_MAX + 1])
     return snprintf(out, NAME_MAX + 1, ".%s.ocivariant-whole", name) <= NAME_MAX;
 }
 
-static bool replace(int folder, const char *name, const struct setup_content *content, bool restore)
+static bool replace(int directory, const char *name, const struct setup_content *content,
+                    bool restore)
 {
     char temporary[NAME_MAX + 1];
     if (!temporary_of(name, temporary)) {
         errno = ENAMETOOLONG;
         return false;
     }
-    unlinkat(folder, temporary, 0);
-    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    unlinkat(directory, temporary, 0);
+    int fd =
+        openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return false;
-    int old = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    int old = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     bool done = ocv_fd_write(fd, (&content->text)->data, (&content->text)->len) &&
                 finish(fd, old, &content->meta, restore) &&
-                renameat(folder, temporary, folder, name) == 0;
+                renameat(directory, temporary, directory, name) == 0;
     close_quietly(old);
     close_quietly(fd);
     int saved = errno;
     if (!done)
-        unlinkat(folder, temporary, 0);
+        unlinkat(directory, temporary, 0);
     errno = saved;
-    return done && sync_folder(folder);
+    return done && sync_directory(directory);
 }
 
 /* A file with other names (hard links) keeps them: its bytes are written over. What they are to be
  * is kept beside it meanwhile, so that a run that is cut off does not leave half of each. */
-static bool write_over(int folder, const char *name, const struct setup_content *content,
+static bool write_over(int directory, const char *name, const struct setup_content *content,
                        bool restore)
 {
     char temporary[NAME_MAX + 1], whole[NAME_MAX + 1];
@@ -244,26 +247,27 @@ static bool write_over(int folder, const char *name, const struct setup_content 
         errno = ENAMETOOLONG;
         return false;
     }
-    unlinkat(folder, temporary, 0);
-    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    unlinkat(directory, temporary, 0);
+    int fd =
+        openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     bool done = fd >= 0 && ocv_fd_write(fd, (&content->text)->data, (&content->text)->len) &&
-                fsync(fd) == 0 && renameat(folder, temporary, folder, whole) == 0 &&
-                sync_folder(folder);
+                fsync(fd) == 0 && renameat(directory, temporary, directory, whole) == 0 &&
+                sync_directory(directory);
     close_quietly(fd);
-    fd =
-        done ? openat(folder, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY) : -1;
+    fd = done ? openat(directory, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+              : -1;
     done = fd >= 0 && ocv_fd_write(fd, (&content->text)->data, (&content->text)->len) &&
            ftruncate(fd, (off_t)content->text.len) == 0 &&
-           finish(fd, -1, &content->meta, restore) && unlinkat(folder, whole, 0) == 0;
+           finish(fd, -1, &content->meta, restore) && unlinkat(directory, whole, 0) == 0;
     close_quietly(fd);
-    return done && sync_folder(folder);
+    return done && sync_directory(directory);
 }
 
 /* Below --root the other names may be anywhere, also where the tree's owner cannot write. */
-static bool has_other_names(const struct setup *setup, int folder, const char *name)
+static bool has_other_names(const struct setup *setup, int directory, const char *name)
 {
     struct stat st;
-    return !*setup->root && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return !*setup->root && fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISREG(st.st_mode) && st.st_nlink > 1;
 }
 
@@ -271,24 +275,24 @@ int setup_write_file(const struct setup *setup, const char *path,
                      const struct setup_content *content, bool restore, struct ocv_error *err)
 {
     const char *name;
-    int folder = folder_of(setup, path, 0755, &name);
-    bool done = folder >= 0 &&
-                (has_other_names(setup, folder, name) ? write_over(folder, name, content, restore)
-                                                      : replace(folder, name, content, restore));
+    int directory = directory_of(setup, path, 0755, &name);
+    bool done = directory >= 0 && (has_other_names(setup, directory, name)
+                                       ? write_over(directory, name, content, restore)
+                                       : replace(directory, name, content, restore));
     int status = done ? OCV_OK : fail_errno(setup, path, "write", err);
-    close_quietly(folder);
+    close_quietly(directory);
     return status;
 }
 
 int setup_remove_file(const struct setup *setup, const char *path, struct ocv_error *err)
 {
     const char *name;
-    int folder = folder_of(setup, path, 0, &name), status = OCV_OK;
-    if (folder < 0)
+    int directory = directory_of(setup, path, 0, &name), status = OCV_OK;
+    if (directory < 0)
         return errno == ENOENT ? OCV_OK : fail_errno(setup, path, "remove", err);
-    if ((unlinkat(folder, name, 0) < 0 && errno != ENOENT) || !sync_folder(folder))
+    if ((unlinkat(directory, name, 0) < 0 && errno != ENOENT) || !sync_directory(directory))
         status = fail_errno(setup, path, "remove", err);
-    close_quietly(folder);
+    close_quietly(directory);
     return status;
 }
 
@@ -297,13 +301,13 @@ int setup_read_whole(const struct setup *setup, const char *path, struct ocv_buf
 {
     char whole[NAME_MAX + 1];
     const char *name;
-    int folder = folder_of(setup, path, 0, &name), status = OCV_ERR_NOT_FOUND, fd = -1;
-    if (folder >= 0 && has_other_names(setup, folder, name) && whole_of(name, whole))
-        fd = openat(folder, whole, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    int directory = directory_of(setup, path, 0, &name), status = OCV_ERR_NOT_FOUND, fd = -1;
+    if (directory >= 0 && has_other_names(setup, directory, name) && whole_of(name, whole))
+        fd = openat(directory, whole, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0)
         status = setup_read_fd(fd, path, out, err);
     close_quietly(fd);
-    close_quietly(folder);
+    close_quietly(directory);
     return status;
 }
 
@@ -311,10 +315,10 @@ void setup_unlink_temporary(const struct setup *setup, const char *path, bool wh
 {
     char temporary[NAME_MAX + 1];
     const char *name;
-    int folder = folder_of(setup, path, 0, &name);
-    if (folder >= 0 && temporary_of(name, temporary))
-        unlinkat(folder, temporary, 0);
-    if (folder >= 0 && whole_too && whole_of(name, temporary))
-        unlinkat(folder, temporary, 0);
-    close_quietly(folder);
+    int directory = directory_of(setup, path, 0, &name);
+    if (directory >= 0 && temporary_of(name, temporary))
+        unlinkat(directory, temporary, 0);
+    if (directory >= 0 && whole_too && whole_of(name, temporary))
+        unlinkat(directory, temporary, 0);
+    close_quietly(directory);
 }

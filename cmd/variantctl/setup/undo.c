@@ -112,14 +112,14 @@ int setup_undo(struct setup *setup, struct ocv_error *err)
     struct setup_state state;
     int status = setup_load_state(setup, &state, err);
     setup->installed = status == OCV_OK && state.there;
-    for (size_t i = 0; i < state.n_folders && status == OCV_OK; i++) {
-        if (setup->n_folders == SETUP_FILES_MAX)
+    for (size_t i = 0; i < state.n_directories && status == OCV_OK; i++) {
+        if (setup->n_directories == SETUP_FILES_MAX)
             break;
-        char *copy = strdup(state.folders[i]);
+        char *copy = strdup(state.directories[i]);
         if (!copy)
             status = ocv_error_nomem(err);
         else
-            setup->folders[setup->n_folders++] = copy;
+            setup->directories[setup->n_directories++] = copy;
     }
     for (size_t i = 0; i < state.n_records && status == OCV_OK; i++)
         status = undo_file(setup, &state.records[i], err);

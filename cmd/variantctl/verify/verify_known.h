@@ -16,7 +16,7 @@ struct known {
     char heard[512]; /**< the first of them */
 };
 
-/** By the records and kept indexes of the folder, else by the image's own labels. */
+/** By the records and kept indexes of the directory, else by the image's own labels. */
 void known_find(const char *records, const struct local_image *image, struct known *out);
 void known_forget(struct known *known);
 /** Give it a label. Without memory it keeps what it had. */

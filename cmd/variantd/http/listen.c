@@ -145,32 +145,32 @@ static bool in_use(const struct sockaddr_un *address)
     return used;
 }
 
-/* The folder is the service manager's to make; by hand a missing last part is made. Returns why it
- * could not be, or 0. */
-static int make_folder(const char *path)
+/* The directory is the service manager's to make; by hand a missing last part is made. Returns why
+ * it could not be, or 0. */
+static int make_directory(const char *path)
 {
-    char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) : 0;
-    if (n == 0 || n >= sizeof(folder))
+    if (n == 0 || n >= sizeof(directory))
         return 0;
-    memcpy(folder, path, n);
-    folder[n] = '\0';
-    return mkdir(folder, 0755) < 0 && errno != EEXIST ? errno : 0;
+    memcpy(directory, path, n);
+    directory[n] = '\0';
+    return mkdir(directory, 0755) < 0 && errno != EEXIST ? errno : 0;
 }
 
-/* Who may write in the folder can put a socket of theirs in place of ours. */
-static void warn_of_folder(const char *path)
+/* Who may write in the directory can put a socket of theirs in place of ours. */
+static void warn_of_directory(const char *path)
 {
-    char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
     struct stat st;
-    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path + 1), path);
-    if (stat(folder, &st) == 0 &&
+    snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(path, '/') - path + 1), path);
+    if (stat(directory, &st) == 0 &&
         ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH))))
         log_line(LOG_LEVEL_WARNING,
                  "%s: others may write there, and so give the node's profile and verdicts in our "
                  "place",
-                 folder);
+                 directory);
 }
 
 int listen_unix(const char *path, int *out, struct ocv_error *err)
@@ -182,7 +182,7 @@ int listen_unix(const char *path, int *out, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_CONFIG, "socket: path longer than %zu bytes: %s",
                              sizeof(address.sun_path) - 1, path);
     memcpy(address.sun_path, path, len + 1);
-    int folder = make_folder(path);
+    int directory = make_directory(path);
     if (lstat(path, &st) == 0) {
         if (!S_ISSOCK(st.st_mode) || in_use(&address)) {
             errno = EADDRINUSE;
@@ -193,13 +193,14 @@ int listen_unix(const char *path, int *out, struct ocv_error *err)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
         chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0) {
-        errno = errno == ENOENT && folder ? folder : errno; /* what bind misses was not made */
+        errno =
+            errno == ENOENT && directory ? directory : errno; /* what bind misses was not made */
         (void)fail(fd, path, err);
         if (err && !err->hint[0])
             ocv_error_hint(err, "--socket PATH names another place");
         return OCV_ERR_IO;
     }
-    warn_of_folder(path);
+    warn_of_directory(path);
     *out = fd;
     return OCV_OK;
 }

@@ -48,7 +48,7 @@ static int visit(void *data, const char *tag, const char *image_name,
     struct search *s = data;
     ocv_auto(ocv_reference) name = NULL;
     bool full = parse_name(tag, image_name, &name) == OCV_OK && name->tag;
-    /* the folder is bound to this registry: the host in the name says where it came from */
+    /* the directory is bound to this registry: the host in the name says where it came from */
     if (full && strcmp(name->repository, s->reference->repository) != 0)
         return OCV_OK;
     const char *found = full ? name->tag : image_name ? NULL : tag;

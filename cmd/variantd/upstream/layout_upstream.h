@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A folder with an OCI layout in place of a registry. Everything is read when it is asked for, so
- * that what is copied into the folder is served at once. */
+/* A directory with an OCI layout in place of a registry. Everything is read when it is asked for,
+ * so that what is copied into the directory is served at once. */
 #ifndef VARIANTD_LAYOUT_UPSTREAM_H
 #define VARIANTD_LAYOUT_UPSTREAM_H
 

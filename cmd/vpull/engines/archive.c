@@ -35,7 +35,7 @@ void staging_remove(struct staging *staging, int status)
     *staging = (struct staging){.lock = -1};
 }
 
-static int open_folder(const char *dir)
+static int open_directory(const char *dir)
 {
     struct stat st;
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -46,26 +46,26 @@ static int open_folder(const char *dir)
     return -1;
 }
 
-/* The name is no secret: what is there must be a folder of this user alone, never a link. Whoever
- * took the name before us, by mistake or not, keeps it, and this pull gets one that nobody knows:
- * then there is nothing to resume. */
+/* The name is no secret: what is there must be a directory of this user alone, never a link.
+ * Whoever took the name before us, by mistake or not, keeps it, and this pull gets one that nobody
+ * knows: then there is nothing to resume. */
 static int open_private(struct staging *out, struct ocv_error *err)
 {
     size_t n = strlen(out->dir);
     if (mkdir(out->dir, 0700) != 0 && errno != EEXIST)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
-    int fd = open_folder(out->dir);
+    int fd = open_directory(out->dir);
     if (fd >= 0 || out->unique)
         return fd >= 0 ? fd : ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
     snprintf(out->dir + n, sizeof(out->dir) - n, ".XXXXXX");
     out->unique = true;
-    if (!mkdtemp(out->dir) || (fd = open_folder(out->dir)) < 0)
+    if (!mkdtemp(out->dir) || (fd = open_directory(out->dir)) < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", out->dir, strerror(errno));
     return fd;
 }
 
-/* Take the folder for this process. Whoever had it before may have removed it meanwhile. */
-static int lock_folder(struct pull *pull, struct staging *out, struct ocv_error *err)
+/* Take the directory for this process. Whoever had it before may have removed it meanwhile. */
+static int lock_directory(struct pull *pull, struct staging *out, struct ocv_error *err)
 {
     bool said = false;
     for (;;) {
@@ -105,7 +105,7 @@ int staging_fetch(struct pull *pull, const char *near, struct staging *out, stru
     else
         snprintf(out->dir, sizeof(out->dir), "%s/vpull-%u-%.32s",
                  temporary && *temporary ? temporary : "/var/tmp", (unsigned)geteuid(), hex + 1);
-    int status = lock_folder(pull, out, err);
+    int status = lock_directory(pull, out, err);
     if (status < 0)
         out->dir[0] = '\0';
     if (status == OCV_OK)

@@ -10,20 +10,21 @@
 
 struct staging {
     char dir[4096];
-    int lock;    /* the folder, flocked: one vpull at a time stages one image in one place */
+    int lock;    /* the directory, flocked: one vpull at a time stages one image in one place */
     bool unique; /* named at random, since its usual name was taken: not to be resumed */
     struct ocv_layout *layout;
 };
 
-/** Fetch the chosen image into a private folder beside the file `near` (same file system), or in
- * TMPDIR (/var/tmp) when NULL. The folder is named after the image, so that the next vpull resumes
- * what an interrupted one left. staging_remove in every case. */
+/** Fetch the chosen image into a private directory beside the file `near` (same file system), or in
+ * TMPDIR (/var/tmp) when NULL. The directory is named after the image, so that the next vpull
+ * resumes what an interrupted one left. staging_remove in every case. */
 int staging_fetch(struct pull *pull, const char *near, struct staging *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Write it as a docker-archive tar under the result's name. */
 int staging_write(const struct pull *pull, const struct staging *staging, int fd,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Remove the folder, or keep it for a resume where `status` says that the fetch was cut short. */
+/** Remove the directory, or keep it for a resume where `status` says that the fetch was cut short.
+ */
 void staging_remove(struct staging *staging, int status);
 
 #endif

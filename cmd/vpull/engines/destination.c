@@ -35,7 +35,7 @@ static int named_destination(const char *text, const struct destination **out, c
     return unknown_destination(text, err);
 }
 
-static int data_folder(char **argument, struct ocv_error *err)
+static int data_directory(char **argument, struct ocv_error *err)
 {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     bool xdg = data && *data;
@@ -61,7 +61,7 @@ int destination_choose(struct cli *cli, const struct pull_options *options,
         return *argument ? OCV_OK : ocv_error_nomem(err);
     }
     *out = &destination_oci;
-    return data_folder(argument, err);
+    return data_directory(argument, err);
 }
 
 bool subprocess_available(const char *name)

@@ -23,7 +23,7 @@ extern const struct destination destination_docker, destination_podman, destinat
     destination_nerdctl, destination_oci, destination_archive;
 
 /** Find the destination of --to, or the first engine that answers, or `oci:` under the XDG data
- * folder.
+ * directory.
  *  `*argument` is owned by the caller. */
 int destination_choose(struct cli *cli, const struct pull_options *options,
                        const struct destination **out, char **argument,

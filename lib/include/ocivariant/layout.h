@@ -24,7 +24,7 @@ struct ocv_layout;
 /** Flags of ocv_layout_open, joined by `|`. */
 enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_PASSING = 2, OCV_LAYOUT_VERIFY = 4 };
 
-/** Open a layout folder; OCV_LAYOUT_CREATE makes what is missing and allows writing. With
+/** Open a layout directory; OCV_LAYOUT_CREATE makes what is missing and allows writing. With
  *  OCV_LAYOUT_PASSING as well, streamed blobs need not survive a power cut: they are read again at
  *  once, so they stay in memory and are not waited for. With OCV_LAYOUT_VERIFY whoever would write
  *  a blob that is there reads it first, also where the same file (inode, time of change, size) was
@@ -33,7 +33,7 @@ enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_PASSING = 2, OCV_L
 OCV_API int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 OCV_API void ocv_layout_free(struct ocv_layout *layout);
-/** The folder as it was given to ocv_layout_open. */
+/** The directory as it was given to ocv_layout_open. */
 OCV_API const char *ocv_layout_path(const struct ocv_layout *layout);
 /** True if a blob of that digest and size is there (size -1: any). By name and size; content is
  *  verified when it is written, when it is read, and when it would be written again. */

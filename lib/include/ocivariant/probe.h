@@ -18,10 +18,10 @@ extern "C" {
 
 /** Where to look. Zero-initialised: the machine this runs on. */
 struct ocv_probe_options {
-    const char *sysroot; /**< folder that stands for /, or NULL */
+    const char *sysroot; /**< directory that stands for /, or NULL */
     const char *cpuid; /**< file of CPUID words (LEAF SUBLEAF EAX EBX ECX EDX, xcr0 HEX), or NULL */
     bool deep;         /**< also ask vendor libraries */
-    const char *datadir;    /**< data folder with providers/, or NULL for the installed one */
+    const char *datadir;    /**< data directory with providers/, or NULL for the installed one */
     const char *providers;  /**< administrator's provider files, or NULL for those of this machine:
                                  /etc/ocivariant/providers.d */
     const char *check;      /**< ask this provider file alone, or NULL */
@@ -30,8 +30,8 @@ struct ocv_probe_options {
                                  another one, of which nothing else is known but a given CPUID */
     bool describe;          /**< add what only people read: names of PCI devices by the list of
                                  names of this machine, their drivers, devices without a provider */
-    const char *libexecdir; /**< folder with providers/ and this project's own helper programs, or
-                                 NULL: DATADIR/../../libexec/ocivariant where a datadir is given
+    const char *libexecdir; /**< directory with providers/ and this project's own helper programs,
+                               or NULL: DATADIR/../../libexec/ocivariant where a datadir is given
                                  and that has them, else the installed one */
     unsigned timeout_ms;    /**< time limit of each program that is run (executable providers, what
                                  asks vendors' libraries), 0: 2,000 */

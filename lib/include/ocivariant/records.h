@@ -21,9 +21,9 @@ extern "C" {
 #endif
 
 /** What was resolved on this node: one JSON file for each child in each repository under `dir`
- *  (default folder /var/lib/ocivariant/resolved), replaced by rename. A record speaks for the
+ *  (default directory /var/lib/ocivariant/resolved), replaced by rename. A record speaks for the
  *  repository in which it was made: who publishes in another one says nothing about it. Who writes
- *  makes the folder where it is missing; one that is a link itself is refused. */
+ *  makes the directory where it is missing; one that is a link itself is refused. */
 struct ocv_record {
     const char *repository; /**< HOST/REPOSITORY, as ocv_reference's `name` */
     const char *child;      /**< digest of the chosen manifest */
@@ -77,7 +77,7 @@ struct ocv_record_note;
 /** `entry`: what was chosen, or NULL where nothing fits; only an entry with a label is recorded.
  *  `where`: repository, reference, secret, and index where it is not ocv_index_digest; all of it is
  *  copied. The whole index is kept, too, for what was not chosen of it (DIR/indexes), unless it
- *  carries no variants. Secret: only the folder's owner and group may read it; an index that was
+ *  carries no variants. Secret: only the directory's owner and group may read it; an index that was
  *  kept openly stays so. */
 OCV_API int ocv_record_note_new(const struct ocv_index *index, const struct ocv_entry *entry,
                                 const struct ocv_record *where, struct ocv_record_note **out,

@@ -41,7 +41,7 @@ OCV_API int ocv_tag_rules_mirror(struct ocv_tag_rules *rules, const char *host, 
 OCV_API int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text,
                               size_t len, const struct ocv_reference *only,
                               struct ocv_error *err) OCV_WARN_UNUSED;
-/** Add every *.yaml of a folder, by name. A folder that is not there has none. */
+/** Add every *.yaml of a directory, by name. A directory that is not there has none. */
 OCV_API int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
                                const struct ocv_reference *only,
                                struct ocv_error *err) OCV_WARN_UNUSED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Devices that a declarative provider's rules find in folders of sysfs: entries of a class, and
+/* Devices that a declarative provider's rules find in directories of sysfs: entries of a class, and
  * platform devices by their device tree node. */
 #include "lib/probe/declarative/declarative_match.h"
 
@@ -14,10 +14,11 @@
 #define LINE_MAX_LEN 256
 #define COMPATIBLE_MAX 4096u /* bytes of a device tree node's list */
 
-/* ---- folders of sysfs ------------------------------------------------------------------------ */
+/* ---- directories of sysfs
+ * ------------------------------------------------------------------------ */
 
-typedef int (*visit)(const struct ocv_matcher *m, const struct ocv_yaml *rule, const char *folder,
-                     const char *name);
+typedef int (*visit)(const struct ocv_matcher *m, const struct ocv_yaml *rule,
+                     const char *directory, const char *name);
 
 static int by_name(const void *a, const void *b)
 {
@@ -30,7 +31,7 @@ static int read_names(DIR *dir, char ***names, size_t *n, const struct ocv_match
         if (entry->d_name[0] == '.' || strlen(entry->d_name) >= 200)
             continue;
         if (*n == ENTRIES_MAX)
-            return ocv_error_set(m->err, OCV_ERR_DATA, "more than %u entries in a folder",
+            return ocv_error_set(m->err, OCV_ERR_DATA, "more than %u entries in a directory",
                                  ENTRIES_MAX);
         if (*n % 64 == 0) {
             char **grown = realloc(*names, (*n + 64) * sizeof(*grown));
@@ -45,13 +46,13 @@ static int read_names(DIR *dir, char ***names, size_t *n, const struct ocv_match
     return OCV_OK;
 }
 
-/* Every entry by name; a folder that is not there has none. */
-static int each_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule, const char *folder,
-                      visit call)
+/* Every entry by name; a directory that is not there has none. */
+static int each_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
+                      const char *directory, visit call)
 {
     char **names = NULL;
     size_t n = 0;
-    int fd = ocv_sysroot_openat(m->host->root, folder, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+    int fd = ocv_sysroot_openat(m->host->root, directory, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
     if (fd < 0)
         return OCV_OK;
     DIR *dir = fdopendir(fd);
@@ -65,14 +66,14 @@ static int each_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule, 
         qsort(names, n, sizeof(*names), by_name);
     for (size_t i = 0; i < n; i++) {
         if (status == OCV_OK)
-            status = call(m, rule, folder, names[i]);
+            status = call(m, rule, directory, names[i]);
         free(names[i]);
     }
     free(names);
     return status;
 }
 
-/* Last component of a link in a folder of sysfs; false if there is no such link. */
+/* Last component of a link in a directory of sysfs; false if there is no such link. */
 static bool link_name(const struct ocv_matcher *m, const char *dir, const char *link, char *out,
                       size_t size)
 {
@@ -176,20 +177,20 @@ static bool may_stand_alone(const struct ocv_matcher *m, const struct ocv_pci_de
     return !pci || (!pci->virtual_function && !ocv_match_pci_rule(m, pci));
 }
 
-static int match_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule, const char *folder,
-                       const char *name)
+static int match_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
+                       const char *directory, const char *name)
 {
     const struct ocv_yaml *want = ocv_yaml_get(rule, "sysfs");
     char dir[320], id[LINE_MAX_LEN];
     int status;
-    snprintf(dir, sizeof(dir), "%s/%s", folder, name);
+    snprintf(dir, sizeof(dir), "%s/%s", directory, name);
     if (!entry_fits(m, want, dir))
         return OCV_OK;
     const struct ocv_pci_device *pci = NULL;
     if (entry_address(m, want, dir, id, sizeof(id)))
         pci = shown_pci(m, id);
     else
-        snprintf(id, sizeof(id), "%s/%s", folder + strlen("sys/class/"), name);
+        snprintf(id, sizeof(id), "%s/%s", directory + strlen("sys/class/"), name);
     struct ocv_declared *device = known(m, id);
     if (device && device->class_rule)
         return OCV_OK; /* an earlier rule knows it */
@@ -212,7 +213,7 @@ static int match_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
 /* ---- device tree ----------------------------------------------------------------------------- */
 
 static int match_platform(const struct ocv_matcher *m, const struct ocv_yaml *rule,
-                          const char *folder, const char *name)
+                          const char *directory, const char *name)
 {
     const struct ocv_yaml *want = ocv_yaml_get(ocv_yaml_get(rule, "devicetree"), "compatible");
     char path[640], id[LINE_MAX_LEN], driver[LINE_MAX_LEN] = "";
@@ -220,7 +221,7 @@ static int match_platform(const struct ocv_matcher *m, const struct ocv_yaml *ru
     int status;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, COMPATIBLE_MAX);
-    snprintf(path, sizeof(path), "%s/%s/of_node/compatible", folder, name);
+    snprintf(path, sizeof(path), "%s/%s/of_node/compatible", directory, name);
     if (ocv_sysroot_read(m->host->root, path, &text, NULL) < 0)
         return OCV_OK;
     for (size_t at = 0; at < text.len && !fits; at += strlen(text.data + at) + 1)
@@ -232,7 +233,7 @@ static int match_platform(const struct ocv_matcher *m, const struct ocv_yaml *ru
     if (!device)
         return status;
     snprintf(device->id, sizeof(device->id), "%s", id);
-    snprintf(device->dir, sizeof(device->dir), "%s/%s", folder, name);
+    snprintf(device->dir, sizeof(device->dir), "%s/%s", directory, name);
     link_name(m, device->dir, "driver", driver, sizeof(driver));
     device->rule = rule;
     device->driven = ocv_match_driver(m, driver);
@@ -241,13 +242,13 @@ static int match_platform(const struct ocv_matcher *m, const struct ocv_yaml *ru
 
 /* ---------------------------------------------------------------------------------------------- */
 
-int ocv_match_folders(const struct ocv_matcher *m, const struct ocv_yaml *rule)
+int ocv_match_directories(const struct ocv_matcher *m, const struct ocv_yaml *rule)
 {
-    char folder[96];
+    char directory[96];
     const struct ocv_yaml *sysfs = ocv_yaml_get(rule, "sysfs");
     if (sysfs) {
-        snprintf(folder, sizeof(folder), "sys/class/%s", ocv_yaml_text(sysfs, "class"));
-        return each_entry(m, rule, folder, match_entry);
+        snprintf(directory, sizeof(directory), "sys/class/%s", ocv_yaml_text(sysfs, "class"));
+        return each_entry(m, rule, directory, match_entry);
     }
     if (ocv_yaml_get(rule, "devicetree"))
         return each_entry(m, rule, "sys/bus/platform/devices", match_platform);

@@ -101,7 +101,7 @@ static const char *loaded_driver(const struct filler *f)
         for (size_t i = 0; i < 2; i++) {
             char path[128];
             snprintf(path, sizeof(path), "sys/bus/%s/drivers/%s", buses[i], d->text);
-            if (ocv_sysroot_folder(f->host->root, path))
+            if (ocv_sysroot_directory(f->host->root, path))
                 return d->text;
         }
     }

@@ -10,7 +10,7 @@
 
 #define OCV_DECLARATION_SCHEMA "dev.ocivariant.provider/v1"
 #define OCV_DECLARATION_MAX (64u * 1024) /**< bytes of a file */
-#define OCV_DECLARATIONS_MAX 256u        /**< files of a folder */
+#define OCV_DECLARATIONS_MAX 256u        /**< files of a directory */
 
 /* ---- Files (validate.c, load.c) -------------------------------------------------------------- */
 
@@ -36,13 +36,13 @@ int ocv_declaration_read(const char *source, const char *text, size_t len,
 void ocv_declaration_free(struct ocv_declaration *declaration);
 
 struct ocv_declarations {
-    struct ocv_declaration *items; /**< by folder, then file name */
+    struct ocv_declaration *items; /**< by directory, then file name */
     size_t n;
 };
 
-/** Add every *.yaml file of a folder, by name. A folder that is not there has none. With a host,
- *  files that the build knew and that ask for nothing the host has stay without a tree. */
-int ocv_declarations_load(struct ocv_declarations *set, const char *folder,
+/** Add every *.yaml file of a directory, by name. A directory that is not there has none. With a
+ * host, files that the build knew and that ask for nothing the host has stay without a tree. */
+int ocv_declarations_load(struct ocv_declarations *set, const char *directory,
                           const struct ocv_probe_host *host, struct ocv_error *err) OCV_WARN_UNUSED;
 /** For a probe: the shipped files, then the administrator's, with `replaces` applied; or the file
  * to check. `builtin` are the providers that are compiled in. Two providers for one namespace, a
@@ -94,7 +94,7 @@ bool ocv_source_bytes(const char *text, const char *unit, uint64_t *out);
 /** One device that a rule matched. */
 struct ocv_declared {
     char id[288];  /**< PCI address, else "CLASS/ENTRY" or "platform/NAME" */
-    char dir[320]; /**< its folder in sysfs */
+    char dir[320]; /**< its directory in sysfs */
     const struct ocv_yaml *rule;
     const struct ocv_yaml *class_rule; /**< the sysfs rule that knows it too, or NULL */
     char class_dir[320];               /**< the class entry of that */

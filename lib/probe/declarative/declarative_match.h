@@ -23,6 +23,6 @@ bool ocv_match_hex(const struct ocv_yaml *want, unsigned value, int digits);
 const struct ocv_yaml *ocv_match_pci_rule(const struct ocv_matcher *m,
                                           const struct ocv_pci_device *device);
 /** Devices of a rule on a class or on the device tree; none for other rules. */
-int ocv_match_folders(const struct ocv_matcher *m, const struct ocv_yaml *rule);
+int ocv_match_directories(const struct ocv_matcher *m, const struct ocv_yaml *rule);
 
 #endif

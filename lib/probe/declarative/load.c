@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Folders of declarative providers, and which provider answers for a namespace. */
+/* Directories of declarative providers, and which provider answers for a namespace. */
 #include "gen/datadir.h"
 #include "lib/base/paths.h"
 #include "lib/probe/declarative/declarative.h"
@@ -85,23 +85,23 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int ocv_declarations_load(struct ocv_declarations *set, const char *folder,
+int ocv_declarations_load(struct ocv_declarations *set, const char *directory,
                           const struct ocv_probe_host *host, struct ocv_error *err)
 {
     struct dirent **entries;
-    int n = scandir(folder, &entries, is_provider, by_name);
+    int n = scandir(directory, &entries, is_provider, by_name);
     if (n < 0)
         return errno == ENOENT ? OCV_OK
                : errno == ENOMEM
                    ? ocv_error_nomem(err)
-                   : ocv_error_set(err, OCV_ERR_IO, "%s: %s", folder, strerror(errno));
+                   : ocv_error_set(err, OCV_ERR_IO, "%s: %s", directory, strerror(errno));
     int status = OCV_OK;
     if ((size_t)n > OCV_DECLARATIONS_MAX)
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: more than %u providers", folder,
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: more than %u providers", directory,
                                OCV_DECLARATIONS_MAX);
     for (int i = 0; i < n; i++) {
         char *path = NULL;
-        if (status == OCV_OK && asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
+        if (status == OCV_OK && asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
             status = ocv_error_nomem(err);
         else if (status == OCV_OK && !is_file(path))
             status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: not a regular file", path);

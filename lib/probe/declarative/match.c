@@ -158,7 +158,7 @@ int ocv_declaration_match(const struct ocv_declaration *declaration,
     int status = match_pci(&m, false);
     const struct ocv_yaml *rule = ocv_yaml_get(declaration->tree, "devices")->first;
     for (; status == OCV_OK && rule; rule = rule->next)
-        status = ocv_match_folders(&m, rule);
+        status = ocv_match_directories(&m, rule);
     if (status == OCV_OK && out->n == 0)
         status = match_pci(&m, true);
     if (status < 0) {

@@ -34,7 +34,7 @@ static bool has_class(const struct ocv_probe_host *host, const char *classes)
         char path[96];
         int len = (int)strcspn(at, " ");
         snprintf(path, sizeof(path), "sys/class/%.*s", len, at);
-        if (ocv_sysroot_folder(host->root, path))
+        if (ocv_sysroot_directory(host->root, path))
             return true;
         at += len + (at[len] == ' ');
     }
@@ -44,8 +44,8 @@ static bool has_class(const struct ocv_probe_host *host, const char *classes)
 /* A running kernel with a device tree shows it; a recording may have no more than the devices. */
 static bool has_devicetree(const struct ocv_probe_host *host)
 {
-    return ocv_sysroot_folder(host->root, "sys/bus/platform/devices") &&
-           (!host->live || ocv_sysroot_folder(host->root, "sys/firmware/devicetree/base"));
+    return ocv_sysroot_directory(host->root, "sys/bus/platform/devices") &&
+           (!host->live || ocv_sysroot_directory(host->root, "sys/firmware/devicetree/base"));
 }
 
 bool ocv_known_file_concerns(const struct ocv_known_file *known, const struct ocv_probe_host *host)

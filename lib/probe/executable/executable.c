@@ -170,13 +170,13 @@ int ocv_executables_open(const struct ocv_probe_options *options, const struct o
 {
     const struct others others = {declarations, builtin, n_builtin};
     struct ocv_executables set = {0};
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     *out = set;
     /* a file or a dump that is looked at alone says nothing of the machine that they would see */
     if (options->check || options->pci_dump ||
-        !ocv_host_libexec(host, "providers", folder, sizeof(folder)))
+        !ocv_host_libexec(host, "providers", directory, sizeof(directory)))
         return OCV_OK;
-    int status = ocv_executables_find(folder, &set, err);
+    int status = ocv_executables_find(directory, &set, err);
     if (status == OCV_OK && set.n > 0)
         status = run_all(options, &set, err);
     for (size_t i = 0; status == OCV_OK && i < set.n; i++)

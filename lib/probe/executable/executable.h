@@ -10,8 +10,8 @@
 
 #include <sys/stat.h>
 
-/* Limits on a folder and on what a program prints (its size: OCV_CHILD_OUTPUT_MAX) */
-#define OCV_EXECUTABLES_MAX 64u               /**< programs of the folder */
+/* Limits on a directory and on what a program prints (its size: OCV_CHILD_OUTPUT_MAX) */
+#define OCV_EXECUTABLES_MAX 64u               /**< programs of the directory */
 #define OCV_EXECUTABLE_NAME_MAX 64u           /**< characters of a namespace, feature, attribute */
 #define OCV_EXECUTABLE_VALUE_MAX 128u         /**< characters of a value */
 #define OCV_EXECUTABLE_TEXT_MAX 1024u         /**< bytes of a text: name, id, attribute, error */
@@ -39,11 +39,11 @@ struct ocv_executables {
 
 /* ---- Files (find.c) -------------------------------------------------------------------------- */
 
-/** Why a program, or the folder it lies in, is not to be trusted by user `self`: NULL if it is. It
- *  must belong to root or to that user, and nobody else may write to it. */
+/** Why a program, or the directory it lies in, is not to be trusted by user `self`: NULL if it is.
+ * It must belong to root or to that user, and nobody else may write to it. */
 const char *ocv_executable_distrust(const struct stat *st, uid_t self);
-/** List the folder. A file that may not run is listed with its reason. No folder: none. */
-int ocv_executables_find(const char *folder, struct ocv_executables *out,
+/** List the directory. A file that may not run is listed with its reason. No directory: none. */
+int ocv_executables_find(const char *directory, struct ocv_executables *out,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** A provider's name for a file's name: up to the first dot, lower case, `_` for what a namespace
  *  cannot have. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The folder of executable providers. Whoever can write there runs code as us, which is root in a
- * daemon: what anybody but root or ourselves could have written is not run. */
+/* The directory of executable providers. Whoever can write there runs code as us, which is root in
+ * a daemon: what anybody but root or ourselves could have written is not run. */
 #include "lib/probe/executable/executable.h"
 #include "ocivariant/property.h"
 
@@ -43,12 +43,12 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Why this file is not run, or NULL. Links are not followed: their targets' folders could belong to
- * anybody. */
-static const char *refuse(int folder, const char *file)
+/* Why this file is not run, or NULL. Links are not followed: their targets' directories could
+ * belong to anybody. */
+static const char *refuse(int directory, const char *file)
 {
     struct stat st;
-    if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (fstatat(directory, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return strerror(errno);
     if (S_ISLNK(st.st_mode))
         return "it is a symbolic link";
@@ -58,11 +58,11 @@ static const char *refuse(int folder, const char *file)
     return why ? why : st.st_mode & 0111 ? NULL : "it is not executable";
 }
 
-static int add(struct ocv_executables *set, const char *folder, int fd, const char *distrust,
+static int add(struct ocv_executables *set, const char *directory, int fd, const char *distrust,
                const char *file, struct ocv_error *err)
 {
     struct ocv_executable *item = &set->items[set->n];
-    if (asprintf(&item->path, "%s/%s", folder, file) < 0) {
+    if (asprintf(&item->path, "%s/%s", directory, file) < 0) {
         item->path = NULL;
         return ocv_error_nomem(err);
     }
@@ -70,7 +70,7 @@ static int add(struct ocv_executables *set, const char *folder, int fd, const ch
     ocv_executable_name(file, item->name);
     const char *why = distrust ? NULL : refuse(fd, file);
     if (distrust)
-        item->status = ocv_error_set(&item->error, OCV_ERR_DENIED, "%s: not run: its folder: %s",
+        item->status = ocv_error_set(&item->error, OCV_ERR_DENIED, "%s: not run: its directory: %s",
                                      item->path, distrust);
     else if (why)
         item->status =
@@ -78,43 +78,45 @@ static int add(struct ocv_executables *set, const char *folder, int fd, const ch
     return OCV_OK;
 }
 
-static int list(const char *folder, int fd, const char *distrust, struct ocv_executables *set,
+static int list(const char *directory, int fd, const char *distrust, struct ocv_executables *set,
                 struct ocv_error *err)
 {
     struct dirent **entries;
     int n = scandirat(fd, ".", &entries, visible, by_name);
     if (n < 0)
-        return errno == ENOMEM ? ocv_error_nomem(err)
-                               : ocv_error_set(err, OCV_ERR_IO, "%s: %s", folder, strerror(errno));
+        return errno == ENOMEM
+                   ? ocv_error_nomem(err)
+                   : ocv_error_set(err, OCV_ERR_IO, "%s: %s", directory, strerror(errno));
     int status = OCV_OK;
     set->items = calloc(n > 0 ? (size_t)n : 1, sizeof(*set->items));
     if (!set->items)
         status = ocv_error_nomem(err);
     else if ((size_t)n > OCV_EXECUTABLES_MAX)
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: more than %u providers", folder,
+        status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: more than %u providers", directory,
                                OCV_EXECUTABLES_MAX);
     for (int i = 0; i < n; i++) {
         if (status == OCV_OK)
-            status = add(set, folder, fd, distrust, entries[i]->d_name, err);
+            status = add(set, directory, fd, distrust, entries[i]->d_name, err);
         free(entries[i]);
     }
     free(entries);
     return status;
 }
 
-int ocv_executables_find(const char *folder, struct ocv_executables *out, struct ocv_error *err)
+int ocv_executables_find(const char *directory, struct ocv_executables *out, struct ocv_error *err)
 {
     struct ocv_executables set = {0};
     struct stat st;
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENOENT ? OCV_OK
-                               : ocv_error_set(err, OCV_ERR_IO, "%s: %s", folder, strerror(errno));
+        return errno == ENOENT
+                   ? OCV_OK
+                   : ocv_error_set(err, OCV_ERR_IO, "%s: %s", directory, strerror(errno));
     int status;
     if (fstat(fd, &st) < 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", folder, strerror(errno));
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", directory, strerror(errno));
     else
-        status = list(folder, fd, ocv_executable_distrust(&st, geteuid()), &set, err);
+        status = list(directory, fd, ocv_executable_distrust(&st, geteuid()), &set, err);
     close(fd);
     if (status < 0)
         ocv_executables_free(&set);

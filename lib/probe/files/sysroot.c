@@ -26,7 +26,7 @@ int ocv_sysroot_open(const char *path, int *root, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Descriptors of the folders on the way from the root: [0] is the root itself and not ours. */
+/* Descriptors of the directories on the way from the root: [0] is the root itself and not ours. */
 struct trail {
     int fds[OCV_SYSROOT_DEPTH_MAX + 1];
     size_t depth;
@@ -75,8 +75,8 @@ static bool next_component(char *rest, char name[NAME_MAX + 1])
     return true;
 }
 
-/* One component: a folder is entered, a link replaced by its target. Returns the final descriptor
- * once `rest` is used up, -2 to go on, -1 with errno. */
+/* One component: a directory is entered, a link replaced by its target. Returns the final
+ * descriptor once `rest` is used up, -2 to go on, -1 with errno. */
 static int step(struct trail *trail, const char *name, char *rest, int flags, unsigned *links)
 {
     int dir = trail->fds[trail->depth];
@@ -127,7 +127,7 @@ int ocv_sysroot_walk(int root, const char *path, int flags)
             result = step(&trail, name, rest, flags, &links);
         }
     }
-    if (result == -2) /* the path ends in a folder reached by ".", ".." or a link to "/" */
+    if (result == -2) /* the path ends in a directory reached by ".", ".." or a link to "/" */
         result = openat(trail.fds[trail.depth], ".", flags | O_CLOEXEC);
     int saved = errno;
     while (trail.depth > 0)
@@ -247,7 +247,7 @@ bool ocv_sysroot_line(int root, const char *path, char *out, size_t size)
     return true;
 }
 
-bool ocv_sysroot_folder(int root, const char *path)
+bool ocv_sysroot_directory(int root, const char *path)
 {
     int fd = ocv_sysroot_openat(root, path, O_PATH | O_DIRECTORY);
     if (fd >= 0)

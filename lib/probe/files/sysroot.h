@@ -11,7 +11,7 @@
 #define OCV_SYSROOT_DEPTH_MAX 64u /**< components of a path, links followed */
 #define OCV_SYSROOT_LINKS_MAX 40u /**< links followed on the way, as the kernel has it */
 
-/** Open the folder that stands for `/` (NULL: `/` itself). The caller closes `*root`. */
+/** Open the directory that stands for `/` (NULL: `/` itself). The caller closes `*root`. */
 int ocv_sysroot_open(const char *path, int *root, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Open `path` (relative to the root, no leading slash) for reading. No link, absolute or with
  *  "..", leaves the root. A descriptor, or -1 with errno. */
@@ -29,7 +29,7 @@ int ocv_sysroot_read(int root, const char *path, struct ocv_buffer *out,
  *  or it is not printable ASCII. */
 bool ocv_sysroot_line(int root, const char *path, char *out, size_t size);
 
-/** True if there is such a folder. */
-bool ocv_sysroot_folder(int root, const char *path);
+/** True if there is such a directory. */
+bool ocv_sysroot_directory(int root, const char *path);
 
 #endif

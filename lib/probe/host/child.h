@@ -3,11 +3,11 @@
  * this project that open a vendor's library. Always another program, never a bare fork: the caller
  * may be a daemon with threads, and whatever lock they hold would stay held in the copy.
  *
- * What such a program sees: stdin is /dev/null, the folder is the caller's, the environment is PATH
- * (the system's folders), LANG=C, LC_ALL=C and, where the caller has it, LD_LIBRARY_PATH (vendors'
- * libraries lie in many places). Nothing else is passed on, OCV_* neither: whoever runs a program
- * says what it has to know in its arguments, so that a daemon that ignores OCV_* does so in its
- * children, too. */
+ * What such a program sees: stdin is /dev/null, the directory is the caller's, the environment is
+ * PATH (the system's directories), LANG=C, LC_ALL=C and, where the caller has it, LD_LIBRARY_PATH
+ * (vendors' libraries lie in many places). Nothing else is passed on, OCV_* neither: whoever runs a
+ * program says what it has to know in its arguments, so that a daemon that ignores OCV_* does so in
+ * its children, too. */
 #ifndef OCV_CHILD_H
 #define OCV_CHILD_H
 

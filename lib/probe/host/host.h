@@ -11,8 +11,8 @@
 #include "ocivariant/probe.h"
 
 struct ocv_probe_host {
-    int root;  /**< folder that stands for / */
-    bool live; /**< that folder is /, so system calls speak of the same machine */
+    int root;  /**< directory that stands for / */
+    bool live; /**< that directory is /, so system calls speak of the same machine */
     bool deep;
     bool no_environment;
     /** as the options give them, for ocv_host_libexec() */
@@ -33,7 +33,7 @@ struct ocv_probe_host {
 int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_host_close(struct ocv_probe_host *host);
-/** Path of a program of this project ("nvml-query"), or of the folder "providers": from
+/** Path of a program of this project ("nvml-query"), or of the directory "providers": from
  * `libexecdir` of the options; else beside their datadir, where it is there; else the installed
  * one. Too long: false. Whether it exists is not said. */
 bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char *path, size_t size);

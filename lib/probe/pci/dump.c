@@ -142,7 +142,7 @@ static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error 
         return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s",
                              strerror(errno));
     int status = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)
-                     ? ocv_error_set(err, OCV_ERR_IO, "it is a folder")
+                     ? ocv_error_set(err, OCV_ERR_IO, "it is a directory")
                      : OCV_OK;
     for (ssize_t n = 1; status == OCV_OK && n != 0;) {
         n = read(fd, block, sizeof(block));

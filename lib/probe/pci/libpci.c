@@ -5,7 +5,7 @@
  * Invariant: every call that can reach the callback runs inside guarded(), and after a jump the
  * session is only closed or asked for another device. What libpci holds at a jump is what
  * pci_cleanup() frees: the dump reader closes its file before it complains, and no scan that opens
- * a folder is used. Only its allocator's failure inside pci_alloc() is out of reach. */
+ * a directory is used. Only its allocator's failure inside pci_alloc() is out of reach. */
 #include "lib/probe/pci/pci_libpci.h"
 
 #include <dlfcn.h>

@@ -41,7 +41,7 @@ struct ocv_pci_source {
     const char *dump; /**< text of lspci that stands for the devices of the root, or NULL */
 };
 
-/** Read all devices. No PCI at all is an empty list. OCV_ERR_IO where the folder cannot be read,
+/** Read all devices. No PCI at all is an empty list. OCV_ERR_IO where the directory cannot be read,
  *  OCV_ERR_DATA past OCV_PCI_DEVICES_MAX. */
 int ocv_pci_scan(const struct ocv_pci_source *source, struct ocv_pci_list *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOLDER "proc/bus/pci"
-#define DEVICES FOLDER "/devices"
+#define DIRECTORY "proc/bus/pci"
+#define DEVICES DIRECTORY "/devices"
 #define DEVICES_MAX (16u * 1024 * 1024) /* a line has about 250 bytes */
 #define FIELDS 17                       /* of a line: address, ids, IRQ, 7 bases, 7 sizes */
 
@@ -49,24 +49,24 @@ static bool read_line(char *line, uint32_t *dfn, struct ocv_pci_device *device)
 }
 
 /* The file libpci would open is a plain one, reached without a link. */
-static bool is_plain(int folder, uint32_t dfn)
+static bool is_plain(int directory, uint32_t dfn)
 {
     char path[16];
     struct stat st;
     snprintf(path, sizeof(path), "%02x", dfn >> 8);
-    if (fstatat(folder, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+    if (fstatat(directory, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
         return false;
     snprintf(path, sizeof(path), "%02x/%02x.%x", dfn >> 8, dfn >> 3 & 0x1f, dfn & 7);
-    return fstatat(folder, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+    return fstatat(directory, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-static int add_line(struct ocv_libpci *pci, int folder, char *line, struct ocv_pci_scan *scan,
+static int add_line(struct ocv_libpci *pci, int directory, char *line, struct ocv_pci_scan *scan,
                     struct ocv_error *err)
 {
     uint32_t dfn;
     unsigned char config[OCV_PCI_CONFIG];
     struct ocv_pci_device device = {0};
-    if (!read_line(line, &dfn, &device) || !is_plain(folder, dfn) ||
+    if (!read_line(line, &dfn, &device) || !is_plain(directory, dfn) ||
         !ocv_libpci_read(pci, dfn >> 8, dfn >> 3 & 0x1f, dfn & 7, config) ||
         !ocv_pci_decode(config, &device))
         return ocv_pci_broken(scan, err);
@@ -75,13 +75,13 @@ static int add_line(struct ocv_libpci *pci, int folder, char *line, struct ocv_p
     return ocv_pci_append(scan, &device, err);
 }
 
-static int scan_lines(struct ocv_libpci *pci, int folder, char *text, struct ocv_pci_scan *scan,
+static int scan_lines(struct ocv_libpci *pci, int directory, char *text, struct ocv_pci_scan *scan,
                       struct ocv_error *err)
 {
     int status = OCV_OK;
     for (char *line; status == OCV_OK && (line = strsep(&text, "\n"));)
         if (*line)
-            status = add_line(pci, folder, line, scan, err);
+            status = add_line(pci, directory, line, scan, err);
     return status;
 }
 
@@ -94,15 +94,15 @@ static int scan_proc(struct ocv_pci_scan *scan, struct ocv_error *err)
     int status = ocv_sysroot_read(scan->source->root, DEVICES, &text, err);
     if (status < 0 || text.len == 0)
         return status;
-    int folder = ocv_sysroot_openat(scan->source->root, FOLDER, O_RDONLY | O_DIRECTORY);
-    if (folder < 0)
-        return ocv_error_set(err, OCV_ERR_IO, "/" FOLDER ": %s", strerror(errno));
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", folder);
+    int directory = ocv_sysroot_openat(scan->source->root, DIRECTORY, O_RDONLY | O_DIRECTORY);
+    if (directory < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "/" DIRECTORY ": %s", strerror(errno));
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", directory);
     status = ocv_libpci_open(&pci, OCV_LIBPCI_PROC, path, err);
     if (status == OCV_OK)
-        status = scan_lines(pci, folder, text.data, scan, err);
+        status = scan_lines(pci, directory, text.data, scan, err);
     ocv_libpci_close(pci);
-    close(folder);
+    close(directory);
     return status < 0 ? ocv_error_prefix(err, "/" DEVICES), status : OCV_OK;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PCI devices from sysfs, read directly and not through libpci: libpci opens paths by name, so an
  * absolute link in a recorded tree would lead it out of the sysroot; one entry that it cannot read
- * ends its whole scan through a callback that must not return and, jumped out of, leaks the folder;
- * and a driver link that dangles, as in a container or a recording, is no driver to it. What is
- * left of its work is six small files a device.
+ * ends its whole scan through a callback that must not return and, jumped out of, leaks the
+ * directory; and a driver link that dangles, as in a container or a recording, is no driver to it.
+ * What is left of its work is six small files a device.
  *
  * Invariant: an entry that cannot be read costs that entry only. The attribute files are asked
  * first and `config` last, because reading it wakes a device from power saving. */
@@ -108,7 +108,7 @@ static bool read_device(int root, const char *name, struct ocv_pci_device *out)
     return good;
 }
 
-static int scan_folder(DIR *dir, struct ocv_pci_scan *scan, struct ocv_error *err)
+static int scan_directory(DIR *dir, struct ocv_pci_scan *scan, struct ocv_error *err)
 {
     struct dirent *entry;
     struct ocv_pci_device device;
@@ -136,7 +136,7 @@ static int scan_sysfs(struct ocv_pci_scan *scan, struct ocv_error *err)
             close(fd);
         return status;
     }
-    int status = scan_folder(dir, scan, err);
+    int status = scan_directory(dir, scan, err);
     closedir(dir);
     return status < 0 ? ocv_error_prefix(err, "/" DEVICES), status : OCV_OK;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NODES_MAX 64u /* entries of a device's folder of nodes */
+#define NODES_MAX 64u /* entries of a device's directory of nodes */
 
 bool ocv_gpu_is_class(uint32_t class_code)
 {

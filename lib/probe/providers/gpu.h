@@ -25,8 +25,8 @@ int ocv_gpu_add_number(json_t *device, const char *key, uint64_t number,
 /** Set index, secondary and guess of a device. */
 int ocv_gpu_mark(json_t *device, size_t index, bool secondary, bool guess,
                  struct ocv_error *err) OCV_WARN_UNUSED;
-/** The entry of a PCI device's folder `class` ("drm", "accel") that starts with `prefix` and goes
- * on with digits: the name of its device node. False if there is none. */
+/** The entry of a PCI device's directory `class` ("drm", "accel") that starts with `prefix` and
+ * goes on with digits: the name of its device node. False if there is none. */
 bool ocv_gpu_node(const struct ocv_probe_host *host, const char *address, const char *class_name,
                   const char *prefix, char *out, size_t size);
 /** May this process read and write a device node ("dev/kfd")? Always, where the machine is not the

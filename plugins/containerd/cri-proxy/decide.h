@@ -16,7 +16,7 @@ struct decide {
     bool enforce;                    /**< refuse where nothing meets what is required */
     const char *socket;              /**< variantd's */
     const char *profile_file;        /**< this profile instead of variantd's, or NULL */
-    const char *records;             /**< folder of what was resolved here, for the hooks */
+    const char *records;             /**< directory of what was resolved here, for the hooks */
     struct map *map;
 };
 

@@ -24,7 +24,7 @@
 #define LISTEN "/run/ocivariant-cri-proxy.sock"
 #define BACKEND "/run/containerd/containerd.sock"
 #define STATE OCV_PATH_CRI_PROXY
-#define OLD_STATE OCV_PATH_STATE "/cri-proxy" /* in a folder of variantd's user */
+#define OLD_STATE OCV_PATH_STATE "/cri-proxy" /* in a directory of variantd's user */
 #define DRAIN_MS 20000u /* what still runs after this is cut: systemd would kill us soon */
 #define BACKLOG 128
 

@@ -15,11 +15,11 @@
 #define MAP_INDEX_MAX (512u * 1024) /**< larger indexes are not kept */
 
 struct map;
-/** Open and read it; the folder is made where it is missing. Thread-safe from then on. */
+/** Open and read it; the directory is made where it is missing. Thread-safe from then on. */
 int map_open(const char *dir, struct map **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void map_free(struct map *map);
 /** Take over what an earlier version kept in `dir`, and empty that; without a word where there is
- *  no such folder. An entry comes only if it can be proved: by the kept index, which lists it.
+ *  no such directory. An entry comes only if it can be proved: by the kept index, which lists it.
  * Where one could not be written, all stay in `dir`. */
 void map_adopt(struct map *map, const char *dir);
 /** The child of a key; false where nothing is known. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The folder of earlier versions lay in variantd's, whose user could put another one in its place:
- * an entry comes over only if the index is kept there, is what the pin says, and lists the child.
+/* The directory of earlier versions lay in variantd's, whose user could put another one in its
+ * place: an entry comes over only if the index is kept there, is what the pin says, and lists the
+ * child.
  */
 #include "plugins/containerd/cri-proxy/map_internal.h"
 

@@ -29,7 +29,7 @@ struct map {
  * held, or before there are threads. */
 int map_keep(struct map *map, const char *key, const char *child, int64_t when, char **gone,
              struct ocv_error *err) OCV_WARN_UNUSED;
-/** Every entry of the folder. */
+/** Every entry of the directory. */
 int map_read_all(struct map *map, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

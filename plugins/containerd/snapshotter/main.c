@@ -150,7 +150,7 @@ static int read_options(int argc, char **argv)
 /* ---- starting ----------------------------------------------------------------------------------
  */
 
-/* containerd mounts what it is told, from a folder of its own. */
+/* containerd mounts what it is told, from a directory of its own. */
 static int root_absolute(struct ocv_error *err)
 {
     char *here, *path = NULL;
@@ -166,18 +166,19 @@ static int root_absolute(struct ocv_error *err)
     return OCV_OK;
 }
 
-/* What stands between overlayfs' options and between its folders, and before either. */
+/* What stands between overlayfs' options and between its directories, and before either. */
 static int root_mountable(struct ocv_error *err)
 {
     return program.backend || !strpbrk(program.root, ",:\\")
                ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_CONFIG,
-                               "%s: no overlay can be mounted from a folder with a comma, a colon "
-                               "or a backslash in its name",
-                               program.root);
+               : ocv_error_set(
+                     err, OCV_ERR_CONFIG,
+                     "%s: no overlay can be mounted from a directory with a comma, a colon "
+                     "or a backslash in its name",
+                     program.root);
 }
 
-/* Two snapshotters on one folder would undo each other's work. */
+/* Two snapshotters on one directory would undo each other's work. */
 static int lock_root(struct ocv_error *err)
 {
     char path[4096];
@@ -185,7 +186,7 @@ static int lock_root(struct ocv_error *err)
     if (status == OCV_OK)
         status = root_mountable(err);
     if (status == OCV_OK)
-        status = snap_folders_make(program.root, err);
+        status = snap_directories_make(program.root, err);
     if (status < 0)
         return status;
     snprintf(path, sizeof(path), "%s/lock", program.root);
@@ -252,7 +253,7 @@ static void on_signal(int number)
 static void prepare_process(void)
 {
     struct rlimit limit;
-    umask(0); /* folders of layers have the modes that are asked for */
+    umask(0); /* directories of layers have the modes that are asked for */
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);

@@ -3,7 +3,7 @@
  *
  *   service   the calls; message: to and from protobuf; list: List
  *   judge     does the image fit this node? asked at Prepare
- *   overlay   back end of its own: folders, and rows of `meta`
+ *   overlay   back end of its own: directories, and rows of `meta`
  *   relay     back end behind another socket
  *   meta      what is known of snapshots, in SQLite
  *   filter    List's filters; regex: their regular expressions, by PCRE2
@@ -90,7 +90,7 @@ struct snap_usage {
 struct snap_meta;
 int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void snap_meta_close(struct snap_meta *meta);
-/** Insert an active snapshot or a view. `place` makes its folder inside the transaction, while
+/** Insert an active snapshot or a view. `place` makes its directory inside the transaction, while
  *  nobody else writes; when it fails nothing has happened. */
 enum grpc_code snap_meta_create(struct snap_meta *meta, enum snap_kind kind, const char *name,
                                 const char *parent, const struct ocv_buffer *labels,
@@ -165,13 +165,14 @@ enum grpc_code snap_overlay_remove(struct snap_overlay *overlay, const char *key
 enum grpc_code snap_overlay_usage(struct snap_overlay *overlay, const char *key,
                                   struct grpc_call *call, struct snap_usage *out,
                                   struct ocv_error *err);
-/** Remove every folder that belongs to no snapshot. */
+/** Remove every directory that belongs to no snapshot. */
 enum grpc_code snap_overlay_cleanup(struct snap_overlay *overlay, struct ocv_error *err);
 
 /** Options that every overlay mount here needs: "index=off", "userxattr" (options.c). At most 4. */
 size_t snap_overlay_options(const char *root, const char *options[4]);
 
-/* ---- folders (tree.c) --------------------------------------------------------------------------
+/* ---- directories (tree.c)
+ * --------------------------------------------------------------------------
  */
 
 /** Remove DIRFD/NAME and what is below, however deep. 0, or -1 with errno. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* containerd: one folder of hosts.toml files, and its own configuration only where `config_path`
+/* containerd: one directory of hosts.toml files, and its own configuration only where `config_path`
  * does not lead to one.
  *
- * From 2.1 on, CRI pulls through the transfer service, which takes `config_path` for one folder
+ * From 2.1 on, CRI pulls through the transfer service, which takes `config_path` for one directory
  * even where it is a list (the default of 2.2 is such a list): no mirror is asked then and nothing
- * is logged. So the list becomes one folder there. `registry.mirrors` and `config_path` together
+ * is logged. So the list becomes one directory there. `registry.mirrors` and `config_path` together
  * keep the CRI plugin from starting: refused. */
 #include "cmd/variantctl/setup/engines/containerd.h"
 #include "cmd/variantctl/setup/tree.h"
@@ -67,8 +67,8 @@ static int set_config_path(struct containerd_config *config, const char *hosts,
     return status;
 }
 
-/* Which folder, and whether containerd has to be told about it. */
-static int choose_folder(struct containerd_config *config, bool *tell, struct ocv_error *err)
+/* Which directory, and whether containerd has to be told about it. */
+static int choose_directory(struct containerd_config *config, bool *tell, struct ocv_error *err)
 {
     struct setup *setup = config->setup;
     bool splits = config->engine.known && !setup_version_at_least(&config->engine, 2, 1);
@@ -78,7 +78,7 @@ static int choose_folder(struct containerd_config *config, bool *tell, struct oc
     if (setup->config_dir) {
         if (strchr(setup->config_dir, ':'))
             return ocv_error_set(err, OCV_ERR_INVALID,
-                                 "--config-dir: containerd takes '%.200s' for several folders",
+                                 "--config-dir: containerd takes '%.200s' for several directories",
                                  setup->config_dir);
         if (config->n_roots && strcmp(config->roots[0], setup->config_dir) != 0)
             return ocv_error_set(err, OCV_ERR_CONFIG, "%s: config_path is already '%.200s'",
@@ -94,10 +94,11 @@ static int choose_folder(struct containerd_config *config, bool *tell, struct oc
     if (status < 0 || config->n_roots < 2 || splits)
         return status;
     *tell = true;
-    status = setup_note(setup, err,
-                        "note: config_path was the list '%s', which containerd from 2.1 on takes "
-                        "for one folder; it becomes %s, and what lies in the others stays unused",
-                        config->path, config->roots[0]);
+    status =
+        setup_note(setup, err,
+                   "note: config_path was the list '%s', which containerd from 2.1 on takes "
+                   "for one directory; it becomes %s, and what lies in the others stays unused",
+                   config->path, config->roots[0]);
     while (config->n_roots > 1)
         free(config->roots[--config->n_roots]);
     return status;
@@ -111,7 +112,7 @@ static int plan(struct containerd_config *config, const char *path, struct ocv_e
     if (status == OCV_OK)
         status = containerd_judge(config, err);
     if (status == OCV_OK)
-        status = choose_folder(config, &tell, err);
+        status = choose_directory(config, &tell, err);
     bool disabled = containerd_cri_disabled(config);
     if (status == OCV_OK)
         status = setup_hosts(setup, config->roots, config->n_roots,
@@ -170,18 +171,18 @@ static int look_at_running(struct setup *setup, const char *path, struct ocv_err
     return status;
 }
 
-/* nerdctl has two folders by default and reads nothing of containerd's own configuration. */
-static int note_readers(struct setup *setup, const char *folder, struct ocv_error *err)
+/* nerdctl has two directories by default and reads nothing of containerd's own configuration. */
+static int note_readers(struct setup *setup, const char *directory, struct ocv_error *err)
 {
-    bool nerdctl = strcmp(folder, "/etc/containerd/certs.d") == 0 ||
-                   strcmp(folder, "/etc/docker/certs.d") == 0;
+    bool nerdctl = strcmp(directory, "/etc/containerd/certs.d") == 0 ||
+                   strcmp(directory, "/etc/docker/certs.d") == 0;
     return setup_note(setup, err,
                       nerdctl
                           ? "hosts.toml files are read at every pull, by nerdctl, too; ctr needs "
                             "`ctr images pull --hosts-dir %s`"
                           : "hosts.toml files are read at every pull; nerdctl and `ctr images "
                             "pull` need `--hosts-dir %s`",
-                      folder);
+                      directory);
 }
 
 int setup_containerd(struct setup *setup, struct ocv_error *err)

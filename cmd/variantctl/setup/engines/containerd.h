@@ -24,7 +24,7 @@ struct containerd_config {
     size_t n;
     size_t target;                     /* the part that has the last word about the plugin */
     char *path;                        /* config_path as it counts, or NULL */
-    char *roots[CONTAINERD_ROOTS_MAX]; /* its folders */
+    char *roots[CONTAINERD_ROOTS_MAX]; /* its directories */
     size_t n_roots;
 };
 
@@ -33,7 +33,7 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Find which file has the last word and what config_path is; old-style settings are refused. */
 int containerd_judge(struct containerd_config *config, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The folders of config_path. */
+/** The directories of config_path. */
 int containerd_split_roots(struct containerd_config *config, struct ocv_error *err) OCV_WARN_UNUSED;
 int containerd_add_root(struct containerd_config *config, const char *path, size_t len,
                         struct ocv_error *err) OCV_WARN_UNUSED;

@@ -89,7 +89,8 @@ static int add_import(struct containerd_config *config, const char *parent, cons
     size_t n;
     pattern[-1] = '\0';
     if (strpbrk(path.data, "*?["))
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: imports a pattern of folders", parent);
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: imports a pattern of directories",
+                             parent);
     status = setup_list(config->setup, path.data, &names, &n, err);
     if (status < 0)
         return status;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOLDER_DEFAULT "/etc/containers"
+#define DIRECTORY_DEFAULT "/etc/containers"
 #define OUR_PREFIX "50-ocivariant"
 #define MIRROR_TABLE "registry" TOML_DOT "mirror"
 
@@ -152,9 +152,10 @@ static int look_at_file(struct setup *setup, const struct setup_file *file, cons
     return status;
 }
 
-/* The drop-ins of a folder by name. `own_name`: ours in it, NULL in a folder that is read before.
+/* The drop-ins of a directory by name. `own_name`: ours in it, NULL in a directory that is read
+ * before.
  */
-static int look_at_drop_ins(struct setup *setup, const char *folder, const char *own_name,
+static int look_at_drop_ins(struct setup *setup, const char *directory, const char *own_name,
                             const char *host, struct entry *entry, struct ocv_error *err)
 {
     ocv_auto_buffer path;
@@ -162,7 +163,7 @@ static int look_at_drop_ins(struct setup *setup, const char *folder, const char 
     struct setup_file *file = NULL;
     char **names = NULL;
     size_t n = 0;
-    int status = ocv_buffer_printf(&path, err, "%s/registries.conf.d", folder);
+    int status = ocv_buffer_printf(&path, err, "%s/registries.conf.d", directory);
     if (status == OCV_OK)
         status = setup_list(setup, path.data, &names, &n, err);
     if (status < 0)
@@ -186,16 +187,16 @@ static int look_at_drop_ins(struct setup *setup, const char *folder, const char 
     return status;
 }
 
-static bool record_in(const struct setup_record *record, const char *folder)
+static bool record_in(const struct setup_record *record, const char *directory)
 {
-    size_t n = strlen(folder);
-    return strncmp(record->path, folder, n) == 0 &&
+    size_t n = strlen(directory);
+    return strncmp(record->path, directory, n) == 0 &&
            strncmp(record->path + n, "/registries.conf.d/", 19) == 0;
 }
 
 /* podman and CRI-O read each other's drop-in: where both name a registry, podman's, which is read
  * last, would undo a fail-closed set-up of CRI-O, or close podman's way against its own set-up. */
-static int check_other(const struct setup *setup, const char *folder, const char *host,
+static int check_other(const struct setup *setup, const char *directory, const char *host,
                        struct ocv_error *err)
 {
     struct setup other = *setup;
@@ -206,7 +207,7 @@ static int check_other(const struct setup *setup, const char *folder, const char
         return status;
     bool here = false, named = false;
     for (size_t i = 0; i < state.n_records; i++)
-        here = here || record_in(&state.records[i], folder);
+        here = here || record_in(&state.records[i], directory);
     for (size_t i = 0; i < state.n_registries; i++)
         named = named || strcmp(state.registries[i], host) == 0;
     if (here && named && state.fail_closed != setup->fail_closed) {
@@ -224,23 +225,23 @@ static int check_other(const struct setup *setup, const char *folder, const char
 
 /* In the order in which they are read: registries.conf, then the drop-ins by name. A user's
  * registries.conf stands for all of the system's; without one the user's drop-ins come last. */
-static int look_around(struct setup *setup, const char *folder, const char *own_name,
+static int look_around(struct setup *setup, const char *directory, const char *own_name,
                        const char *host, struct entry *entry, struct ocv_error *err)
 {
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     struct setup_file *file = NULL;
-    int status = ocv_buffer_printf(&path, err, "%s/registries.conf", folder);
+    int status = ocv_buffer_printf(&path, err, "%s/registries.conf", directory);
     if (status == OCV_OK)
         status = setup_open(setup, path.data, &file, err);
     bool system = status == OCV_OK && !file->want.there && setup->home;
     if (system)
-        status = setup_open(setup, FOLDER_DEFAULT "/registries.conf", &file, err);
+        status = setup_open(setup, DIRECTORY_DEFAULT "/registries.conf", &file, err);
     if (status == OCV_OK && file->want.there)
         status = look_at_file(setup, file, host, false, entry, err);
     if (status == OCV_OK && system)
-        status = look_at_drop_ins(setup, FOLDER_DEFAULT, NULL, host, entry, err);
-    return status < 0 ? status : look_at_drop_ins(setup, folder, own_name, host, entry, err);
+        status = look_at_drop_ins(setup, DIRECTORY_DEFAULT, NULL, host, entry, err);
+    return status < 0 ? status : look_at_drop_ins(setup, directory, own_name, host, entry, err);
 }
 
 /* ---- what is written --------------------------------------------------------------------------
@@ -279,16 +280,16 @@ static int write_entry(const struct setup *setup, const char *host, const char *
                       : ocv_buffer_append(out, entry->mirrors.data, entry->mirrors.len, err);
 }
 
-static int plan_registry(struct setup *setup, const char *folder, const char *name,
+static int plan_registry(struct setup *setup, const char *directory, const char *name,
                          const char *host, struct setup_file *file, struct ocv_buffer *text,
                          struct ocv_error *err)
 {
     struct entry entry = {0};
     ocv_auto_buffer mirror;
     ocv_buffer_init(&mirror, SETUP_FILE_MAX);
-    int status = check_other(setup, folder, host, err);
+    int status = check_other(setup, directory, host, err);
     if (status == OCV_OK)
-        status = look_around(setup, folder, name, host, &entry, err);
+        status = look_around(setup, directory, name, host, &entry, err);
     if (status == OCV_OK)
         status = mirror_location(setup, host, &mirror, err);
     if (status == OCV_OK)
@@ -303,9 +304,9 @@ static int plan_registry(struct setup *setup, const char *folder, const char *na
 int setup_containers(struct setup *setup, struct ocv_error *err)
 {
     const bool crio = strcmp(setup->engine, "crio") == 0;
-    const char *folder = setup->config_dir ? setup->config_dir
-                         : setup->home     ? setup->home
-                                           : FOLDER_DEFAULT;
+    const char *directory = setup->config_dir ? setup->config_dir
+                            : setup->home     ? setup->home
+                                              : DIRECTORY_DEFAULT;
     const char *name = crio ? OUR_PREFIX "-crio.conf" : OUR_PREFIX ".conf";
     struct setup_version version;
     struct setup_file *file = NULL;
@@ -316,7 +317,7 @@ int setup_containers(struct setup *setup, struct ocv_error *err)
     int status = setup_note(setup, err, "%s %s", setup->engine,
                             version.known ? version.text : "of unknown version");
     if (status == OCV_OK)
-        status = ocv_buffer_printf(&path, err, "%s/registries.conf.d/%s", folder, name);
+        status = ocv_buffer_printf(&path, err, "%s/registries.conf.d/%s", directory, name);
     if (status == OCV_OK)
         status = setup_open(setup, path.data, &file, err);
     if (status == OCV_OK && file->want.there) /* what others put into it stays */
@@ -327,7 +328,7 @@ int setup_containers(struct setup *setup, struct ocv_error *err)
                                                       "(--uninstall).\n",
                                    setup->engine);
     for (size_t i = 0; i < setup->n_registries && status == OCV_OK; i++)
-        status = plan_registry(setup, folder, name, setup->registries[i], file, &text, err);
+        status = plan_registry(setup, directory, name, setup->registries[i], file, &text, err);
     if (status == OCV_OK)
         status = setup_want(file, text.data, text.len, err);
     if (status == OCV_OK && crio)

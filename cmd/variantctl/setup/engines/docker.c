@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOLDER_DEFAULT "/etc/docker"
+#define DIRECTORY_DEFAULT "/etc/docker"
 #define MIRRORS "registry-mirrors"
 #define ANSWER_MAX 65536u
 
@@ -87,7 +87,7 @@ static int refuse_flag(struct setup *setup, struct ocv_error *err)
         "/lib/systemd/system/docker.service",
         "/usr/lib/systemd/system/docker.service",
     };
-    static const char folder[] = "/etc/systemd/system/docker.service.d";
+    static const char directory[] = "/etc/systemd/system/docker.service.d";
     struct setup_file *file = NULL;
     char **names = NULL;
     size_t n = 0;
@@ -99,13 +99,13 @@ static int refuse_flag(struct setup *setup, struct ocv_error *err)
             found = file->path;
     }
     if (status == OCV_OK)
-        status = setup_list(setup, folder, &names, &n, err);
+        status = setup_list(setup, directory, &names, &n, err);
     if (status < 0)
         return status;
     for (size_t i = 0; i < n && status == OCV_OK && !found; i++) {
         ocv_auto_buffer path;
         ocv_buffer_init(&path, SETUP_FILE_MAX);
-        status = ocv_buffer_printf(&path, err, "%s/%s", folder, names[i]);
+        status = ocv_buffer_printf(&path, err, "%s/%s", directory, names[i]);
         if (status == OCV_OK)
             status = setup_open(setup, path.data, &file, err);
         if (status == OCV_OK && text_has_flag(&file->disk))
@@ -167,12 +167,12 @@ static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv
                                    "docker.io has to be variantd's default one");
 }
 
-static int plan_hosts(struct setup *setup, const char *folder, bool dial_timeout,
+static int plan_hosts(struct setup *setup, const char *directory, bool dial_timeout,
                       struct ocv_error *err)
 {
     ocv_auto_buffer root;
     ocv_buffer_init(&root, SETUP_FILE_MAX);
-    int status = ocv_buffer_printf(&root, err, "%s/certs.d", folder);
+    int status = ocv_buffer_printf(&root, err, "%s/certs.d", directory);
     if (status < 0)
         return status;
     status = setup_hosts(setup, &root.data, 1, dial_timeout, err);
@@ -187,12 +187,12 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
     struct setup_version version;
     struct setup_file *file = NULL;
     enum store store = STORE_CLASSIC;
-    const char *folder = setup->config_dir ? setup->config_dir : FOLDER_DEFAULT;
+    const char *directory = setup->config_dir ? setup->config_dir : DIRECTORY_DEFAULT;
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     setup_find_version(setup, "dockerd", &version);
     int status = setup->engine_config ? ocv_buffer_printf(&path, err, "%s", setup->engine_config)
-                                      : ocv_buffer_printf(&path, err, "%s/daemon.json", folder);
+                                      : ocv_buffer_printf(&path, err, "%s/daemon.json", directory);
     if (status == OCV_OK)
         status = setup_open(setup, path.data, &file, err);
     if (status == OCV_OK)
@@ -206,7 +206,7 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
     if (status < 0)
         return status;
     status = store == STORE_CONTAINERD && (!version.known || version.major >= 28)
-                 ? plan_hosts(setup, folder, setup_version_at_least(&version, 29, 0), err)
+                 ? plan_hosts(setup, directory, setup_version_at_least(&version, 29, 0), err)
                  : plan_mirrors(setup, file, err);
     return status < 0 ? status
                       : setup_note(setup, err,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hosts.toml, which containerd, nerdctl and Docker's containerd store read at every pull: one
- * folder for each registry, `_default` for all that have none. */
+ * directory for each registry, `_default` for all that have none. */
 #include "cmd/variantctl/setup/setup.h"
 
 #include <stdio.h>
@@ -122,17 +122,18 @@ static int append_quoted(struct ocv_buffer *out, const char *lead, const char *n
     return status < 0 ? status : ocv_buffer_printf(out, err, "%s", tail);
 }
 
-/* A folder in Docker's manner has *.crt (authorities) and NAME.cert with NAME.key (the client's);
- * where a hosts.toml appears they are no longer looked at, so that it has to name them. */
-static int name_certificates(const struct setup *setup, const char *folder, struct ocv_buffer *out,
-                             struct ocv_error *err)
+/* A directory in Docker's manner has *.crt (authorities) and NAME.cert with NAME.key (the
+ * client's); where a hosts.toml appears they are no longer looked at, so that it has to name them.
+ */
+static int name_certificates(const struct setup *setup, const char *directory,
+                             struct ocv_buffer *out, struct ocv_error *err)
 {
     char **names = NULL;
     size_t n = 0, n_ca = 0, n_client = 0;
     ocv_auto_buffer ca, client;
     ocv_buffer_init(&ca, SETUP_FILE_MAX);
     ocv_buffer_init(&client, SETUP_FILE_MAX);
-    int status = setup_list(setup, folder, &names, &n, err);
+    int status = setup_list(setup, directory, &names, &n, err);
     for (size_t i = 0; i < n && status == OCV_OK; i++) {
         if (ends_with(names[i], ".crt")) {
             status = append_quoted(&ca, n_ca++ ? ", " : "", names[i], "", err);
@@ -154,15 +155,15 @@ static int name_certificates(const struct setup *setup, const char *folder, stru
 /* ---- which files ------------------------------------------------------------------------------
  */
 
-static int edit_folder(struct setup *setup, const char *folder, bool dial_timeout,
-                       struct ocv_error *err)
+static int edit_directory(struct setup *setup, const char *directory, bool dial_timeout,
+                          struct ocv_error *err)
 {
     struct setup_file *file = NULL;
     ocv_auto_buffer path, url, text;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
     ocv_buffer_init(&url, SETUP_FILE_MAX);
     ocv_buffer_init(&text, SETUP_FILE_MAX);
-    int status = ocv_buffer_printf(&path, err, "%s/hosts.toml", folder);
+    int status = ocv_buffer_printf(&path, err, "%s/hosts.toml", directory);
     if (status == OCV_OK)
         status = ocv_buffer_printf(&url, err, "http://%s%s", setup->listen,
                                    setup->fail_closed ? "/proxy" : "");
@@ -171,7 +172,7 @@ static int edit_folder(struct setup *setup, const char *folder, bool dial_timeou
     if (status == OCV_OK)
         status = ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err);
     if (status == OCV_OK && text.len == 0)
-        status = name_certificates(setup, folder, &text, err);
+        status = name_certificates(setup, directory, &text, err);
     if (status == OCV_OK)
         status =
             setup_hosts_edit(file->path, &text, url.data, setup->fail_closed, dial_timeout, err);
@@ -199,34 +200,34 @@ static char *underscored(const char *host)
     return asprintf(&out, "%.*s_%s_", (int)(colon - host), host, colon + 1) < 0 ? NULL : out;
 }
 
-/* A folder that is there in the plan: on disk, and not only because of us. */
-static bool folder_counts(const struct setup *setup, const char *folder)
+/* A directory that is there in the plan: on disk, and not only because of us. */
+static bool directory_counts(const struct setup *setup, const char *directory)
 {
-    if (!setup_exists(setup, folder, true))
+    if (!setup_exists(setup, directory, true))
         return false;
     char **names = NULL;
     size_t n = 0, ours = 0;
-    if (setup_list(setup, folder, &names, &n, NULL) < 0)
+    if (setup_list(setup, directory, &names, &n, NULL) < 0)
         return true;
-    size_t len = strlen(folder);
+    size_t len = strlen(directory);
     for (size_t i = 0; i < setup->n_files; i++) {
         const struct setup_file *file = setup->files[i];
-        ours += file->disk.there && !file->base.there && strncmp(file->path, folder, len) == 0 &&
+        ours += file->disk.there && !file->base.there && strncmp(file->path, directory, len) == 0 &&
                 file->path[len] == '/' && !strchr(file->path + len + 1, '/');
     }
     setup_names_free(names, n);
-    for (size_t i = 0; n == ours && i < setup->n_folders; i++)
-        if (strcmp(setup->folders[i], folder) == 0)
+    for (size_t i = 0; n == ours && i < setup->n_directories; i++)
+        if (strcmp(setup->directories[i], directory) == 0)
             return false; /* made by the set-up that is being replaced, and nothing else is in it */
     return true;
 }
 
-/* One registry: the folder that containerd would look into, or a new one in the first root. */
+/* One registry: the directory that containerd would look into, or a new one in the first root. */
 static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots, const char *host,
                          bool dial_timeout, struct ocv_error *err)
 {
-    ocv_auto_buffer folder;
-    ocv_buffer_init(&folder, SETUP_FILE_MAX);
+    ocv_auto_buffer directory;
+    ocv_buffer_init(&directory, SETUP_FILE_MAX);
     char *other = underscored(host);
     if (!other)
         return ocv_error_nomem(err);
@@ -235,33 +236,34 @@ static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots
     bool found = false;
     for (size_t i = 0; i < n_roots && !found && status == OCV_OK; i++)
         for (size_t k = 0; k < 3 && !found && status == OCV_OK; k++) {
-            ocv_buffer_free(&folder);
-            status = ocv_buffer_printf(&folder, err, "%s/%s", roots[i], names[k]);
-            found = status == OCV_OK && folder_counts(setup, folder.data);
+            ocv_buffer_free(&directory);
+            status = ocv_buffer_printf(&directory, err, "%s/%s", roots[i], names[k]);
+            found = status == OCV_OK && directory_counts(setup, directory.data);
             if (found && k == 2) {
-                status = ocv_error_set(err, OCV_ERR_CONFIG,
-                                       "%s: a folder for %s alone would hide what is set there for "
-                                       "all registries",
-                                       folder.data, host);
+                status =
+                    ocv_error_set(err, OCV_ERR_CONFIG,
+                                  "%s: a directory for %s alone would hide what is set there for "
+                                  "all registries",
+                                  directory.data, host);
                 ocv_error_hint(err, "without --registry the set-up is added to _default itself");
             }
         }
     free(other);
     if (status == OCV_OK && !found) {
-        ocv_buffer_free(&folder);
-        status = ocv_buffer_printf(&folder, err, "%s/%s", roots[0], host);
+        ocv_buffer_free(&directory);
+        status = ocv_buffer_printf(&directory, err, "%s/%s", roots[0], host);
     }
-    return status < 0 ? status : edit_folder(setup, folder.data, dial_timeout, err);
+    return status < 0 ? status : edit_directory(setup, directory.data, dial_timeout, err);
 }
 
-/* Every folder of a root that stands for a registry. */
+/* Every directory of a root that stands for a registry. */
 static int edit_existing(struct setup *setup, const char *root, bool dial_timeout, size_t *edited,
                          bool *has_default, struct ocv_error *err)
 {
     char **names = NULL;
     size_t n = 0;
-    ocv_auto_buffer folder;
-    ocv_buffer_init(&folder, SETUP_FILE_MAX);
+    ocv_auto_buffer directory;
+    ocv_buffer_init(&directory, SETUP_FILE_MAX);
     int status = setup_list(setup, root, &names, &n, err);
     if (status < 0)
         return status;
@@ -269,13 +271,13 @@ static int edit_existing(struct setup *setup, const char *root, bool dial_timeou
         bool all = strcmp(names[i], "_default") == 0;
         if (!all && (names[i][0] == '_' || names[i][0] == '.'))
             continue; /* backups of others */
-        ocv_buffer_free(&folder);
-        status = ocv_buffer_printf(&folder, err, "%s/%s", root, names[i]);
-        if (status < 0 || !folder_counts(setup, folder.data))
+        ocv_buffer_free(&directory);
+        status = ocv_buffer_printf(&directory, err, "%s/%s", root, names[i]);
+        if (status < 0 || !directory_counts(setup, directory.data))
             continue;
         *has_default = *has_default || all;
         ++*edited;
-        status = edit_folder(setup, folder.data, dial_timeout, err);
+        status = edit_directory(setup, directory.data, dial_timeout, err);
     }
     setup_names_free(names, n);
     return status;
@@ -289,7 +291,7 @@ int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool di
         status = edit_registry(setup, roots, n_roots, setup->registries[i], dial_timeout, err);
     if (setup->n_registries || status < 0)
         return status;
-    /* a _default hides the roots behind its own: it goes into the last one with folders */
+    /* a _default hides the roots behind its own: it goes into the last one with directories */
     size_t last = 0;
     bool has_default = false;
     for (size_t i = 0; i < n_roots && status == OCV_OK; i++) {
@@ -299,8 +301,8 @@ int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool di
     }
     if (status < 0 || has_default)
         return status;
-    ocv_auto_buffer folder;
-    ocv_buffer_init(&folder, SETUP_FILE_MAX);
-    status = ocv_buffer_printf(&folder, err, "%s/_default", roots[last]);
-    return status < 0 ? status : edit_folder(setup, folder.data, dial_timeout, err);
+    ocv_auto_buffer directory;
+    ocv_buffer_init(&directory, SETUP_FILE_MAX);
+    status = ocv_buffer_printf(&directory, err, "%s/_default", roots[last]);
+    return status < 0 ? status : edit_directory(setup, directory.data, dial_timeout, err);
 }

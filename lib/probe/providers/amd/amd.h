@@ -7,7 +7,7 @@
 #include "lib/probe/providers/gpu.h"
 
 #define OCV_KFD_PROPERTIES_MAX 16384u /**< bytes of a file of a node; the kernel: a page */
-#define OCV_KFD_NODES_MAX 1024u       /**< entries of the topology's folder that are looked at */
+#define OCV_KFD_NODES_MAX 1024u       /**< entries of the topology's directory that are looked at */
 #define OCV_KFD_BANKS_MAX 16u         /**< memory banks of a node */
 
 /* ---- targets (amd_ids.c) --------------------------------------------------------------------- */

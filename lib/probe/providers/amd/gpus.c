@@ -162,7 +162,7 @@ int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err)
 {
     out->n = out->usable = 0;
-    out->whole = host->live || ocv_sysroot_folder(host->root, "sys/module/amdgpu");
+    out->whole = host->live || ocv_sysroot_directory(host->root, "sys/module/amdgpu");
     int status = ocv_kfd_read(host, &out->kfd, err);
     if (status < 0)
         return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Instances of GPUs in MIG mode, as the driver's files show them:
- * proc/driver/nvidia/capabilities/gpuMINOR/mig/giN/ciM, a folder for every compute instance. The
+ * proc/driver/nvidia/capabilities/gpuMINOR/mig/giN/ciM, a directory for every compute instance. The
  * mode itself is not shown, so a GPU in MIG mode without an instance looks like one without MIG. */
 #include "lib/probe/providers/nvidia/nvidia.h"
 
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENTRIES_MAX 64u /* of a folder; a GPU has 7 instances at most */
+#define ENTRIES_MAX 64u /* of a directory; a GPU has 7 instances at most */
 
-/* Call `entry` with the number of each folder "PREFIXn". */
+/* Call `entry` with the number of each directory "PREFIXn". */
 static void each(const struct ocv_probe_host *host, const char *path, const char *prefix,
                  void (*entry)(const struct ocv_probe_host *, const char *, unsigned *),
                  unsigned *count)

@@ -17,19 +17,19 @@
 #define CLASS_BRIDGE 0x06u /* base class */
 #define TEXT_MAX 4096u     /* bytes of a procfs file */
 #define PROC_GPUS "proc/driver/nvidia/gpus"
-#define PROC_ENTRIES_MAX 1024u /* entries of that folder that are looked at */
+#define PROC_ENTRIES_MAX 1024u /* entries of that directory that are looked at */
 
 /* Kernel drivers under which a GPU runs CUDA programs, by their names in sysfs. Source: NVIDIA's
  * kernel modules for desktops and servers, and those of Jetson Linux. */
 static const char *const computing[] = {"nvidia", "nvgpu"};
 
 /* Where the driver's libraries are installed. */
-static const char *const library_folders[] = {"usr/lib/x86_64-linux-gnu",
-                                              "usr/lib/aarch64-linux-gnu",
-                                              "usr/lib/powerpc64le-linux-gnu",
-                                              "usr/lib64",
-                                              "usr/lib",
-                                              "usr/local/nvidia/lib64"};
+static const char *const library_directories[] = {"usr/lib/x86_64-linux-gnu",
+                                                  "usr/lib/aarch64-linux-gnu",
+                                                  "usr/lib/powerpc64le-linux-gnu",
+                                                  "usr/lib64",
+                                                  "usr/lib",
+                                                  "usr/local/nvidia/lib64"};
 
 struct ocv_nvidia_gpu *ocv_nvidia_add_gpu(struct ocv_nvidia_machine *m, const char *id)
 {
@@ -238,8 +238,8 @@ static void look_at_proc(const struct ocv_probe_host *host, struct ocv_nvidia_ma
 static void look_for_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
     char target[256], found[sizeof(m->library)];
-    for (size_t i = 0; i < sizeof(library_folders) / sizeof(*library_folders); i++) {
-        int dir = ocv_sysroot_openat(host->root, library_folders[i], O_PATH | O_DIRECTORY);
+    for (size_t i = 0; i < sizeof(library_directories) / sizeof(*library_directories); i++) {
+        int dir = ocv_sysroot_openat(host->root, library_directories[i], O_PATH | O_DIRECTORY);
         if (dir < 0)
             continue;
         ssize_t n = readlinkat(dir, "libcuda.so.1", target, sizeof(target) - 1);

@@ -9,7 +9,7 @@ struct snap_judge;
 
 struct snap_judge_options {
     const char *config_file; /**< NULL: /etc/ocivariant/config.yaml */
-    const char *records;     /**< folder of what was resolved on this node */
+    const char *records;     /**< directory of what was resolved on this node */
     const char *metrics;     /**< file for the counters, Prometheus' text format; NULL: none */
     void (*log)(const char *line);
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Snapshots' names, parents, kinds and labels. A row exists exactly as long as its snapshot; the
- * folder of its id is made before the row is committed and removed after the row has gone, so that
- * whatever is interrupted leaves a folder without row, never a row without folder. Ids are never
- * used again (AUTOINCREMENT). */
+ * directory of its id is made before the row is committed and removed after the row has gone, so
+ * that whatever is interrupted leaves a directory without row, never a row without directory. Ids
+ * are never used again (AUTOINCREMENT). */
 #include "plugins/containerd/snapshotter/meta/meta.h"
 
 #include <inttypes.h>
@@ -217,7 +217,7 @@ int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *e
     if (!meta)
         return ocv_error_nomem(err);
     pthread_mutex_init(&meta->lock, NULL);
-    mode_t mask = umask(0077); /* the program's is 0, and the folder may be another's making */
+    mode_t mask = umask(0077); /* the program's is 0, and the directory may be another's making */
     int status =
         snap_meta_reserve_name(meta, path) ? open_database(meta, path, err) : ocv_error_nomem(err);
     if (status == OCV_ERR_IO && snap_meta_unreserve(meta)) { /* a full disk says so in many ways */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Folders without rows, and rows without folders. */
+/* Directories without rows, and rows without directories. */
 #include "plugins/containerd/snapshotter/overlay/overlay.h"
 
 #include <dirent.h>
@@ -53,7 +53,7 @@ static enum grpc_code remove_aside(struct snap_overlay *o, struct ocv_error *err
     if (!dir) {
         if (fd >= 0)
             close(fd);
-        return snap_overlay_failure(err, "cannot read", o->folder);
+        return snap_overlay_failure(err, "cannot read", o->directory);
     }
     while ((entry = readdir(dir)))
         if (strncmp(entry->d_name, "rm-", 3) == 0 && snap_tree_remove(o->fd, entry->d_name) < 0)
@@ -66,7 +66,7 @@ enum grpc_code snap_overlay_cleanup(struct snap_overlay *o, struct ocv_error *er
 {
     enum grpc_code code = snap_meta_freeze(o->meta, set_aside, o, err);
     if (code != GRPC_OK)
-        return snap_fail(err, code, "cannot read %s", o->folder);
+        return snap_fail(err, code, "cannot read %s", o->directory);
     snap_crash_point("cleanup-aside");
     code = remove_aside(o, err);
     snap_meta_reserve(o->meta);
@@ -76,7 +76,7 @@ enum grpc_code snap_overlay_cleanup(struct snap_overlay *o, struct ocv_error *er
 /* ---- at the start ------------------------------------------------------------------------------
  */
 
-/* Only a power cut can take the folder of a row. An active snapshot's is made again, empty: its
+/* Only a power cut can take the directory of a row. An active snapshot's is made again, empty: its
  * owner removes it; a committed one's content is lost and said so. */
 static int check_row(void *data, const struct snap_info *info)
 {
@@ -86,15 +86,17 @@ static int check_row(void *data, const struct snap_info *info)
     snprintf(name, sizeof(name), "%" PRId64 "/fs", info->id);
     if (faccessat(o->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return 0;
-    snap_overlay_say(o, info->kind == SNAP_COMMITTED ? "content lost" : "folder lost, made again",
+    snap_overlay_say(o,
+                     info->kind == SNAP_COMMITTED ? "content lost" : "directory lost, made again",
                      info->name);
     if (info->kind == SNAP_COMMITTED)
         return 0;
     const struct snap_chain chain = {.id = info->id, .kind = info->kind};
     const struct snap_placement p = {.overlay = o};
     *strchr(name, '/') = '\0';
-    if (snap_overlay_make_folder(o, name) < 0 || snap_overlay_make_inside(o, name, &chain, &p) < 0)
-        snap_overlay_say(o, "cannot make the folder again", name);
+    if (snap_overlay_make_directory(o, name) < 0 ||
+        snap_overlay_make_inside(o, name, &chain, &p) < 0)
+        snap_overlay_say(o, "cannot make the directory again", name);
     return 0;
 }
 

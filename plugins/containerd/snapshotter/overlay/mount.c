@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is to be mounted for a snapshot: a folder as it is, or an overlay of its parents'. */
+/* What is to be mounted for a snapshot: a directory as it is, or an overlay of its parents'. */
 #include "plugins/containerd/snapshotter/overlay/overlay.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ static bool add_path(struct snap_mount *m, const char *option, const struct snap
                      int64_t id, const char *leaf)
 {
     char *text = NULL;
-    if (asprintf(&text, "%s=%s/%" PRId64 "/%s", option, o->folder, id, leaf) < 0)
+    if (asprintf(&text, "%s=%s/%" PRId64 "/%s", option, o->directory, id, leaf) < 0)
         return false;
     bool added = add_option(m, text);
     free(text);
@@ -32,8 +32,8 @@ static bool add_lower(struct snap_mount *m, const struct snap_overlay *o,
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 8u * 1024 * 1024);
     for (size_t i = 0; i < chain->n_parents; i++)
-        if (ocv_buffer_printf(&text, NULL, "%s%s/%" PRId64 "/fs", i ? ":" : "lowerdir=", o->folder,
-                              chain->parents[i]) < 0)
+        if (ocv_buffer_printf(&text, NULL, "%s%s/%" PRId64 "/fs",
+                              i ? ":" : "lowerdir=", o->directory, chain->parents[i]) < 0)
             return false;
     return add_option(m, text.data);
 }
@@ -41,7 +41,7 @@ static bool add_lower(struct snap_mount *m, const struct snap_overlay *o,
 static bool make_bind(struct snap_mount *m, const struct snap_overlay *o, int64_t id, bool writable)
 {
     m->type = strdup("bind");
-    return m->type && asprintf(&m->source, "%s/%" PRId64 "/fs", o->folder, id) >= 0 &&
+    return m->type && asprintf(&m->source, "%s/%" PRId64 "/fs", o->directory, id) >= 0 &&
            add_option(m, writable ? "rw" : "ro") && add_option(m, "rbind");
 }
 
@@ -76,7 +76,7 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
         ok = add_mapping(m, "uidmap", uids);
     if (ok && o->remap_ids && gids)
         ok = add_mapping(m, "gidmap", gids);
-    if (ok && chain->n_parents == 0) /* overlayfs wants a lower folder */
+    if (ok && chain->n_parents == 0) /* overlayfs wants a lower directory */
         ok = make_bind(m, o, chain->id, chain->kind == SNAP_ACTIVE);
     else if (ok && chain->n_parents == 1 &&
              chain->kind == SNAP_VIEW) /* and two of them, read-only */

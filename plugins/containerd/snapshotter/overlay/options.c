@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which options overlay mounts need here, chosen as containerd's overlayfs snapshotter does: never
- * an index (it forbids a lower folder in two mounts), and user.* attributes inside a user
+ * an index (it forbids a lower directory in two mounts), and user.* attributes inside a user
  * namespace, where trusted.* ones cannot be written. */
 #include "plugins/containerd/snapshotter/snapshotter.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots in folders, as containerd's overlayfs lays them out:
+/* Snapshots in directories, as containerd's overlayfs lays them out:
  *
  *   ROOT/metadata.db        names (meta.c)
  *   ROOT/snapshots/ID/fs    what the snapshot changed
  *   ROOT/snapshots/ID/work  overlayfs' own, of active ones
  *   ROOT/snapshots/rm-…     on its way out
  *
- * A folder whose number is no row's is an orphan: of a call that was interrupted. */
+ * A directory whose number is no row's is an orphan: of a call that was interrupted. */
 #include "plugins/containerd/snapshotter/overlay/overlay.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ int snap_overlay_move_aside(struct snap_overlay *o, const char *name)
     return renameat(o->fd, name, o->fd, aside);
 }
 
-int snap_overlay_make_folder(struct snap_overlay *o, const char *name)
+int snap_overlay_make_directory(struct snap_overlay *o, const char *name)
 {
     if (mkdirat(o->fd, name, 0700) == 0)
         return 0;
@@ -127,12 +127,12 @@ static enum grpc_code place(void *data, const struct snap_chain *chain, struct o
     struct snap_overlay *o = p->overlay;
     char name[32];
     snprintf(name, sizeof(name), "%" PRId64, chain->id);
-    if (snap_overlay_make_folder(o, name) < 0)
-        return snap_overlay_failure(err, "cannot create snapshot folder", name);
-    snap_crash_point("create-folder");
+    if (snap_overlay_make_directory(o, name) < 0)
+        return snap_overlay_failure(err, "cannot create snapshot directory", name);
+    snap_crash_point("create-directory");
     if (snap_overlay_make_inside(o, name, chain, p) == 0)
         return GRPC_OK;
-    enum grpc_code code = snap_overlay_failure(err, "cannot create snapshot folder", name);
+    enum grpc_code code = snap_overlay_failure(err, "cannot create snapshot directory", name);
     (void)snap_tree_remove(o->fd, name);
     return code;
 }
@@ -156,7 +156,7 @@ static enum grpc_code usage_of(struct snap_overlay *o, int64_t id, struct grpc_c
                                struct snap_usage *out, struct ocv_error *err)
 {
     char *path = NULL;
-    if (asprintf(&path, "%s/%" PRId64 "/fs", o->folder, id) < 0)
+    if (asprintf(&path, "%s/%" PRId64 "/fs", o->directory, id) < 0)
         return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
     enum grpc_code code = snap_tree_usage(path, call, out, err);
     free(path);
@@ -198,8 +198,8 @@ enum grpc_code snap_overlay_remove(struct snap_overlay *o, const char *key, stru
         return code;
     snprintf(name, sizeof(name), "%" PRId64, id);
     if (snap_tree_remove(o->fd, name) < 0) /* the key is gone: Cleanup tries again */
-        snap_overlay_say(o, "cannot remove the folder", name);
-    snap_crash_point("remove-folder");
+        snap_overlay_say(o, "cannot remove the directory", name);
+    snap_crash_point("remove-directory");
     return GRPC_OK;
 }
 
@@ -215,12 +215,12 @@ int snap_overlay_open(const char *root, bool remap_ids, struct snap_meta *meta,
         return ocv_error_nomem(err);
     *o = (struct snap_overlay){.fd = -1, .meta = meta, .remap_ids = remap_ids, .log = log};
     int status = OCV_OK;
-    if (asprintf(&o->folder, "%s/snapshots", root) < 0) {
-        o->folder = NULL;
+    if (asprintf(&o->directory, "%s/snapshots", root) < 0) {
+        o->directory = NULL;
         status = ocv_error_nomem(err);
-    } else if ((mkdir(o->folder, 0700) < 0 && errno != EEXIST) ||
-               (o->fd = open(o->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", o->folder, strerror(errno));
+    } else if ((mkdir(o->directory, 0700) < 0 && errno != EEXIST) ||
+               (o->fd = open(o->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", o->directory, strerror(errno));
     } else {
         o->n_options = snap_overlay_options(root, o->options);
         if (snap_overlay_check(o, err) != GRPC_OK || snap_overlay_cleanup(o, err) != GRPC_OK)
@@ -240,6 +240,6 @@ void snap_overlay_free(struct snap_overlay *o)
         return;
     if (o->fd >= 0)
         close(o->fd);
-    free(o->folder);
+    free(o->directory);
     free(o);
 }

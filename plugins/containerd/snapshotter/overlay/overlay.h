@@ -12,7 +12,7 @@
 #define LABEL_GIDS SNAP_LABEL_PREFIX "gidmapping"
 
 struct snap_overlay {
-    char *folder; /* ROOT/snapshots */
+    char *directory; /* ROOT/snapshots */
     int fd;
     struct snap_meta *meta;
     bool remap_ids;
@@ -36,16 +36,17 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
                                   const struct ocv_buffer *labels, struct snap_mount *m,
                                   struct ocv_error *err);
 
-/* ---- folders: 0, or -1 with errno --------------------------------------------------------------
+/* ---- directories: 0, or -1 with errno
+ * --------------------------------------------------------------
  */
 
 /** Out of the way of a new name: of a snapshot whose creation was interrupted. */
 int snap_overlay_move_aside(struct snap_overlay *o, const char *name);
-int snap_overlay_make_folder(struct snap_overlay *o, const char *name);
+int snap_overlay_make_directory(struct snap_overlay *o, const char *name);
 int snap_overlay_make_inside(struct snap_overlay *o, const char *name,
                              const struct snap_chain *chain, const struct snap_placement *p);
 
-/** At the start: every row has its folder. */
+/** At the start: every row has its directory. */
 enum grpc_code snap_overlay_check(struct snap_overlay *o, struct ocv_error *err);
 
 #endif

@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 32u /* open folders at once; what lies deeper is moved up first */
+#define DEPTH_MAX 32u /* open directories at once; what lies deeper is moved up first */
 
 /* ---- removal -----------------------------------------------------------------------------------
  */
 
 struct removal {
-    int topfd; /* where deep folders are moved to */
+    int topfd; /* where deep directories are moved to */
     const char *top;
     unsigned moved;
 };
@@ -40,8 +40,8 @@ static int move_up(struct removal *r, int parent, const char *name)
     return -1;
 }
 
-/* A folder below `parent`. */
-static int remove_folder(struct removal *r, int parent, const char *name, unsigned depth)
+/* A directory below `parent`. */
+static int remove_directory(struct removal *r, int parent, const char *name, unsigned depth)
 {
     if (depth >= DEPTH_MAX)
         return move_up(r, parent, name);
@@ -66,11 +66,11 @@ static int remove_below(struct removal *r, int fd, unsigned depth)
     while ((entry = readdir(dir))) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        bool folder = entry->d_type == DT_DIR; /* or one that says nothing of itself */
-        if (!folder && (unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT))
+        bool directory = entry->d_type == DT_DIR; /* or one that says nothing of itself */
+        if (!directory && (unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT))
             continue;
-        folder |= errno == EISDIR || errno == EPERM;
-        if (!folder || remove_folder(r, fd, entry->d_name, depth) < 0)
+        directory |= errno == EISDIR || errno == EPERM;
+        if (!directory || remove_directory(r, fd, entry->d_name, depth) < 0)
             failed = errno;
     }
     closedir(dir);
@@ -82,11 +82,11 @@ int snap_tree_remove(int dirfd, const char *name)
 {
     struct removal r = {.topfd = dirfd, .top = name};
     char aside[NAME_MAX + 1];
-    if (remove_folder(&r, dirfd, name, 0) < 0) /* no directory: a file, or a link */
+    if (remove_directory(&r, dirfd, name, 0) < 0) /* no directory: a file, or a link */
         return errno == ENOTDIR || errno == ELOOP ? unlinkat(dirfd, name, 0) : -1;
     for (unsigned i = 0; i < r.moved; i++) { /* grows while it runs */
         snprintf(aside, sizeof(aside), "rm-%s-%u", name, i);
-        if (remove_folder(&r, dirfd, aside, 0) < 0)
+        if (remove_directory(&r, dirfd, aside, 0) < 0)
             return -1;
     }
     return 0;

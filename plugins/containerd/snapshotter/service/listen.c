@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The socket that containerd dials, and folders that are not there yet. */
+/* The socket that containerd dials, and directories that are not there yet. */
 #include "plugins/containerd/snapshotter/service/service.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define BACKLOG 1024
 
-int snap_folders_make(const char *path, struct ocv_error *err)
+int snap_directories_make(const char *path, struct ocv_error *err)
 {
     char *copy = strdup(path);
     int status = copy ? OCV_OK : ocv_error_nomem(err);
@@ -37,15 +37,15 @@ int snap_socket_listen(const char *path, int *out, struct ocv_error *err)
     if (strlen(path) >= sizeof(address.sun_path))
         return ocv_error_set(err, OCV_ERR_CONFIG, "socket path too long: %s", path);
     memcpy(address.sun_path, path, strlen(path) + 1);
-    char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
-    if (slash && slash > folder) {
+    char *directory = strdup(path), *slash = directory ? strrchr(directory, '/') : NULL;
+    if (slash && slash > directory) {
         *slash = '\0';
-        if (snap_folders_make(folder, err) < 0) {
-            free(folder);
+        if (snap_directories_make(directory, err) < 0) {
+            free(directory);
             return OCV_ERR_IO;
         }
     }
-    free(folder);
+    free(directory);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode)) {
         if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
