@@ -131,7 +131,8 @@ $(COMMON_A): $(call obj,$(COMMON_SRC))
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
 $(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
-$(LINT_A): $(call obj,$(LINT_SRC))
+# what corrects an index needs the inside of what edits one
+$(LINT_A): $(call obj,$(LINT_SRC) $(call sources,lib/edit))
 %.a:
 	@rm -f $@
 	ar rcs $@ $^

@@ -3,10 +3,13 @@
  * `manifests` with the blanks between them. Unchanged, it is written exactly as it was read. */
 #include "lib/edit/edit_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MEMBERS_MAX 64u /* an index has five; others are kept */
+#define INDENT_MAX 8u   /* blanks for each depth */
+#define BREAK_MAX 64u   /* a line end and indentation, NUL included */
 
 static const char empty_index[] =
     "{\"annotations\":{\"" OCV_ANNOTATION_SCHEMA "\":\"1\"},\"manifests\":[],\"mediaType\":"
@@ -127,12 +130,8 @@ static int read_annotations(struct ocv_author *author, const char *text, size_t 
     if (status < 0)
         return status;
     const char *type = json_string_value(json_object_get(root, "mediaType"));
-    if (type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST)) {
-        ocv_error_set(err, OCV_ERR_UNSUPPORTED,
-                      "a Docker manifest list: registries and tools drop its annotations");
-        ocv_error_hint(err, "make a new OCI index of its images");
-        return OCV_ERR_UNSUPPORTED;
-    }
+    author->typed = json_object_get(root, "mediaType") != NULL;
+    author->docker = type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
     json_t *found = json_object_get(root, "annotations");
     author->annotations = json_is_object(found) ? json_incref(found) : json_object();
     return author->annotations ? OCV_OK : ocv_error_nomem(err);
@@ -187,23 +186,40 @@ static int note_namespaces(struct ocv_author *author, const struct ocv_index *in
     return status;
 }
 
-int ocv_author_open(const void *bytes, size_t len, const char *media_type,
-                    enum ocv_author_layout layout, struct ocv_author **out, struct ocv_error *err)
+int ocv_author_read(const void *bytes, size_t len, struct ocv_author **out, struct ocv_error *err)
 {
-    ocv_auto(ocv_index) index = NULL;
-    int status = ocv_index_parse(bytes, len, media_type, &index, err);
-    if (status < 0)
-        return status;
     ocv_auto(ocv_author) author = calloc(1, sizeof(*author));
     if (!author || !(author->original = malloc(len + 1)))
         return ocv_error_nomem(err);
     memcpy(author->original, bytes, len);
     author->original[len] = '\0'; /* pieces of it are copied as texts */
     author->original_len = len;
-    author->layout = layout;
-    status = read_document(author, author->original, len, err);
+    int status = read_document(author, author->original, len, err);
+    if (status < 0)
+        return status;
+    *out = author;
+    author = NULL;
+    return OCV_OK;
+}
+
+int ocv_author_open(const void *bytes, size_t len, const char *media_type,
+                    enum ocv_author_layout layout, struct ocv_author **out, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto(ocv_author) author = NULL;
+    int status = ocv_index_parse(bytes, len, media_type, &index, err);
     if (status == OCV_OK)
-        status = note_namespaces(author, index, err);
+        status = ocv_author_read(bytes, len, &author, err);
+    if (status < 0)
+        return status;
+    if (author->docker) {
+        ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                      "a Docker manifest list: registries and tools drop its annotations");
+        ocv_error_hint(err, "make a new OCI index of its images");
+        return OCV_ERR_UNSUPPORTED;
+    }
+    author->layout = layout;
+    status = note_namespaces(author, index, err);
     if (status < 0)
         return status;
     *out = author;
@@ -216,6 +232,48 @@ static int put(struct ocv_buffer *out, const char *text, struct ocv_error *err)
     return ocv_buffer_append(out, text, strlen(text), err);
 }
 
+/* The line end and indentation of what stands at that depth of the document, or "". */
+static const char *line_at(const struct ocv_author *author, size_t depth, char out[BREAK_MAX])
+{
+    const char *end = author->lines ? strrchr(author->lead, '\n') : NULL;
+    size_t width = end ? strlen(end + 1) / 2 * depth : 0; /* entries stand two deep */
+    if (!end || width + 2 > BREAK_MAX)
+        return "";
+    snprintf(out, BREAK_MAX, "\n%.*s", (int)width, end + 1);
+    return out;
+}
+
+/* A changed value, in the manner of the document. */
+static int put_json(const struct ocv_author *author, size_t depth, const json_t *json,
+                    struct ocv_buffer *out, struct ocv_error *err)
+{
+    char line[BREAK_MAX];
+    const char *end = line_at(author, depth, line);
+    size_t width = *end ? strlen(end + 1) / depth : 0;
+    size_t flags = author->original ? JSON_COMPACT : JSON_COMPACT | JSON_SORT_KEYS;
+    if (width == 0 || width > INDENT_MAX)
+        return ocv_json_append(json, flags, out, err);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    int status = ocv_json_append(json, JSON_INDENT(width), &text, err);
+    for (size_t at = 0; at < text.len && status == OCV_OK;) {
+        size_t n = strcspn(text.data + at, "\n");
+        status = ocv_buffer_append(out, text.data + at, n, err);
+        at += n;
+        if (status == OCV_OK && at < text.len)
+            status = put(out, end, err);
+        at += at < text.len;
+    }
+    return status;
+}
+
+static int put_entry(const struct ocv_author *author, const struct ocv_author_entry *entry,
+                     struct ocv_buffer *out, struct ocv_error *err)
+{
+    return author->lines && entry->changed ? put_json(author, 2, entry->json, out, err)
+                                           : put(out, entry->text, err);
+}
+
 static int write_entries(const struct ocv_author *author, struct ocv_buffer *out,
                          struct ocv_error *err)
 {
@@ -226,7 +284,7 @@ static int write_entries(const struct ocv_author *author, struct ocv_buffer *out
         if (status == OCV_OK)
             status = put(out, author->lead, err);
         if (status == OCV_OK)
-            status = put(out, author->entries[i].text, err);
+            status = put_entry(author, &author->entries[i], out, err);
     }
     if (status == OCV_OK)
         status = put(out, author->trail, err);
@@ -247,8 +305,16 @@ static int write_value(const struct ocv_author *author, size_t i, bool *annotate
     if (!is_annotations(m) || !author->annotations_changed)
         return put(out, m->value, err);
     *annotated = true;
-    size_t flags = JSON_COMPACT | (author->original ? 0 : JSON_SORT_KEYS);
-    return ocv_json_append(author->annotations, flags, out, err);
+    return put_json(author, 1, author->annotations, out, err);
+}
+
+/* The key of a member that the document had not. */
+static int put_key(const struct ocv_author *author, const char *key, struct ocv_buffer *out,
+                   struct ocv_error *err)
+{
+    char line[BREAK_MAX];
+    const char *end = line_at(author, 1, line);
+    return ocv_buffer_printf(out, err, ",%s\"%s\":%s", end, key, *end ? " " : "");
 }
 
 int ocv_author_write(const struct ocv_author *author, struct ocv_buffer *out, struct ocv_error *err)
@@ -264,9 +330,14 @@ int ocv_author_write(const struct ocv_author *author, struct ocv_buffer *out, st
     }
     if (status == OCV_OK && author->annotations_changed && !annotated &&
         json_object_size(author->annotations)) {
-        status = put(out, ",\"annotations\":", err);
+        status = put_key(author, "annotations", out, err);
         if (status == OCV_OK)
-            status = ocv_json_append(author->annotations, JSON_COMPACT, out, err);
+            status = put_json(author, 1, author->annotations, out, err);
+    }
+    if (status == OCV_OK && author->add_type) {
+        status = put_key(author, "mediaType", out, err);
+        if (status == OCV_OK)
+            status = put(out, "\"" OCV_MEDIA_TYPE_INDEX "\"", err);
     }
     return status == OCV_OK ? put(out, author->tail, err) : status;
 }

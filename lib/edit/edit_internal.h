@@ -44,6 +44,9 @@ struct ocv_author {
     char *lead, *trail;  /**< blanks before each entry, and before the closing bracket */
     json_t *annotations; /**< of the index; never NULL */
     bool annotations_changed;
+    bool typed, docker;      /**< it has a mediaType; that of a Docker list */
+    bool add_type;           /**< it gets one */
+    bool lines;              /**< what is changed is written in lines, if the document is */
     bool namespaces_derived; /**< their list is what the default rule gives: keep it so */
     struct ocv_author_entry *entries;
     size_t n, cap;
@@ -57,6 +60,10 @@ size_t ocv_author_scan_value(const char *text, const char *end);
 size_t ocv_author_scan_blanks(const char *text, const char *end);
 
 /* ---- document.c ------------------------------------------------------------------------------ */
+
+/** Any index as its parts, a Docker list, too; nothing is known of its namespaces. */
+int ocv_author_read(const void *bytes, size_t len, struct ocv_author **out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Write the document as it stands, without any check. */
 int ocv_author_write(const struct ocv_author *author, struct ocv_buffer *out,

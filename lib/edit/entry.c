@@ -118,8 +118,9 @@ int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, con
                          const char *value, struct ocv_error *err)
 {
     json_t *parent = json_object_get(entry->json, object);
-    const char *now = json_string_value(json_object_get(parent, key));
-    if ((!now && !value) || (now && value && !strcmp(now, value)))
+    const json_t *was = json_object_get(parent, key);
+    const char *now = json_string_value(was);
+    if ((!was && !value) || (now && value && !strcmp(now, value)))
         return OCV_OK;
     if (!json_is_object(parent) &&
         json_object_set_new(entry->json, object, parent = json_object()) < 0)

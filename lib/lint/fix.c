@@ -2,45 +2,40 @@
 /* Corrections that need no judgement: canonical properties, missing annotations of the index,
  * platforms of the writers' layout, attestations, order. Digests of children never change; the
  * index's own does, and with it its signature. */
+#include "lib/edit/edit_internal.h"
 #include "lib/lint/lint_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define REFERENCE_TYPE "vnd.docker.reference.type"
-#define REFERENCE_DIGEST "vnd.docker.reference.digest"
-
 struct fix {
-    json_t *root, *manifests;
-    const struct ocv_index *index;
+    struct ocv_author *author;
+    const struct ocv_index *index; /* the same; entries stand at the same places until fix_order */
     size_t changes;
     bool cautious; /* platforms and order stay */
-    bool failed;   /* an allocation */
 };
 
-static void set(struct fix *fix, json_t *object, const char *key, const char *text)
+/* Set a text of the entry's platform or annotations, or with NULL remove what is there. */
+static int set(struct fix *fix, size_t i, const char *object, const char *key, const char *text,
+               struct ocv_error *err)
 {
-    const char *now = json_string_value(json_object_get(object, key));
-    if (now && !strcmp(now, text))
-        return;
-    fix->failed = json_object_set_new(object, key, json_string(text)) < 0 || fix->failed;
+    struct ocv_author_entry *entry = &fix->author->entries[i];
+    const json_t *was = json_object_get(json_object_get(entry->json, object), key);
+    const char *now = json_string_value(was);
+    if (text ? now && !strcmp(now, text) : !was)
+        return OCV_OK;
     fix->changes++;
+    return ocv_author_entry_set(entry, object, key, text, err);
 }
 
-static void drop(struct fix *fix, json_t *object, const char *key)
+static int set_annotation(struct fix *fix, const char *key, const char *text, struct ocv_error *err)
 {
-    if (json_object_get(object, key) && json_object_del(object, key) == 0)
-        fix->changes++;
-}
-
-/* A member that is an object; made where it is missing or null. */
-static json_t *member(struct fix *fix, json_t *object, const char *key)
-{
-    json_t *value = json_object_get(object, key);
-    if (json_is_object(value))
-        return value;
-    fix->failed = json_object_set_new(object, key, json_object()) < 0 || fix->failed;
-    return json_object_get(object, key);
+    const char *now = ocv_author_annotation(fix->author, key);
+    if (now && !strcmp(now, text))
+        return OCV_OK;
+    fix->changes++;
+    fix->author->annotations_changed = true;
+    return ocv_author_put_text(fix->author->annotations, key, text, err);
 }
 
 /* ---- the index's own annotations ---- */
@@ -56,7 +51,7 @@ static bool listed(const struct ocv_index *index, const char *ns)
 }
 
 /* As readers order them today; those that are used and not listed come last. */
-static int fix_namespaces(struct fix *fix, json_t *annotations, struct ocv_error *err)
+static int fix_namespaces(struct fix *fix, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
@@ -75,26 +70,25 @@ static int fix_namespaces(struct fix *fix, json_t *annotations, struct ocv_error
         last = ns;
     }
     if (status == OCV_OK && text.len && (!declared || missing))
-        set(fix, annotations, OCV_ANNOTATION_NAMESPACES, text.data);
+        status = set_annotation(fix, OCV_ANNOTATION_NAMESPACES, text.data, err);
     return status;
 }
 
 static int fix_annotations(struct fix *fix, struct ocv_error *err)
 {
-    json_t *annotations;
+    int status = OCV_OK;
     if (!ocv_index_has_variants(fix->index))
         return OCV_OK;
-    annotations = member(fix, fix->root, "annotations");
-    if (!json_object_get(annotations, OCV_ANNOTATION_SCHEMA))
-        set(fix, annotations, OCV_ANNOTATION_SCHEMA, "1");
-    return fix_namespaces(fix, annotations, err);
+    if (!json_object_get(fix->author->annotations, OCV_ANNOTATION_SCHEMA))
+        status = set_annotation(fix, OCV_ANNOTATION_SCHEMA, "1", err);
+    return status < 0 ? status : fix_namespaces(fix, err);
 }
 
 /* ---- entries ---- */
 
-static int fix_properties(struct fix *fix, json_t *annotations, const char *also,
-                          struct ocv_error *err)
+static int fix_properties(struct fix *fix, size_t i, const char *also, struct ocv_error *err)
 {
+    const json_t *annotations = json_object_get(fix->author->entries[i].json, "annotations");
     const char *text = json_string_value(json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
     ocv_auto(ocv_properties) set_of = NULL;
     ocv_auto_buffer joined;
@@ -112,11 +106,12 @@ static int fix_properties(struct fix *fix, json_t *annotations, const char *also
         return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : OCV_OK;
     status = ocv_properties_format(set_of, &canonical, err);
     if (status == OCV_OK)
-        set(fix, annotations, OCV_ANNOTATION_PROPERTIES, canonical.data ? canonical.data : "");
+        status = set(fix, i, "annotations", OCV_ANNOTATION_PROPERTIES,
+                     canonical.data ? canonical.data : "", err);
     return status;
 }
 
-static bool names(const struct fix *fix, const struct ocv_entry *entry, const char *feature)
+static bool names_feature(const struct fix *fix, const struct ocv_entry *entry, const char *feature)
 {
     for (size_t i = 0; i < entry->n_properties; i++)
         if (ocv_lint_is_feature(ocv_index_property(fix->index, entry->properties[i]), feature))
@@ -135,7 +130,7 @@ static const char *level_property(const struct fix *fix, const struct ocv_entry 
             continue;
         snprintf(feature, sizeof(feature), "%.*s", (int)(strrchr(level->c, ' ') - 3 - level->c),
                  level->c);
-        return names(fix, entry, feature) ? NULL : level->c;
+        return names_feature(fix, entry, feature) ? NULL : level->c;
     }
     return NULL;
 }
@@ -146,40 +141,42 @@ static bool is_amd64_v1(const struct ocv_platform *p)
            !strcmp(p->architecture, "amd64");
 }
 
-static int fix_image(struct fix *fix, const struct ocv_entry *entry, json_t *object,
+static int fix_image(struct fix *fix, const struct ocv_entry *entry, size_t i,
                      struct ocv_error *err)
 {
-    json_t *platform = json_object_get(object, "platform");
-    json_t *annotations = json_object_get(object, "annotations");
     const char *also = NULL;
     char wanted[OCV_PLATFORM_HIDDEN_MAX];
+    int status = OCV_OK;
     if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform && entry->label) {
         ocv_platform_hide(entry->label, wanted);
         also = level_property(fix, entry);
-        set(fix, platform, "variant", wanted);
+        status = set(fix, i, "platform", "variant", wanted, err);
     } else if (!fix->cautious && is_amd64_v1(&entry->platform)) {
-        drop(fix, platform, "variant");
+        status = set(fix, i, "platform", "variant", NULL, err);
     }
-    return fix_properties(fix, annotations, also, err);
+    return status < 0 ? status : fix_properties(fix, i, also, err);
 }
 
-static void fix_attestation(struct fix *fix, json_t *object)
+static int fix_attestation(struct fix *fix, size_t i, struct ocv_error *err)
 {
-    json_t *platform = member(fix, object, "platform");
-    json_t *annotations = json_object_get(object, "annotations");
-    set(fix, platform, "architecture", "unknown");
-    set(fix, platform, "os", "unknown");
-    drop(fix, platform, "variant");
-    drop(fix, annotations, OCV_ANNOTATION_LABEL);
-    drop(fix, annotations, OCV_ANNOTATION_PROPERTIES);
+    static const char *const wanted[][3] = {{"platform", "architecture", "unknown"},
+                                            {"platform", "os", "unknown"},
+                                            {"platform", "variant", NULL},
+                                            {"annotations", OCV_ANNOTATION_LABEL, NULL},
+                                            {"annotations", OCV_ANNOTATION_PROPERTIES, NULL}};
+    int status = OCV_OK;
+    for (size_t k = 0; k < OCV_LINT_COUNT(wanted) && status == OCV_OK; k++)
+        status = set(fix, i, wanted[k][0], wanted[k][1], wanted[k][2], err);
+    return status;
 }
 
-static bool dangling(const struct fix *fix, const json_t *object)
+/* About an image that is not here. */
+static bool is_dangling(const struct fix *fix, size_t i)
 {
-    const json_t *annotations = json_object_get(object, "annotations");
-    const char *digest = json_string_value(json_object_get(annotations, REFERENCE_DIGEST));
-    return json_object_get(annotations, REFERENCE_TYPE) && digest &&
-           !ocv_index_find_digest(fix->index, digest);
+    const struct ocv_author_entry *e = &fix->author->entries[i];
+    return json_object_get(json_object_get(e->json, "annotations"),
+                           OCV_ANNOTATION_REFERENCE_TYPE) &&
+           e->subject && !ocv_index_find_digest(fix->index, e->subject);
 }
 
 static int fix_entries(struct fix *fix, struct ocv_error *err)
@@ -187,11 +184,10 @@ static int fix_entries(struct fix *fix, struct ocv_error *err)
     int status = OCV_OK;
     for (size_t i = 0; i < ocv_index_count(fix->index) && status == OCV_OK; i++) {
         const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
-        json_t *object = json_array_get(fix->manifests, i);
         if (entry->code == OCV_REJECT_ATTESTATION)
-            fix_attestation(fix, object);
+            status = fix_attestation(fix, i, err);
         else if (entry->code == OCV_REJECT_NONE)
-            status = fix_image(fix, entry, object, err);
+            status = fix_image(fix, entry, i, err);
     }
     return status;
 }
@@ -202,41 +198,16 @@ static bool stands_behind(const struct ocv_entry *entry)
     return entry->kind == OCV_ENTRY_VARIANT || ocv_entry_is_unfinished(entry);
 }
 
-/* Defaults, variants, then the rest, each in the order it had; attestations of nothing are left
- * out. */
-static void fix_order(struct fix *fix)
-{
-    json_t *ordered = json_array();
-    size_t n = ocv_index_count(fix->index);
-    for (int pass = 0; pass < 3; pass++)
-        for (size_t i = 0; i < n; i++) {
-            const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
-            json_t *object = json_array_get(fix->manifests, i);
-            bool usable = entry->code == OCV_REJECT_NONE;
-            int place = !usable ? 2 : stands_behind(entry) ? 1 : 0;
-            if (place != pass)
-                continue;
-            if (dangling(fix, object)) {
-                fix->changes++;
-                continue;
-            }
-            fix->failed = json_array_append(ordered, object) < 0 || fix->failed;
-        }
-    fix->failed = json_object_set_new(fix->root, "manifests", ordered) < 0 || fix->failed;
-}
-
 /* Whether an order that lint finds wrong is there: otherwise nothing is moved. */
-static bool disordered(const struct fix *fix)
+static bool is_disordered(const struct fix *fix)
 {
     bool variant = false;
     for (size_t i = 0; i < ocv_index_count(fix->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
-        const json_t *object = json_array_get(fix->manifests, i);
-        const char *digest = json_string_value(
-            json_object_get(json_object_get(object, "annotations"), REFERENCE_DIGEST));
+        const char *digest = fix->author->entries[i].subject;
         const struct ocv_entry *subject = digest ? ocv_index_find_digest(fix->index, digest) : NULL;
-        if (dangling(fix, object) || (entry->code == OCV_REJECT_ATTESTATION && subject &&
-                                      subject->position > entry->position))
+        if (is_dangling(fix, i) || (entry->code == OCV_REJECT_ATTESTATION && subject &&
+                                    subject->position > entry->position))
             return true;
         if (entry->code != OCV_REJECT_NONE)
             continue;
@@ -247,14 +218,41 @@ static bool disordered(const struct fix *fix)
     return false;
 }
 
-static int write_result(const struct fix *fix, const void *bytes, size_t len,
-                        struct ocv_buffer *out, struct ocv_error *err)
+/* Defaults, variants, then the rest, each in the order it had; attestations of nothing are left
+ * out. */
+static int fix_order(struct fix *fix, struct ocv_error *err)
 {
-    bool lines = memchr(bytes, '\n', len) != NULL;
+    struct ocv_author *author = fix->author;
+    size_t n = author->n, kept = 0, dangling = 0;
+    struct ocv_author_entry *ordered = calloc(n + 1, sizeof(*ordered));
+    if (!ordered)
+        return ocv_error_nomem(err);
+    for (int pass = 0; pass < 3; pass++)
+        for (size_t i = 0; i < n; i++) {
+            const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
+            bool usable = entry->code == OCV_REJECT_NONE;
+            int place = !usable ? 2 : stands_behind(entry) ? 1 : 0;
+            if (place == pass && is_dangling(fix, i))
+                dangling++;
+            else if (place == pass)
+                ordered[kept++] = author->entries[i];
+        }
+    for (size_t i = 0; i < n; i++)
+        if (is_dangling(fix, i))
+            ocv_author_entry_free(&author->entries[i]);
+    free(author->entries);
+    author->entries = ordered;
+    author->n = kept;
+    author->cap = n + 1;
+    fix->changes += dangling ? dangling : 1;
+    return OCV_OK;
+}
+
+static int write_result(const struct fix *fix, struct ocv_buffer *out, struct ocv_error *err)
+{
     ocv_auto(ocv_index) again = NULL;
-    int status = ocv_json_append(fix->root, lines ? JSON_INDENT(2) : JSON_COMPACT, out, err);
-    if (status == OCV_OK && lines && ((const char *)bytes)[len - 1] == '\n')
-        status = ocv_buffer_append(out, "\n", 1, err);
+    fix->author->changed = fix->author->lines = true;
+    int status = ocv_author_write(fix->author, out, err);
     if (status == OCV_OK)
         status = ocv_index_parse(out->data, out->len, NULL, &again, err);
     return status;
@@ -264,30 +262,22 @@ static int fix_once(const void *bytes, size_t len, bool cautious, struct ocv_buf
                     size_t *changes, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
-    ocv_auto_json *root = NULL;
+    ocv_auto(ocv_author) author = NULL;
     int status = ocv_index_parse(bytes, len, NULL, &index, err);
     if (status == OCV_OK)
-        status = ocv_json_load("index", bytes, len, OCV_MANIFEST_MAX, &root, err);
+        status = ocv_author_read(bytes, len, &author, err);
     if (status < 0)
         return status;
-    struct fix fix = {.root = root, .index = index, .cautious = cautious};
-    fix.manifests = json_object_get(root, "manifests");
-    if (!json_object_get(root, "mediaType"))
-        set(&fix, root, "mediaType", OCV_MEDIA_TYPE_INDEX);
+    struct fix fix = {.author = author, .index = index, .cautious = cautious};
+    author->add_type = !author->typed;
+    fix.changes += author->add_type;
     status = fix_annotations(&fix, err);
     if (status == OCV_OK)
         status = fix_entries(&fix, err);
-    if (status == OCV_OK && !cautious && disordered(&fix)) {
-        size_t before = fix.changes;
-        fix_order(&fix);
-        fix.changes += fix.changes == before;
-    }
-    if (status == OCV_OK && fix.failed)
-        status = ocv_error_nomem(err);
-    if (status < 0)
-        return status;
+    if (status == OCV_OK && !cautious && is_disordered(&fix))
+        status = fix_order(&fix, err);
     *changes = fix.changes;
-    return fix.changes ? write_result(&fix, bytes, len, out, err) : OCV_OK;
+    return status == OCV_OK && fix.changes ? write_result(&fix, out, err) : status;
 }
 
 #define PASSES_MAX \

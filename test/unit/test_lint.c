@@ -154,6 +154,67 @@ START_TEST(fix_is_complete)
 }
 END_TEST
 
+#define HEX64 "0000000000000000000000000000000000000000000000000000000000000000"
+#define KEPT                                                                        \
+    "{ \"size\":2 , \"platform\":{\"os\":\"linux\",\"architecture\":\"amd64\"},\n " \
+    "\"mediaType\":\"" OCV_MEDIA_TYPE_MANIFEST "\", \"digest\" :\"sha256:" HEX64 "\"}"
+
+/* What is not corrected keeps its bytes, and what is has the manner of the document. */
+START_TEST(fix_keeps_bytes)
+{
+    static const char before[] =
+        "{\n  \"schemaVersion\" : 2,\n  \"manifests\": [\n    {\n      \"mediaType\": "
+        "\"" OCV_MEDIA_TYPE_MANIFEST "\",\n      \"digest\": \"sha256:" HEX64 "\",\n"
+        "      \"size\": 2,\n      \"platform\": {\"os\": \"linux\", \"architecture\": \"amd64\", "
+        "\"variant\": \"x-a\"},\n      \"annotations\": {\"" OCV_ANNOTATION_LABEL
+        "\": \"a\", \"" OCV_ANNOTATION_PROPERTIES "\": \"habana::arch::gaudi3\"}\n    },\n    " KEPT
+        "\n  ],\n  \"other\":  null }\n";
+    static const char after[] =
+        "{\n  \"schemaVersion\" : 2,\n  \"manifests\": [\n    " KEPT
+        ",\n    {\n      \"mediaType\": "
+        "\"" OCV_MEDIA_TYPE_MANIFEST "\",\n      \"digest\": \"sha256:" HEX64 "\",\n"
+        "      \"size\": 2,\n      \"platform\": {\n        \"os\": \"linux\",\n        "
+        "\"architecture\": \"amd64\",\n        \"variant\": \"x-a\"\n      },\n"
+        "      \"annotations\": {\n        \"" OCV_ANNOTATION_LABEL
+        "\": \"a\",\n        \"" OCV_ANNOTATION_PROPERTIES
+        "\": \"habana :: arch :: gaudi3\"\n      }\n    }\n  ],\n  \"other\":  null,\n"
+        "  \"annotations\": {\n    \"" OCV_ANNOTATION_SCHEMA
+        "\": \"1\",\n    \"" OCV_ANNOTATION_NAMESPACES "\": \"habana\"\n  },\n"
+        "  \"mediaType\": \"" OCV_MEDIA_TYPE_INDEX "\" }\n";
+    size_t changes = 0;
+    struct ocv_error err = {0};
+    ocv_auto_buffer out;
+    ocv_auto_buffer moved;
+    ocv_buffer_init(&out, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
+    int status = ocv_lint_fix(before, strlen(before), false, &out, &changes, &moved, &err);
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
+    ck_assert_str_eq(out.data, after);
+    ck_assert_uint_eq(changes, 5); /* type, schema, namespaces, properties, order */
+}
+END_TEST
+
+/* A Docker list is corrected, too, and stays in one line. */
+START_TEST(fix_takes_a_docker_list)
+{
+    static const char before[] =
+        "{\"schemaVersion\":2,\"mediaType\":\"" OCV_MEDIA_TYPE_DOCKER_LIST
+        "\",\"manifests\":[{\"mediaType\":\"" OCV_MEDIA_TYPE_DOCKER_MANIFEST
+        "\",\"digest\":\"sha256:" HEX64 "\",\"size\":2,\"platform\":{\"os\":\"linux\","
+        "\"architecture\":\"amd64\",\"variant\":\"v1\"}}]}";
+    size_t changes = 0;
+    ocv_auto_buffer out;
+    ocv_auto_buffer moved;
+    ocv_buffer_init(&out, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
+    ck_assert_int_eq(ocv_lint_fix(before, strlen(before), false, &out, &changes, &moved, NULL),
+                     OCV_OK);
+    ck_assert_uint_eq(changes, 1);
+    ck_assert(strstr(out.data, "{\"os\":\"linux\",\"architecture\":\"amd64\"}}]}"));
+    ck_assert_uint_eq(out.len, strlen(before) - strlen(",\"variant\":\"v1\""));
+}
+END_TEST
+
 /* What clients without variants get; whether it stays so unless it is asked for. */
 static const struct {
     const char *before, *moved;   /* "": nothing */
@@ -997,6 +1058,8 @@ int main(void)
     tcase_add_loop_test(table, good_example_needs_no_fix, 0, OCV_LINT_RULES);
     tcase_add_test(table, table_is_complete);
     tcase_add_test(table, fix_is_complete);
+    tcase_add_test(table, fix_keeps_bytes);
+    tcase_add_test(table, fix_takes_a_docker_list);
     tcase_add_loop_test(table, fix_keeps_what_older_clients_get, 0,
                         sizeof(default_cases) / sizeof(*default_cases));
     tcase_add_test(other, did_you_mean);
