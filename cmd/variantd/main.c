@@ -3,12 +3,12 @@
  * everything, then waits for signals and looks after idle connections and the watchdog. */
 #include "cmd/common/cli.h"
 #include "cmd/common/notify.h"
+#include "cmd/variantd/common/log.h"
+#include "cmd/variantd/common/settings_make.h"
 #include "cmd/variantd/fit/image_fit.h"
-#include "cmd/variantd/http/selfcheck.h"
-#include "cmd/variantd/log.h"
-#include "cmd/variantd/node/unknown_names.h"
+#include "cmd/variantd/instance/unknown_names.h"
+#include "cmd/variantd/selfcheck.h"
 #include "cmd/variantd/server.h"
-#include "cmd/variantd/settings_make.h"
 #include "lib/base/clock.h"
 #include "lib/base/paths.h"
 
@@ -263,7 +263,7 @@ static int start(struct daemon *d, struct ocv_error *err)
     }
     drop_capabilities();
     status = instance_new(settings, d->metrics, &instance, err);
-    if (status == OCV_OK && (status = names_check_flags(instance, err)) < 0)
+    if (status == OCV_OK && (status = unknown_names_check_flags(instance, err)) < 0)
         instance_free(instance);
     if (status < 0) {
         close(mirror.fd);
@@ -287,7 +287,7 @@ static int check(struct daemon *d, struct ocv_error *err)
     else
         status = instance_new(settings, d->metrics, &instance, err);
     if (status == OCV_OK)
-        unknown = names_count(instance);
+        unknown = unknown_names_count(instance);
     instance_free(instance);
     const char *file = d->cli.config_file ? d->cli.config_file : OCV_PATH_CONFIG;
     int code = status < 0 ? cli_fail(&d->cli, err) : unknown ? 2 : 0;
@@ -340,8 +340,8 @@ static void verify(struct daemon *d)
         return;
     d->verified = instance;
     d->verified_generation = generation;
-    judge_records(instance, d->metrics);
-    metrics_unknown_names(d->metrics, names_count(instance));
+    fit_review_records(instance, d->metrics);
+    metrics_unknown_names(d->metrics, unknown_names_count(instance));
 }
 
 static void watchdog(struct daemon *d)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every request holds the instance it began with, so that a reload never pulls settings from under
- * it. */
 #include "cmd/variantd/server.h"
 
 #include "cmd/variantd/api/api.h"
@@ -23,24 +21,17 @@
 #define THREADS_MAX 4 /* a mirror's answers are short; the rest of the node has work to do */
 
 struct server {
-    struct metrics *metrics;
+    struct current current;
     struct httpd *mirror, *api, *tcp_metrics;
-    struct peers mirror_peers, api_peers, metrics_peers;
-    int held;      /* the mirror's socket, too */
-    char *address; /* of the mirror, without its port where the system chose that */
-    unsigned port;
+    struct connections mirror_peers, api_peers, metrics_peers;
+    int held;                          /* the mirror's socket, too */
     char socket_path[SOCKET_PATH_MAX]; /* of the API; empty for a passed one without a path */
     bool own_socket;                   /* to remove at the end */
-    pthread_rwlock_t instance_lock;
-    struct instance *current;
-    pthread_mutex_t lock; /* retired */
-    struct instance *retired;
-    atomic_uint_fast64_t running;
-    atomic_bool draining, stopping;
+    atomic_bool draining;
 };
 
 /* What a request of the mirror carries from its first call to its end. */
-struct request {
+struct http_request {
     struct instance *instance;
     void *inner;
 };
@@ -48,70 +39,14 @@ struct request {
 /* ---- instances ---------------------------------------------------------------------------------
  */
 
-struct instance *server_borrow(struct server *server)
-{
-    pthread_rwlock_rdlock(&server->instance_lock);
-    struct instance *instance = server->current;
-    atomic_fetch_add_explicit(&instance->running, 1, memory_order_relaxed);
-    pthread_rwlock_unlock(&server->instance_lock);
-    atomic_fetch_add_explicit(&server->running, 1, memory_order_relaxed);
-    return instance;
-}
-
-void server_return(struct server *server, struct instance *instance)
-{
-    atomic_fetch_sub_explicit(&instance->running, 1, memory_order_release);
-    atomic_fetch_sub_explicit(&server->running, 1, memory_order_release);
-}
-
 const struct instance *server_instance(const struct server *server)
 {
-    return server->current;
-}
-
-struct metrics *server_metrics(struct server *server)
-{
-    return server->metrics;
-}
-
-bool server_stopping(const struct server *server)
-{
-    return atomic_load(&server->stopping);
+    return server->current.instance;
 }
 
 void server_replace(struct server *server, struct instance *instance)
 {
-    pthread_rwlock_wrlock(&server->instance_lock);
-    struct instance *old = server->current;
-    server->current = instance;
-    pthread_rwlock_unlock(&server->instance_lock);
-    pthread_mutex_lock(&server->lock);
-    old->next = server->retired;
-    server->retired = old;
-    pthread_mutex_unlock(&server->lock);
-}
-
-static void free_retired(struct server *server)
-{
-    struct instance *done = NULL;
-    pthread_mutex_lock(&server->lock);
-    for (struct instance **at = &server->retired; *at;) {
-        struct instance *instance = *at;
-        if (atomic_load_explicit(&instance->running, memory_order_acquire) > 0 ||
-            !mirror_idle(instance->mirror)) {
-            at = &instance->next;
-            continue;
-        }
-        *at = instance->next;
-        instance->next = done;
-        done = instance;
-    }
-    pthread_mutex_unlock(&server->lock);
-    while (done) {
-        struct instance *next = done->next;
-        instance_free(done);
-        done = next;
-    }
+    current_replace(&server->current, instance);
 }
 
 /* ---- connections -------------------------------------------------------------------------------
@@ -119,10 +54,10 @@ static void free_retired(struct server *server)
 
 void server_tick(struct server *server)
 {
-    peers_tick(&server->mirror_peers, atomic_load(&server->draining));
-    peers_tick(&server->api_peers, false);
-    peers_tick(&server->metrics_peers, false);
-    free_retired(server);
+    connections_tick(&server->mirror_peers, atomic_load(&server->draining));
+    connections_tick(&server->api_peers, false);
+    connections_tick(&server->metrics_peers, false);
+    current_free_retired(&server->current);
 }
 
 /* ---- the mirror's requests ---------------------------------------------------------------------
@@ -178,24 +113,24 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
                               size_t *upload_size, void **context)
 {
     struct server *server = cls;
-    struct request *request = *context;
+    struct http_request *request = *context;
     if (!request) {
-        peers_busy(connection);
+        connections_busy(connection);
         if (has_body(connection)) {
-            metrics_request(server->metrics,
+            metrics_request(server->current.metrics,
                             strcmp(method, "GET") && strcmp(method, "HEAD") ? OUTCOME_WRITE
                                                                             : OUTCOME_BAD_REQUEST,
                             0, 0);
             return refuse_body(connection, method);
         }
-        struct instance *instance = server_borrow(server);
+        struct instance *instance = current_borrow(&server->current);
         bool foreign = foreign_request(connection, instance->settings);
         *context = request = foreign ? NULL : calloc(1, sizeof(*request));
         if (!request)
-            server_return(server, instance);
+            current_return(&server->current, instance);
         if (foreign) {
-            metrics_request(server->metrics, OUTCOME_BAD_REQUEST, 0, 0);
-            return foreign_refuse(connection, server->metrics, "mirror");
+            metrics_request(server->current.metrics, OUTCOME_BAD_REQUEST, 0, 0);
+            return foreign_refuse(connection, server->current.metrics, "mirror");
         }
         if (!request)
             return MHD_NO;
@@ -209,12 +144,12 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
                       enum MHD_RequestTerminationCode why)
 {
     struct server *server = cls;
-    struct request *request = *context;
-    peers_idle(connection);
+    struct http_request *request = *context;
+    connections_idle(connection);
     if (!request)
         return;
     mirror_completed(request->instance->mirror, connection, &request->inner, why);
-    server_return(server, request->instance);
+    current_return(&server->current, request->instance);
     free(request);
     *context = NULL;
 }
@@ -242,19 +177,19 @@ static unsigned places(unsigned most, unsigned sixteenths)
 static int start_mirror(struct server *server, const struct listening *given, struct ocv_error *err)
 {
     struct listening own = {.fd = -1};
-    int status = given ? OCV_OK : listen_mirror(server->current->settings, -1, &own, err);
+    int status = given ? OCV_OK : listen_mirror(server->current.instance->settings, -1, &own, err);
     if (status < 0)
         return status;
     const struct listening *mirror = given ? given : &own;
-    server->port = mirror->port;
-    server->address = strdup(mirror->address);
+    server->current.port = mirror->port;
+    server->current.address = strdup(mirror->address);
     server->held = fcntl(mirror->fd, F_DUPFD_CLOEXEC, 0);
-    const struct httpd_calls calls = {handle, completed, peers_notify, server,
+    const struct httpd_calls calls = {handle, completed, connections_notify, server,
                                       &server->mirror_peers};
     const struct httpd_limits limits = {threads(), (unsigned)server->mirror_peers.max,
-                                        SERVER_STALL_S, SERVER_HEAD_MAX};
+                                        HTTPD_STALL_S, HTTPD_HEAD_MAX};
     status = httpd_new(mirror->fd, &calls, &limits, &server->mirror, err);
-    if (status == OCV_OK && !server->address)
+    if (status == OCV_OK && !server->current.address)
         return ocv_error_nomem(err);
     return status < 0 ? ocv_error_prefix(err, "%s", mirror->address) : OCV_OK;
 }
@@ -270,7 +205,7 @@ static void find_path(struct server *server, int fd)
 
 static int start_api(struct server *server, int unix_fd, struct ocv_error *err)
 {
-    const struct settings *settings = server->current->settings;
+    const struct settings *settings = server->current.instance->settings;
     int fd = unix_fd, status = OCV_OK;
     if (fd < 0) {
         status = listen_unix(settings->socket_path, &fd, err);
@@ -278,14 +213,14 @@ static int start_api(struct server *server, int unix_fd, struct ocv_error *err)
     }
     if (status == OCV_OK) {
         find_path(server, fd);
-        status = api_start(server, fd, true, &server->api_peers, &server->api, err);
+        status = api_start(&server->current, fd, true, &server->api_peers, &server->api, err);
     }
     if (status == OCV_OK && settings->metrics_listen) {
         struct listening own = {.fd = -1};
         status = listen_tcp(settings->metrics_listen, -1, &own, err);
         if (status == OCV_OK)
-            status =
-                api_start(server, own.fd, false, &server->metrics_peers, &server->tcp_metrics, err);
+            status = api_start(&server->current, own.fd, false, &server->metrics_peers,
+                               &server->tcp_metrics, err);
     }
     return status;
 }
@@ -300,13 +235,10 @@ int server_new(struct instance *instance, struct metrics *metrics, const struct 
         instance_free(instance);
         return ocv_error_nomem(err);
     }
-    server->metrics = metrics;
-    server->current = instance;
-    pthread_rwlock_init(&server->instance_lock, NULL);
-    pthread_mutex_init(&server->lock, NULL);
-    peers_init(&server->mirror_peers, places(SERVER_CONNECTIONS_MAX, 10));
-    peers_init(&server->api_peers, places(API_CONNECTIONS_MAX, 1));
-    peers_init(&server->metrics_peers, places(API_CONNECTIONS_MAX, 1));
+    current_init(&server->current, instance, metrics);
+    connections_init(&server->mirror_peers, places(SERVER_CONNECTIONS_MAX, 10));
+    connections_init(&server->api_peers, places(API_CONNECTIONS_MAX, 1));
+    connections_init(&server->metrics_peers, places(API_CONNECTIONS_MAX, 1));
     server->held = -1;
     int status = start_mirror(server, mirror, err);
     if (status == OCV_OK)
@@ -321,12 +253,12 @@ int server_new(struct instance *instance, struct metrics *metrics, const struct 
 
 unsigned server_port(const struct server *server)
 {
-    return server->port;
+    return server->current.port;
 }
 
 const char *server_address(const struct server *server)
 {
-    return server->address;
+    return server->current.address;
 }
 
 const char *server_socket(const struct server *server)
@@ -336,22 +268,22 @@ const char *server_socket(const struct server *server)
 
 bool server_mirror_stirs(struct server *server)
 {
-    return peers_stir(&server->mirror_peers);
+    return connections_stir(&server->mirror_peers);
 }
 
 bool server_api_stirs(struct server *server)
 {
-    return peers_stir(&server->api_peers);
+    return connections_stir(&server->api_peers);
 }
 
 void server_expect(struct server *server, unsigned port)
 {
-    peers_expect(&server->mirror_peers, port);
+    connections_expect(&server->mirror_peers, port);
 }
 
 bool server_met(struct server *server)
 {
-    return peers_met(&server->mirror_peers);
+    return connections_met(&server->mirror_peers);
 }
 
 int server_drain(struct server *server)
@@ -365,18 +297,14 @@ int server_drain(struct server *server)
 
 bool server_idle(const struct server *server)
 {
-    return atomic_load_explicit(&server->running, memory_order_acquire) == 0 &&
-           mirror_idle(server->current->mirror);
+    return current_idle(&server->current);
 }
 
 void server_free(struct server *server)
 {
     if (!server)
         return;
-    atomic_store(&server->stopping, true);
-    mirror_stop(server->current->mirror);
-    for (struct instance *instance = server->retired; instance; instance = instance->next)
-        mirror_stop(instance->mirror);
+    current_stop(&server->current);
     httpd_free(server->mirror);
     if (server->held >= 0)
         close(server->held);
@@ -384,17 +312,9 @@ void server_free(struct server *server)
     api_stop(server->tcp_metrics);
     if (server->own_socket)
         unlink(server->socket_path);
-    free(server->address);
-    while (server->retired) { /* no request is left; workers may be, and are waited for */
-        struct instance *instance = server->retired;
-        server->retired = instance->next;
-        instance_free(instance);
-    }
-    instance_free(server->current);
-    pthread_rwlock_destroy(&server->instance_lock);
-    pthread_mutex_destroy(&server->lock);
-    peers_destroy(&server->mirror_peers);
-    peers_destroy(&server->api_peers);
-    peers_destroy(&server->metrics_peers);
+    current_free(&server->current);
+    connections_destroy(&server->mirror_peers);
+    connections_destroy(&server->api_peers);
+    connections_destroy(&server->metrics_peers);
     free(server);
 }

@@ -5,13 +5,11 @@
 #define VARIANTD_SERVER_H
 
 #include "cmd/variantd/http/listen.h"
-#include "cmd/variantd/instance.h"
+#include "cmd/variantd/instance/current.h"
 
 /** Open at once; past it new ones wait in the backlog. At most 10/16 of the files that may be open.
  */
 #define SERVER_CONNECTIONS_MAX 12000u
-#define SERVER_HEAD_MAX (32u * 1024) /**< request line and headers together: 431 past it */
-#define SERVER_STALL_S 120u          /**< in the middle of an answer that nobody reads */
 
 struct server;
 
@@ -46,12 +44,5 @@ int server_drain(struct server *server);
 bool server_idle(const struct server *server);
 /** Stop and free. Running requests are cut. */
 void server_free(struct server *server);
-
-/** For api.c: the current instance with its count of requests raised, and back. */
-struct instance *server_borrow(struct server *server);
-void server_return(struct server *server, struct instance *instance);
-struct metrics *server_metrics(struct server *server);
-/** The end has come: nothing may be suspended any more. */
-bool server_stopping(const struct server *server);
 
 #endif

@@ -58,7 +58,7 @@ verdict()
 
 @test "the timer comes as often as the daemon probes by itself" {
     grep -qx 'OnUnitActiveSec=10min' "$OCV_TOP/contrib/systemd/ocivariant-verify.timer"
-    grep -q 'DEFAULT_PROBE_INTERVAL "10m"' "$OCV_TOP/cmd/variantd/settings.c"
+    grep -q 'DEFAULT_PROBE_INTERVAL "10m"' "$OCV_TOP/cmd/variantd/common/settings.c"
 }
 
 @test "podman pulled while the daemon was away: found within one interval, and put right" {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/variantd/log.c: what texts from outside may do to a line. */
-#include "cmd/variantd/log.h"
+/* cmd/variantd/common/log.c: what texts from outside may do to a line. */
+#include "cmd/variantd/common/log.h"
 
 #include <check.h>
 #include <stdio.h>

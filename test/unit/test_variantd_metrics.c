@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counters with names from outside: exact when many threads raise them, bounded, escaped. */
-#include "cmd/variantd/metrics.h"
+#include "cmd/variantd/common/metrics.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 /* cmd/variantd/node/diff.c, uevent.c, metrics.c, cmd/common/notify.c: what a log and a manager are
  * told. */
 #include "cmd/common/notify.h"
-#include "cmd/variantd/metrics.h"
+#include "cmd/variantd/common/metrics.h"
 #include "cmd/variantd/node/node_diff.h"
 #include "cmd/variantd/node/uevent.h"
 

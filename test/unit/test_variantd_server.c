@@ -3,12 +3,12 @@
  * answer, what clients that read nothing can make the daemon keep, and what they cannot make the
  * watchdog believe. */
 #include "cmd/variantd/api/api.h"
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
+#include "cmd/variantd/common/settings_make.h"
 #include "cmd/variantd/http/listen.h"
-#include "cmd/variantd/http/selfcheck.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "cmd/variantd/selfcheck.h"
 #include "cmd/variantd/server.h"
-#include "cmd/variantd/settings_make.h"
 
 #include <arpa/inet.h>
 #include <check.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmd/variantd/settings.c: what is a sensible daemon and what is not. */
-#include "cmd/variantd/settings_make.h"
+/* cmd/variantd/common/settings.c: what is a sensible daemon and what is not. */
+#include "cmd/variantd/common/settings_make.h"
 
 #include <check.h>
 #include <string.h>

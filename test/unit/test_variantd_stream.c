@@ -75,7 +75,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
                    NULL) < 0)
         return MHD_NO;
     struct MHD_Response *response = stream_response(stream, connection);
-    last = item_get(stream);
+    last = refcounted_ref(stream);
     enum MHD_Result result = MHD_queue_response(connection, 200, response);
     MHD_destroy_response(response);
     atomic_fetch_add(&writers, 1);
@@ -106,7 +106,7 @@ static void tear_down(void)
     while (atomic_load(&writers)) /* each ends by itself */
         usleep(1000);
     httpd_free(server);
-    item_put(last);
+    refcounted_unref(last);
     last = NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/workers.h"
+#include "cmd/variantd/common/workers.h"
 
 #include <check.h>
 #include <pthread.h>

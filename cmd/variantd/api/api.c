@@ -5,7 +5,7 @@
 
 #include "cmd/variantd/api/api_peer.h"
 #include "cmd/variantd/api/api_threads.h"
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/http/foreign.h"
 #include "cmd/variantd/node/local_images.h"
@@ -22,7 +22,7 @@
 
 /* One request. Only /v1/resolve lives longer than its first call. */
 struct call {
-    struct server *server;
+    struct current *current;
     struct MHD_Connection *connection;
     struct httpd_suspended suspended;
     char *reference, *digest, *label, *properties;
@@ -110,17 +110,17 @@ static void *resolve(void *data)
     struct ocv_error err = {0};
     const bool trusted = call->trusted;
     const uid_t user = call->user;
-    struct instance *instance = server_borrow(call->server);
-    const struct judge_question question = {.reference = call->reference,
-                                            .digest = call->digest,
-                                            .label = call->label,
-                                            .properties = call->properties,
-                                            .trusted = call->trusted,
-                                            .held = call->held};
-    int status = call->verdict ? judge(instance, &question, &call->body, &err)
+    struct instance *instance = current_borrow(call->current);
+    const struct fit_question question = {.reference = call->reference,
+                                          .digest = call->digest,
+                                          .label = call->label,
+                                          .properties = call->properties,
+                                          .trusted = call->trusted,
+                                          .held = call->held};
+    int status = call->verdict ? fit_answer(instance, &question, &call->body, &err)
                                : mirror_resolve(instance->mirror, call->reference, call->trusted,
                                                 &call->body, &err);
-    server_return(call->server, instance);
+    current_return(call->current, instance);
     call->status = status == OCV_OK ? MHD_HTTP_OK : http_status(status);
     if (status < 0) {
         ocv_buffer_free(&call->body);
@@ -138,7 +138,7 @@ static enum MHD_Result start_resolve(struct call *call)
     pthread_t thread;
     /* counted first: a stop waits for those that are counted, and for no others */
     bool taken = api_thread_take(call->trusted, call->user);
-    if (!taken || server_stopping(call->server)) {
+    if (!taken || atomic_load(&call->current->stopping)) {
         if (taken)
             api_thread_give(call->trusted, call->user);
         return answer_error(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -190,7 +190,7 @@ static enum MHD_Result look_for_nul(void *found, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-static enum MHD_Result handle_question(struct server *server, struct MHD_Connection *connection,
+static enum MHD_Result handle_question(struct current *current, struct MHD_Connection *connection,
                                        bool verdict, struct call **out)
 {
     bool nul = false;
@@ -215,7 +215,7 @@ static enum MHD_Result handle_question(struct server *server, struct MHD_Connect
                             verdict ? "?ref=, digest= or properties= is missing"
                                     : "?ref=REFERENCE is missing");
     }
-    call->server = server;
+    call->current = current;
     call->connection = connection;
     call->verdict = verdict;
     call->trusted = api_trusted(connection, &call->user);
@@ -234,11 +234,11 @@ static void put_snapshot(void *data)
 }
 
 /* The response keeps the snapshot until its last byte is sent. */
-static enum MHD_Result handle_profile(struct server *server, struct MHD_Connection *connection)
+static enum MHD_Result handle_profile(struct current *current, struct MHD_Connection *connection)
 {
-    struct instance *instance = server_borrow(server);
+    struct instance *instance = current_borrow(current);
     const struct snapshot *snapshot = node_get(instance->node);
-    server_return(server, instance);
+    current_return(current, instance);
     struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
         snapshot->json.len, snapshot->json.data, put_snapshot, (void *)(uintptr_t)snapshot);
     if (!response)
@@ -246,49 +246,49 @@ static enum MHD_Result handle_profile(struct server *server, struct MHD_Connecti
     return answer(connection, MHD_HTTP_OK, "application/json", response);
 }
 
-static enum MHD_Result handle_health(struct server *server, struct MHD_Connection *connection)
+static enum MHD_Result handle_health(struct current *current, struct MHD_Connection *connection)
 {
     char text[512];
-    const char *address = server_address(server);
-    struct instance *instance = server_borrow(server);
+    const char *address = current->address;
+    struct instance *instance = current_borrow(current);
     const struct snapshot *snapshot = node_get(instance->node);
     int len = snprintf(text, sizeof(text),
                        "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
                        "\"listen\":\"%.*s:%u\",\"uid\":%u}\n",
                        ocv_version(), (double)(ocv_clock_ms() - snapshot->probed_at) / 1e3,
-                       (int)(strrchr(address, ':') - address), address, server_port(server),
+                       (int)(strrchr(address, ':') - address), address, current->port,
                        (unsigned)geteuid());
     node_put(snapshot);
-    server_return(server, instance);
+    current_return(current, instance);
     return answer_copy(connection, MHD_HTTP_OK, "application/json", text, (size_t)len);
 }
 
-static enum MHD_Result handle_metrics(struct server *server, struct MHD_Connection *connection)
+static enum MHD_Result handle_metrics(struct current *current, struct MHD_Connection *connection)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1024u * 1024);
-    metrics_lesser(server_metrics(server), here_lesser());
-    if (metrics_format(server_metrics(server), ocv_clock_ms(), &text, NULL) < 0)
+    metrics_lesser(current->metrics, local_images_lesser());
+    if (metrics_format(current->metrics, ocv_clock_ms(), &text, NULL) < 0)
         return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
     return answer_copy(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
                        text.data, text.len);
 }
 
-static enum MHD_Result route(struct server *server, struct MHD_Connection *connection,
+static enum MHD_Result route(struct current *current, struct MHD_Connection *connection,
                              const char *url, const char *method, bool full, struct call **call)
 {
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         return answer_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
     if (strcmp(url, "/metrics") == 0)
-        return handle_metrics(server, connection);
+        return handle_metrics(current, connection);
     if (strcmp(url, "/v1/healthz") == 0)
-        return handle_health(server, connection);
+        return handle_health(current, connection);
     if (full && strcmp(url, "/v1/profile") == 0)
-        return handle_profile(server, connection);
+        return handle_profile(current, connection);
     if (full && strcmp(url, "/v1/resolve") == 0)
-        return handle_question(server, connection, false, call);
+        return handle_question(current, connection, false, call);
     if (full && strcmp(url, "/v1/verdict") == 0)
-        return handle_question(server, connection, true, call);
+        return handle_question(current, connection, true, call);
     return answer_error(
         connection, MHD_HTTP_NOT_FOUND,
         full ? "there are /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/healthz and "
@@ -300,7 +300,7 @@ static enum MHD_Result route(struct server *server, struct MHD_Connection *conne
 static void give_body(void *data)
 {
     struct ocv_buffer *body = data;
-    room_give(body->len);
+    budget_release(body->len);
     ocv_buffer_free(body);
     free(body);
 }
@@ -308,7 +308,7 @@ static void give_body(void *data)
 static enum MHD_Result answer_call(struct MHD_Connection *connection, struct call *call)
 {
     struct ocv_buffer *body = malloc(sizeof(*body));
-    if (!body || !room_take(call->body.len)) {
+    if (!body || !budget_acquire(call->body.len)) {
         free(body);
         return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
                             "too many answers wait to be read; try again");
@@ -323,27 +323,27 @@ static enum MHD_Result answer_call(struct MHD_Connection *connection, struct cal
 }
 
 /* What is opened to the network for /metrics alone has whatever names that has. */
-static bool is_foreign(struct server *server, struct MHD_Connection *connection)
+static bool is_foreign(struct current *current, struct MHD_Connection *connection)
 {
-    struct instance *instance = server_borrow(server);
+    struct instance *instance = current_borrow(current);
     bool foreign = foreign_request(connection, instance->settings);
-    server_return(server, instance);
+    current_return(current, instance);
     return foreign;
 }
 
-static enum MHD_Result handle(struct server *server, struct MHD_Connection *connection,
+static enum MHD_Result handle(struct current *current, struct MHD_Connection *connection,
                               const char *url, const char *method, bool full, size_t upload,
                               void **context)
 {
     struct call *call = *context;
     if (!call)
-        peers_busy(connection);
+        connections_busy(connection);
     if (upload)
         return MHD_NO; /* nothing here takes a body */
-    if (!call && full && is_foreign(server, connection))
-        return foreign_refuse(connection, server_metrics(server), "api");
+    if (!call && full && is_foreign(current, connection))
+        return foreign_refuse(connection, current->metrics, "api");
     if (!call)
-        return route(server, connection, url, method, full, (struct call **)context);
+        return route(current, connection, url, method, full, (struct call **)context);
     if (!atomic_load(&call->done))
         return MHD_YES;
     return answer_call(connection, call);
@@ -370,19 +370,19 @@ static void completed(void *cls, struct MHD_Connection *connection, void **conte
 {
     struct call *call = *context;
     (void)cls, (void)why;
-    peers_idle(connection);
+    connections_idle(connection);
     if (!call)
         return;
     free_call(call);
     *context = NULL;
 }
 
-int api_start(struct server *server, int fd, bool full, struct peers *peers, struct httpd **out,
-              struct ocv_error *err)
+int api_start(struct current *current, int fd, bool full, struct connections *peers,
+              struct httpd **out, struct ocv_error *err)
 {
-    const struct httpd_calls calls = {full ? handle_full : handle_some, completed, peers_notify,
-                                      server, peers};
-    const struct httpd_limits limits = {1, (unsigned)peers->max, STALL_S, SERVER_HEAD_MAX};
+    const struct httpd_calls calls = {full ? handle_full : handle_some, completed,
+                                      connections_notify, current, peers};
+    const struct httpd_limits limits = {1, (unsigned)peers->max, STALL_S, HTTPD_HEAD_MAX};
     int status = httpd_new(fd, &calls, &limits, out, err);
     return status < 0 ? ocv_error_prefix(err, "API") : OCV_OK;
 }

@@ -5,14 +5,14 @@
 
 #include "cmd/variantd/http/connections.h"
 #include "cmd/variantd/http/httpd.h"
-#include "cmd/variantd/server.h"
+#include "cmd/variantd/instance/current.h"
 
 #define API_CONNECTIONS_MAX 1024u /**< at most 1/16 of the files that may be open */
 
 /** Serve on the listening socket, which is taken over. `full`: the unix socket; else only /metrics
  *  and /v1/healthz. `peers`: who watches the connections. */
-int api_start(struct server *server, int fd, bool full, struct peers *peers, struct httpd **out,
-              struct ocv_error *err) OCV_WARN_UNUSED;
+int api_start(struct current *current, int fd, bool full, struct connections *peers,
+              struct httpd **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** NULL is allowed. */
 void api_stop(struct httpd *httpd);
 

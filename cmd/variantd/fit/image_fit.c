@@ -11,7 +11,7 @@
  * Who may not know what the daemon's credentials can read is told "fits" or "misfit" of an image
  * that was chosen here, whose digest any tag's HEAD gives, and nothing of what else there is. */
 #include "cmd/variantd/fit/image_fit.h"
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
 #include "cmd/variantd/node/local_images.h"
 
@@ -45,7 +45,7 @@ static void take_default(const struct mirror_entry *entry, struct answer *out)
 }
 
 /* What an index says of the digest. Of an answer that is there, only what would fit is wanted. */
-static void take_entry(const struct instance *instance, const struct judge_question *q,
+static void take_entry(const struct instance *instance, const struct fit_question *q,
                        const struct mirror_entry *entry, const char *where, struct answer *out)
 {
     if (says(out, "fits")) {
@@ -69,20 +69,20 @@ static void take_entry(const struct instance *instance, const struct judge_quest
                  q->digest ? q->digest : "it", where);
     } else {
         snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
-        judge_properties(instance, q->reference ? q->reference : where, entry->said.label,
-                         entry->said.properties, entry->said.statics, out);
+        fit_by_properties(instance, q->reference ? q->reference : where, entry->said.label,
+                          entry->said.properties, entry->said.statics, out);
         if (q->digest)
             weigh(entry, q->digest, out);
     }
 }
 
 /* By an index that was resolved here. True if one knows the digest. */
-static bool judge_kept(const struct instance *instance, const struct judge_question *q,
-                       const char *repository, struct answer *out)
+static bool fit_by_kept_index(const struct instance *instance, const struct fit_question *q,
+                              const char *repository, struct answer *out)
 {
     struct ocv_record_index kept;
     struct mirror_entry entry = {0};
-    room_read_begin(SIZE_MAX); /* each may be as large as they come */
+    budget_read_begin(SIZE_MAX); /* each may be as large as they come */
     bool known = ocv_record_find(instance->settings->records, repository, q->digest, &kept, NULL) ==
                      OCV_OK &&
                  (q->trusted || !kept.secret) &&
@@ -93,12 +93,12 @@ static bool judge_kept(const struct instance *instance, const struct judge_quest
         take_entry(instance, q, &entry, kept.reference, out);
     mirror_entry_free(&entry);
     ocv_record_index_free(&kept);
-    room_read_end(SIZE_MAX);
+    budget_read_end(SIZE_MAX);
     return known;
 }
 
-static void judge_in_index(const struct instance *instance, const struct judge_question *q,
-                           const char *reference, struct answer *out)
+static void fit_in_index(const struct instance *instance, const struct fit_question *q,
+                         const char *reference, struct answer *out)
 {
     struct mirror_entry entry = {0};
     struct ocv_error err = {0};
@@ -113,15 +113,15 @@ static void judge_in_index(const struct instance *instance, const struct judge_q
 }
 
 /* By the config's labels of the image itself: a hint, since images inherit them. */
-static void judge_labels(const struct instance *instance, const struct judge_question *q,
-                         const char *reference, struct answer *out)
+static void fit_by_labels(const struct instance *instance, const struct fit_question *q,
+                          const char *reference, struct answer *out)
 {
     struct mirror_entry entry = {0};
     struct answer by_labels = {.labels_only = true};
     if (mirror_labels(instance->mirror, reference, q->trusted, &entry, NULL) == OCV_OK &&
         entry.found &&
-        judge_properties(instance, reference, entry.said.label, entry.said.properties, NULL,
-                         &by_labels) == OCV_OK)
+        fit_by_properties(instance, reference, entry.said.label, entry.said.properties, NULL,
+                          &by_labels) == OCV_OK)
         *out = by_labels;
     mirror_entry_free(&entry);
 }
@@ -145,61 +145,60 @@ static void find_names(const char *text, const char *digest, struct names *out)
 }
 
 /* The node knows nothing: ask the registry. */
-static void judge_upstream(const struct instance *instance, const struct judge_question *q,
-                           const char *reference, struct answer *out)
+static void fit_by_upstream(const struct instance *instance, const struct fit_question *q,
+                            const char *reference, struct answer *out)
 {
     struct names names;
     find_names(reference, q->digest, &names);
     if (names.tagged[0] && q->digest) {
-        judge_in_index(instance, q, names.tagged, out);
+        fit_in_index(instance, q, names.tagged, out);
         if (says(out, "fits") || says(out, "lesser") || says(out, "misfit") || says(out, "index"))
             return;
         *out = (struct answer){0}; /* that tag leads elsewhere now */
     }
-    judge_in_index(instance, q, reference, out);
+    fit_in_index(instance, q, reference, out);
     if (!names.pinned[0])
         return;
     if (says(out, "unknown")) { /* not where the tag leads now, or an index of its own */
         struct answer again = {0};
-        judge_in_index(instance, q, names.pinned, &again);
+        fit_in_index(instance, q, names.pinned, &again);
         if (says(&again, "index") || (q->held && (says(&again, "fits") || says(&again, "lesser"))))
             *out = again;
     } else if (out->alone) {
-        judge_labels(instance, q, names.pinned, out);
+        fit_by_labels(instance, q, names.pinned, out);
     }
 }
 
-static void find_answer(const struct instance *instance, const struct judge_question *q,
+static void find_answer(const struct instance *instance, const struct fit_question *q,
                         const struct ocv_reference *name, struct answer *out)
 {
     char recorded[1024] = "";
     bool kept = false;
     const char *repository = name ? name->name : NULL;
     if (q->properties)
-        judge_properties(instance, q->reference, q->label, q->properties, NULL, out);
+        fit_by_properties(instance, q->reference, q->label, q->properties, NULL, out);
     else if (q->digest)
-        judge_recorded(instance, repository, q->digest, q->trusted, out, recorded,
-                       sizeof(recorded));
+        fit_by_record(instance, repository, q->digest, q->trusted, out, recorded, sizeof(recorded));
     bool ours = says(out, "misfit") || (says(out, "fits") && repository);
     if (q->digest && (!out->verdict || ours))
-        kept = judge_kept(instance, q, repository, out);
+        kept = fit_by_kept_index(instance, q, repository, out);
     const char *reference = q->reference ? q->reference : recorded[0] ? recorded : NULL;
-    if (!out->verdict && q->held && name && q->digest && here_is_ordinary(name, q->digest))
+    if (!out->verdict && q->held && name && q->digest && local_images_is_ordinary(name, q->digest))
         out->verdict = "none";
     if (!out->verdict && reference)
-        judge_upstream(instance, q, reference, out);
+        fit_by_upstream(instance, q, reference, out);
     if (kept || !says(out, "misfit") || out->fit[0])
         return;
     if (reference) /* what would fit */
-        judge_in_index(instance, q, reference, out);
+        fit_in_index(instance, q, reference, out);
     /* pinned, or under a tag of its own: that stands where it was resolved */
     if (!out->fit[0] && recorded[0] && reference != recorded)
-        judge_in_index(instance, q, recorded, out);
+        fit_in_index(instance, q, recorded, out);
 }
 
 /* Under `warn` nobody else does: runtimes throw away what a hook prints that lets a container pass.
  * Only for who is trusted: others could fill the log. */
-static void log_trouble(const struct judge_question *q, const struct answer *answer, bool news)
+static void log_trouble(const struct fit_question *q, const struct answer *answer, bool news)
 {
     char line[2048];
     const char *image = q->reference ? q->reference : q->digest ? q->digest : "an image";
@@ -221,7 +220,7 @@ static void log_trouble(const struct judge_question *q, const struct answer *ans
 static void require(const struct instance *instance, const char *reference, struct answer *out)
 {
     const char *unmet = says(out, "fits") || says(out, "lesser")
-                            ? judge_unmet(instance, reference, out->properties)
+                            ? fit_unmet(instance, reference, out->properties)
                             : NULL;
     if (!unmet)
         return;
@@ -237,21 +236,24 @@ static void require(const struct instance *instance, const char *reference, stru
 }
 
 /* Remember what is on the node, as those say who may see it. True where that is news. */
-static bool tell(const struct judge_question *q, const struct ocv_reference *reference,
+static bool tell(const struct fit_question *q, const struct ocv_reference *reference,
                  const struct answer *answer)
 {
     bool lesser = says(answer, "lesser"), none = says(answer, "none");
     if (!q->trusted || !reference || !q->digest || q->properties ||
         (!lesser && !none && !says(answer, "fits")))
         return false;
-    return here_tell(reference, q->digest, lesser ? HERE_LESSER : none ? HERE_ORDINARY : HERE_FITS);
+    return local_images_report(reference, q->digest,
+                               lesser ? HERE_LESSER
+                               : none ? HERE_ORDINARY
+                                      : HERE_FITS);
 }
 
-int judge(const struct instance *instance, const struct judge_question *asked,
-          struct ocv_buffer *json, struct ocv_error *err)
+int fit_answer(const struct instance *instance, const struct fit_question *asked,
+               struct ocv_buffer *json, struct ocv_error *err)
 {
     struct answer answer = {0};
-    struct judge_question question = *asked, *q = &question;
+    struct fit_question question = *asked, *q = &question;
     ocv_auto(ocv_reference) reference = NULL;
     if (q->digest && !ocv_digest_wellformed(q->digest))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a digest", q->digest);

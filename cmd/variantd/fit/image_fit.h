@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v1/verdict: does an image that is here, or about to be, fit this node? (docs/refusing.md;
  * asked by plugins/common/verdict.c.) */
-#ifndef VARIANTD_JUDGE_H
-#define VARIANTD_JUDGE_H
+#ifndef VARIANTD_IMAGE_FIT_H
+#define VARIANTD_IMAGE_FIT_H
 
-#include "cmd/variantd/instance.h"
+#include "cmd/variantd/instance/instance.h"
 
 /** What is known of the image; NULL what is not. */
-struct judge_question {
+struct fit_question {
     const char *reference, *digest, *label, *properties;
     bool trusted;
     bool held; /**< it is on the node: an index stands for what engines take of it by themselves */
@@ -17,10 +17,10 @@ struct judge_question {
  * "source": "labels" where nothing but the image's own labels says so, and "required" where a
  * lesser one does not use what the configuration requires. What cannot be told is "unknown" with
  * the reason, not an error. Blocks while a registry is asked. */
-int judge(const struct instance *instance, const struct judge_question *question,
-          struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
+int fit_answer(const struct instance *instance, const struct fit_question *question,
+               struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Judge every record of the node: log those that do not fit, and count them. */
-void judge_records(const struct instance *instance, struct metrics *metrics);
+void fit_review_records(const struct instance *instance, struct metrics *metrics);
 
 #endif

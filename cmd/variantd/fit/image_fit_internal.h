@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What judge.c and judge_record.c share. */
-#ifndef VARIANTD_JUDGE_INTERNAL_H
-#define VARIANTD_JUDGE_INTERNAL_H
+/* What the files here share. */
+#ifndef VARIANTD_IMAGE_FIT_INTERNAL_H
+#define VARIANTD_IMAGE_FIT_INTERNAL_H
 
-#include "cmd/variantd/instance.h"
+#include "cmd/variantd/instance/instance.h"
 
 #define REASON_MAX 1024u
 
@@ -18,17 +18,17 @@ struct answer {
 
 /** Judge one set of properties as the configuration says of the repository at `reference` (may be
  *  NULL), whatever it requires; malformed ones are "unknown", and a status below 0. */
-int judge_properties(const struct instance *instance, const char *reference, const char *label,
-                     const char *properties, const char *statics, struct answer *out);
+int fit_by_properties(const struct instance *instance, const char *reference, const char *label,
+                      const char *properties, const char *statics, struct answer *out);
 /** By the node's record of a digest in a repository: true if there is one. `reference`: where it
  *  was resolved. Of what is secret, one who is not trusted learns the verdict alone. Where the
  *  repository is not known (NULL), all that have the digest must agree, as entries of kept indexes,
  *  too; else it is "unknown". */
-bool judge_recorded(const struct instance *instance, const char *repository, const char *digest,
-                    bool trusted, struct answer *out, char *reference, size_t size);
+bool fit_by_record(const struct instance *instance, const char *repository, const char *digest,
+                   bool trusted, struct answer *out, char *reference, size_t size);
 /** The first of what the configuration requires in the repository at `reference` (may be NULL) that
  *  an image with these properties does not use on this node, or NULL. */
-const char *judge_unmet(const struct instance *instance, const char *reference,
-                        const char *properties);
+const char *fit_unmet(const struct instance *instance, const char *reference,
+                      const char *properties);
 
 #endif

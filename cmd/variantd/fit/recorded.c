@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What this node remembers of its decisions, and what it makes of it on another day. */
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-int judge_properties(const struct instance *instance, const char *reference, const char *label,
-                     const char *properties, const char *statics, struct answer *out)
+int fit_by_properties(const struct instance *instance, const char *reference, const char *label,
+                      const char *properties, const char *statics, struct answer *out)
 {
     ocv_auto_buffer reason;
     struct ocv_error err = {0};
@@ -46,8 +46,8 @@ static int hear_record(void *data, const struct ocv_record *record)
 {
     struct said *said = data;
     struct answer one = {0};
-    if (!record->properties || judge_properties(said->instance, record->repository, record->label,
-                                                record->properties, record->statics, &one) < 0)
+    if (!record->properties || fit_by_properties(said->instance, record->repository, record->label,
+                                                 record->properties, record->statics, &one) < 0)
         return OCV_OK;
     said->differ = said->differ || (said->n > 0 && strcmp(one.verdict, said->out->verdict) != 0);
     if (said->n++ > 0)
@@ -67,15 +67,15 @@ static int hear_index(void *data, struct ocv_record_index *kept)
     const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->digest);
     if (!entry || entry->code != OCV_REJECT_NONE || (kept->secret && !said->trusted) ||
         ocv_entry_describe(kept->index, entry, &here, NULL) < 0 ||
-        judge_properties(said->instance, kept->repository, here.label, here.properties,
-                         here.statics, &one) < 0)
+        fit_by_properties(said->instance, kept->repository, here.label, here.properties,
+                          here.statics, &one) < 0)
         return OCV_OK;
     said->differ = said->differ || strcmp(one.verdict, said->out->verdict) != 0;
     return said->differ ? 1 : OCV_OK;
 }
 
-bool judge_recorded(const struct instance *instance, const char *repository, const char *digest,
-                    bool trusted, struct answer *out, char *reference, size_t size)
+bool fit_by_record(const struct instance *instance, const char *repository, const char *digest,
+                   bool trusted, struct answer *out, char *reference, size_t size)
 {
     const char *records = instance->settings->records;
     struct said said = {instance, trusted, digest, out, reference, size, 0, false};
@@ -83,9 +83,9 @@ bool judge_recorded(const struct instance *instance, const char *repository, con
     if (status < 0 || said.n == 0)
         return false;
     if (!repository && !said.differ) {
-        room_read_begin(SIZE_MAX); /* each may be as large as they come */
+        budget_read_begin(SIZE_MAX); /* each may be as large as they come */
         status = ocv_record_index_walk(records, NULL, digest, hear_index, &said, NULL);
-        room_read_end(SIZE_MAX);
+        budget_read_end(SIZE_MAX);
     }
     if (!said.differ && status >= 0)
         return true;
@@ -107,8 +107,8 @@ static int review(void *data, const struct ocv_record *record)
     struct review *all = data;
     struct answer answer = {0};
     if (!record->properties ||
-        judge_properties(all->instance, record->repository, record->label, record->properties,
-                         record->statics, &answer) < 0 ||
+        fit_by_properties(all->instance, record->repository, record->label, record->properties,
+                          record->statics, &answer) < 0 ||
         strcmp(answer.verdict, "misfit") != 0)
         return OCV_OK;
     log_line(LOG_LEVEL_WARNING, "%s (%s) no longer fits this node: %s",
@@ -117,7 +117,7 @@ static int review(void *data, const struct ocv_record *record)
     return OCV_OK;
 }
 
-void judge_records(const struct instance *instance, struct metrics *metrics)
+void fit_review_records(const struct instance *instance, struct metrics *metrics)
 {
     struct review all = {.instance = instance};
     struct ocv_error err = {0};

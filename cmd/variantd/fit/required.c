@@ -22,7 +22,7 @@ static bool is_it(const struct ocv_property *p, const char *required)
 static bool has(const struct instance *instance, const char *reference, const char *property)
 {
     struct answer one = {0};
-    return judge_properties(instance, reference, "required", property, NULL, &one) == OCV_OK &&
+    return fit_by_properties(instance, reference, "required", property, NULL, &one) == OCV_OK &&
            strcmp(one.verdict, "fits") == 0;
 }
 
@@ -44,8 +44,8 @@ static bool uses(const struct instance *instance, const char *reference,
            has(instance, reference, required); /* the devices that serve it have it */
 }
 
-const char *judge_unmet(const struct instance *instance, const char *reference,
-                        const char *properties)
+const char *fit_unmet(const struct instance *instance, const char *reference,
+                      const char *properties)
 {
     const char *const *required = NULL;
     ocv_auto(ocv_properties) all = NULL;

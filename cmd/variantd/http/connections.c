@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/http/connections.h"
 
+#include "cmd/variantd/common/workers.h"
 #include "cmd/variantd/http/peer_user.h"
-#include "cmd/variantd/workers.h"
 #include "lib/base/clock.h"
 
 #include <netinet/in.h>
@@ -10,35 +10,35 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct peer {
-    struct peer *next, **link;
+struct watched_connection {
+    struct watched_connection *next, **link;
     int fd;
     atomic_int_fast64_t since; /* no request since then, monotonic ms; 0: one is running */
     int client;                /* -1: not asked for yet */
 };
 
-void peers_init(struct peers *p, size_t max)
+void connections_init(struct connections *p, size_t max)
 {
-    *p = (struct peers){.max = max};
+    *p = (struct connections){.max = max};
     pthread_mutex_init(&p->lock, NULL);
 }
 
-void peers_destroy(struct peers *p)
+void connections_destroy(struct connections *p)
 {
     pthread_mutex_destroy(&p->lock);
 }
 
-void peers_expect(struct peers *p, unsigned port)
+void connections_expect(struct connections *p, unsigned port)
 {
     atomic_store(&p->expected, port);
 }
 
-bool peers_met(struct peers *p)
+bool connections_met(struct connections *p)
 {
     return atomic_exchange(&p->expected, 0) == 0;
 }
 
-static void meet(struct peers *p, struct MHD_Connection *connection)
+static void meet(struct connections *p, struct MHD_Connection *connection)
 {
     unsigned expected = atomic_load_explicit(&p->expected, memory_order_relaxed);
     const union MHD_ConnectionInfo *info =
@@ -55,11 +55,11 @@ static void meet(struct peers *p, struct MHD_Connection *connection)
         atomic_compare_exchange_strong(&p->expected, &expected, 0);
 }
 
-static struct peer *add(struct peers *p, struct MHD_Connection *connection)
+static struct watched_connection *add(struct connections *p, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct peer *peer = calloc(1, sizeof(*peer));
+    struct watched_connection *peer = calloc(1, sizeof(*peer));
     if (!peer)
         return NULL; /* it is served, and not watched */
     peer->fd = info ? info->connect_fd : -1;
@@ -77,7 +77,7 @@ static struct peer *add(struct peers *p, struct MHD_Connection *connection)
     return peer;
 }
 
-static void take_off(struct peers *p, struct peer *peer)
+static void take_off(struct connections *p, struct watched_connection *peer)
 {
     pthread_mutex_lock(&p->lock);
     *peer->link = peer->next;
@@ -89,8 +89,8 @@ static void take_off(struct peers *p, struct peer *peer)
     free(peer);
 }
 
-void peers_notify(void *cls, struct MHD_Connection *connection, void **context,
-                  enum MHD_ConnectionNotificationCode code)
+void connections_notify(void *cls, struct MHD_Connection *connection, void **context,
+                        enum MHD_ConnectionNotificationCode code)
 {
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         meet(cls, connection);
@@ -101,16 +101,16 @@ void peers_notify(void *cls, struct MHD_Connection *connection, void **context,
     }
 }
 
-static struct peer *peer_of(struct MHD_Connection *connection)
+static struct watched_connection *peer_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
-unsigned peers_client(struct MHD_Connection *connection)
+unsigned connections_client(struct MHD_Connection *connection)
 {
-    struct peer *peer = peer_of(connection);
+    struct watched_connection *peer = peer_of(connection);
     uid_t user;
     if (!peer)
         return 0;
@@ -123,34 +123,34 @@ unsigned peers_client(struct MHD_Connection *connection)
 
 static void mark(struct MHD_Connection *connection, int64_t since)
 {
-    struct peer *peer = peer_of(connection);
+    struct watched_connection *peer = peer_of(connection);
     if (peer)
         atomic_store_explicit(&peer->since, since, memory_order_relaxed);
 }
 
-void peers_busy(struct MHD_Connection *connection)
+void connections_busy(struct MHD_Connection *connection)
 {
     mark(connection, 0);
 }
 
-void peers_idle(struct MHD_Connection *connection)
+void connections_idle(struct MHD_Connection *connection)
 {
     mark(connection, ocv_clock_ms());
 }
 
-static bool crowd(const struct peers *p)
+static bool crowd(const struct connections *p)
 {
     return p->n > p->max - p->max / 8;
 }
 
 /* libmicrohttpd closes what is shut. Under the lock a descriptor cannot be closed and used again.
  */
-void peers_tick(struct peers *p, bool all)
+void connections_tick(struct connections *p, bool all)
 {
     int64_t now = ocv_clock_ms();
     pthread_mutex_lock(&p->lock);
-    int64_t limit = all ? 0 : crowd(p) ? PEERS_CROWD_IDLE_MS : PEERS_IDLE_MS;
-    for (struct peer *peer = p->first; peer; peer = peer->next) {
+    int64_t limit = all ? 0 : crowd(p) ? CONNECTIONS_CROWD_IDLE_MS : CONNECTIONS_IDLE_MS;
+    for (struct watched_connection *peer = p->first; peer; peer = peer->next) {
         int64_t since = atomic_load_explicit(&peer->since, memory_order_relaxed);
         if (since > 0 && now - since >= limit && peer->fd >= 0)
             shutdown(peer->fd, SHUT_RDWR);
@@ -158,7 +158,7 @@ void peers_tick(struct peers *p, bool all)
     pthread_mutex_unlock(&p->lock);
 }
 
-bool peers_stir(struct peers *p)
+bool connections_stir(struct connections *p)
 {
     pthread_mutex_lock(&p->lock);
     bool stirs = crowd(p) && p->changes != p->seen;

@@ -4,7 +4,10 @@
 #ifndef VARIANTD_FOREIGN_H
 #define VARIANTD_FOREIGN_H
 
-#include "cmd/variantd/server.h"
+#include "cmd/variantd/common/metrics.h"
+#include "cmd/variantd/common/settings.h"
+
+#include <microhttpd.h>
 
 /** Is it such a request? `host_names` of the configuration are names of this machine. */
 bool foreign_request(struct MHD_Connection *connection, const struct settings *settings);

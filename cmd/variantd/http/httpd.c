@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/http/httpd.h"
 
-#include "cmd/variantd/log.h"
+#include "cmd/variantd/common/log.h"
 #include "lib/base/clock.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "cmd/variantd/http/listen.h"
 
 #include "cmd/common/listener.h"
-#include "cmd/variantd/log.h"
-#include "cmd/variantd/settings_make.h"
+#include "cmd/variantd/common/log.h"
+#include "cmd/variantd/common/settings_make.h"
 #include "lib/base/paths.h"
 
 #include <errno.h>

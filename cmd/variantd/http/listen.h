@@ -3,7 +3,7 @@
 #ifndef VARIANTD_LISTEN_H
 #define VARIANTD_LISTEN_H
 
-#include "cmd/variantd/settings.h"
+#include "cmd/variantd/common/settings.h"
 
 /** A listening TCP socket. */
 struct listening {

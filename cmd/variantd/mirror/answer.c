@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Responses: headers, error bodies, what may be given again, and the log of it all. */
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/http/header.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/clock.h"
@@ -22,7 +22,7 @@ static bool add(struct MHD_Response *response, const char *name, const char *val
     return MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
-bool answer_common(struct MHD_Response *response, const struct request *r)
+bool answer_common(struct MHD_Response *response, const struct mirror_request *r)
 {
     return add(response, "Docker-Distribution-Api-Version", "registry/2.0") &&
            (!r->ns || !r->route.upstream || add(response, "OCI-Namespace", r->ns));
@@ -106,8 +106,8 @@ void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const 
 /* ---- answers ------------------------------------------------------------------------------------
  */
 
-static enum MHD_Result queue(struct request *r, struct MHD_Response *response, unsigned status,
-                             enum outcome outcome, int64_t bytes)
+static enum MHD_Result queue(struct mirror_request *r, struct MHD_Response *response,
+                             unsigned status, enum outcome outcome, int64_t bytes)
 {
     r->status = status;
     r->outcome = outcome;
@@ -115,7 +115,7 @@ static enum MHD_Result queue(struct request *r, struct MHD_Response *response, u
     return MHD_queue_response(r->connection, status, response);
 }
 
-enum MHD_Result answer(struct request *r, struct MHD_Response *response, unsigned status,
+enum MHD_Result answer(struct mirror_request *r, struct MHD_Response *response, unsigned status,
                        enum outcome outcome, int64_t bytes)
 {
     enum MHD_Result result = queue(r, response, status, outcome, bytes);
@@ -131,7 +131,7 @@ static char *error_text(const char *code, const char *message)
     return text;
 }
 
-static struct MHD_Response *error_response(const struct request *r, const char *code,
+static struct MHD_Response *error_response(const struct mirror_request *r, const char *code,
                                            const char *message)
 {
     char *text = error_text(code, message);
@@ -148,7 +148,7 @@ static struct MHD_Response *error_response(const struct request *r, const char *
     return NULL;
 }
 
-enum MHD_Result answer_error(struct request *r, unsigned status, enum outcome outcome,
+enum MHD_Result answer_error(struct mirror_request *r, unsigned status, enum outcome outcome,
                              const char *code, const char *message)
 {
     struct MHD_Response *response = error_response(r, code, message);
@@ -161,12 +161,12 @@ enum MHD_Result answer_error(struct request *r, unsigned status, enum outcome ou
     return answer(r, response, status, outcome, 0);
 }
 
-enum MHD_Result answer_busy(struct request *r)
+enum MHD_Result answer_busy(struct mirror_request *r)
 {
     return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "too much to do at this moment");
 }
 
-enum MHD_Result answer_base(struct request *r)
+enum MHD_Result answer_base(struct mirror_request *r)
 {
     static char body[] = "{}";
     struct MHD_Response *response =
@@ -182,7 +182,7 @@ enum MHD_Result answer_base(struct request *r)
 /* ---- answers that are ready ---------------------------------------------------------------------
  */
 
-static void free_ready(struct item *item)
+static void free_ready(struct refcounted *item)
 {
     struct ready *ready = (struct ready *)item;
     if (ready->response)
@@ -206,13 +206,13 @@ bool ready_answer(struct mirror *mirror, struct MHD_Connection *connection, cons
     bool head = *method == 'H';
     ready_key(url, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ns"), head,
               &key);
-    struct ready *ready = memory_find(mirror->ready, &key);
+    struct ready *ready = cache_find(mirror->ready, &key);
     if (!ready)
         return false;
     if (ready->generation != node_generation(mirror->node) ||
         ready->valid_until_ms <= started_us / 1000 ||
         (ready->media_type[0] && !accepts(connection, ready->media_type))) {
-        item_put(ready);
+        refcounted_unref(ready);
         return false;
     }
     *result = MHD_queue_response(connection, ready->status, ready->response);
@@ -223,12 +223,13 @@ bool ready_answer(struct mirror *mirror, struct MHD_Connection *connection, cons
                                .bytes = ready->bytes,
                                .us = ocv_clock_us() - started_us};
     log_answer(mirror, connection, method, url, &line);
-    item_put(ready);
+    refcounted_unref(ready);
     return true;
 }
 
 /* Takes the response over. */
-static void ready_keep(struct request *r, struct MHD_Response *response, const struct verdict *v)
+static void ready_keep(struct mirror_request *r, struct MHD_Response *response,
+                       const struct lookup_result *v)
 {
     struct mirror *m = r->mirror;
     struct key key;
@@ -237,7 +238,7 @@ static void ready_keep(struct request *r, struct MHD_Response *response, const s
         MHD_destroy_response(response);
         return;
     }
-    item_init(&ready->item, free_ready);
+    refcounted_init(&ready->item, free_ready);
     ready->status = v->status;
     ready->outcome = v->outcome;
     ready->generation = v->generation;
@@ -249,8 +250,8 @@ static void ready_keep(struct request *r, struct MHD_Response *response, const s
     }
     ready->response = response;
     ready_key(r->url, r->ns, r->head, &key);
-    memory_keep(m->ready, &key, ready, sizeof(*ready) + 2048 + (size_t)ready->bytes);
-    item_put(ready);
+    cache_keep(m->ready, &key, ready, sizeof(*ready) + 2048 + (size_t)ready->bytes);
+    refcounted_unref(ready);
 }
 
 /* ---- tags ---------------------------------------------------------------------------------------
@@ -260,16 +261,16 @@ static void put_document(void *cls)
 {
     struct document *document = cls;
     if (!document->room)
-        room_give(document->body.len);
-    item_put(document);
+        budget_release(document->body.len);
+    refcounted_unref(document);
 }
 
-static struct MHD_Response *child_body(const struct request *r, const struct verdict *v,
-                                       struct document *document)
+static struct MHD_Response *child_body(const struct mirror_request *r,
+                                       const struct lookup_result *v, struct document *document)
 {
     if (r->head)
         return answer_head(v->child.size);
-    struct document *d = item_get(document);
+    struct document *d = refcounted_ref(document);
     struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
         d->body.len, d->body.data, put_document, d);
     if (!response)
@@ -277,12 +278,13 @@ static struct MHD_Response *child_body(const struct request *r, const struct ver
     return response;
 }
 
-enum MHD_Result answer_child(struct request *r, const struct verdict *v, struct document *document)
+enum MHD_Result answer_child(struct mirror_request *r, const struct lookup_result *v,
+                             struct document *document)
 {
     char warning[WARNING_MAX];
     const struct ocv_reference *ref = r->route.reference;
     /* a large one has its room, which all its clients share */
-    if (!r->head && !document->room && !room_take(document->body.len))
+    if (!r->head && !document->room && !budget_acquire(document->body.len))
         return answer_busy(r);
     struct MHD_Response *response = child_body(r, v, document);
     if (!response)
@@ -302,7 +304,7 @@ enum MHD_Result answer_child(struct request *r, const struct verdict *v, struct 
     return result;
 }
 
-enum MHD_Result answer_top(struct request *r, const struct verdict *v)
+enum MHD_Result answer_top(struct mirror_request *r, const struct lookup_result *v)
 {
     struct MHD_Response *response = answer_head(v->top.size);
     if (!response)
@@ -314,7 +316,7 @@ enum MHD_Result answer_top(struct request *r, const struct verdict *v)
     return MHD_NO;
 }
 
-enum MHD_Result answer_nothing(struct request *r, const struct verdict *v)
+enum MHD_Result answer_nothing(struct mirror_request *r, const struct lookup_result *v)
 {
     struct MHD_Response *response = error_response(r, v->code, v->message);
     if (!response)

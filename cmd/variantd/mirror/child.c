@@ -14,10 +14,10 @@ static void child_key(const struct lookup *l, const char *digest, struct key *ke
     key_add(key, digest);
 }
 
-static void free_child(struct item *item)
+static void free_child(struct refcounted *item)
 {
     struct child *child = (struct child *)item;
-    item_put(child->document);
+    refcounted_unref(child->document);
     free(child);
 }
 
@@ -28,13 +28,13 @@ static struct child *remember_child(struct lookup *l, const struct ocv_descripto
     struct child *child = calloc(1, sizeof(*child));
     if (!child)
         return NULL;
-    item_init(&child->item, free_child);
+    refcounted_init(&child->item, free_child);
     child->descriptor = *descriptor;
     child->seen_ms = ocv_clock_ms();
-    child->document = item_get(document);
+    child->document = refcounted_ref(document);
     child_key(l, descriptor->digest, &key);
-    memory_keep(l->mirror->children, &key, child,
-                sizeof(*child) + (document ? document->body.len : 0));
+    cache_keep(l->mirror->children, &key, child,
+               sizeof(*child) + (document ? document->body.len : 0));
     return child;
 }
 
@@ -42,10 +42,10 @@ static struct child *known_child(struct lookup *l, const char *digest, bool body
 {
     struct key key;
     child_key(l, digest, &key);
-    struct child *child = memory_find(l->mirror->children, &key);
+    struct child *child = cache_find(l->mirror->children, &key);
     if (child && ocv_clock_ms() - child->seen_ms < CHILD_KNOWN_MS && (child->document || !body))
         return child;
-    item_put(child);
+    refcounted_unref(child);
     return NULL;
 }
 
@@ -94,25 +94,27 @@ static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool
         *out = remember_child(l, &head.descriptor, document);
         status = *out ? OCV_OK : ocv_error_nomem(err);
     }
-    item_put(document);
+    refcounted_unref(document);
     return status;
 }
 
-static struct verdict *missing_child(struct lookup *l, const struct ocv_descriptor *wanted,
-                                     const char *why)
+static struct lookup_result *missing_child(struct lookup *l, const struct ocv_descriptor *wanted,
+                                           const char *why)
 {
     metrics_upstream_error(l->mirror->metrics, l->q->upstream->name, "child");
     log_line(LOG_LEVEL_WARNING, "%s@%s, chosen for %s, %s", l->q->reference->name, wanted->digest,
              l->q->reference->tag, why);
-    struct verdict *v = verdict_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN",
-                                    "the chosen variant is not there as its index says");
+    struct lookup_result *v =
+        lookup_result_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN",
+                          "the chosen variant is not there as its index says");
     if (v)
-        v->pass_on = true;
+        v->pass_through = true;
     return v;
 }
 
 /* The chosen child, seen to be there, or why not. */
-struct verdict *lookup_check_child(struct lookup *l, const struct ocv_descriptor *wanted, bool body)
+struct lookup_result *lookup_check_child(struct lookup *l, const struct ocv_descriptor *wanted,
+                                         bool body)
 {
     struct ocv_error err = {0};
     struct child *child = known_child(l, wanted->digest, body);
@@ -125,23 +127,23 @@ struct verdict *lookup_check_child(struct lookup *l, const struct ocv_descriptor
     }
     if (status < 0)
         return lookup_failed(l, &err);
-    struct verdict *v = NULL;
+    struct lookup_result *v = NULL;
     if (child->descriptor.size != wanted->size)
         v = missing_child(l, wanted, "has another size");
     else if (strcmp(child->descriptor.media_type, wanted->media_type) != 0)
         v = missing_child(l, wanted, "has another type");
-    else if ((v = verdict_new(OUTCOME_VARIANT, 200, NULL, NULL))) {
+    else if ((v = lookup_result_new(OUTCOME_VARIANT, 200, NULL, NULL))) {
         v->child = *wanted;
-        v->document = item_get(child->document);
+        v->document = refcounted_ref(child->document);
     }
-    item_put(child);
+    refcounted_unref(child);
     return v;
 }
 
-struct verdict *lookup_child(struct mirror *mirror, const struct question *question)
+struct lookup_result *lookup_child(struct mirror *mirror, const struct question *question)
 {
     struct lookup l = {.mirror = mirror, .q = question, .from = {.upstream = question->upstream}};
-    struct verdict *v = lookup_check_child(&l, &question->child, true);
+    struct lookup_result *v = lookup_check_child(&l, &question->child, true);
     client_give(l.from.client, l.status);
     return v;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the bytes at a name to what this node gets. */
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
 #include <stdio.h>
@@ -44,9 +44,9 @@ int variants_find(const struct mirror *mirror, const struct source *from,
     /* (2) Rules for tags. */
     if (status == OCV_OK && !*index && variants_by_rule(mirror, reference)) {
         size_t len = document ? document->body.len : 0;
-        room_read_end(len);
+        budget_read_end(len);
         status = rules_find(mirror, from, reference, index, err);
-        room_read_begin(len);
+        budget_read_begin(len);
     }
     return status;
 }
@@ -108,7 +108,7 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
     return log_note(reference, decision, entry, err);
 }
 
-static void free_choice(struct item *item)
+static void free_choice(struct refcounted *item)
 {
     choice_drop_note(((struct choice *)item)->note);
     free(item);
@@ -123,10 +123,10 @@ struct choice *choice_make(const struct mirror *mirror, const struct source *fro
     struct choice *choice = calloc(1, sizeof(*choice));
     if (!choice)
         return NULL;
-    item_init(&choice->item, free_choice);
+    refcounted_init(&choice->item, free_choice);
     choice->outcome = OUTCOME_ORDINARY;
     size_t len = document ? document->body.len : 0;
-    room_read_begin(len);
+    budget_read_begin(len);
     int status = variants_find(mirror, from, reference, document, &index, &err);
     /* (3) Nothing, but for the processor's level. */
     const struct ocv_platform host = ocv_profile_platform(snapshot->profile);
@@ -136,9 +136,9 @@ struct choice *choice_make(const struct mirror *mirror, const struct source *fro
         status = decide(choice, mirror, from, reference, index, snapshot, &err);
     ocv_index_free(index);
     index = NULL;
-    room_read_end(len);
+    budget_read_end(len);
     if (status == OCV_ERR_NOMEM) {
-        item_put(choice);
+        refcounted_unref(choice);
         return NULL;
     }
     if (status < 0) {

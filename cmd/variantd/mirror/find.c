@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For /v1/verdict: what a digest is, by the index at a name, by an index that was kept, or by what
  * the image's own configuration says of it. */
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
 #include <jansson.h>
@@ -69,7 +69,7 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
 static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out,
                        struct ocv_error *err)
 {
-    room_read_begin(config->len);
+    budget_read_begin(config->len);
     json_t *root =
         json_loadb(config->data ? config->data : "", config->len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *labels = json_object_get(json_object_get(root, "config"), "Labels");
@@ -80,7 +80,7 @@ static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out
                  strlen(said.properties) <= OCV_ENTRY_PROPERTIES_BYTES_MAX;
     int status = out->found ? ocv_record_copy(&said, &out->said, err) : OCV_OK;
     json_decref(root);
-    room_read_end(config->len);
+    budget_read_end(config->len);
     return status;
 }
 
@@ -92,7 +92,7 @@ static int find_config(const struct document *document, struct ocv_descriptor *o
     const char *type = *document->descriptor.media_type ? document->descriptor.media_type : NULL;
     enum ocv_document_kind kind;
     ocv_auto(ocv_manifest) manifest = NULL;
-    room_read_begin(body->len);
+    budget_read_begin(body->len);
     int status = ocv_document_kind(body->data, body->len, type, &kind, err);
     if (status == OCV_OK && kind == OCV_DOCUMENT_MANIFEST)
         status = ocv_manifest_parse(body->data, body->len, type, &manifest, err);
@@ -100,7 +100,7 @@ static int find_config(const struct document *document, struct ocv_descriptor *o
         *out = *ocv_manifest_config(manifest);
     ocv_manifest_free(manifest);
     manifest = NULL;
-    room_read_end(body->len);
+    budget_read_end(body->len);
     return status;
 }
 
@@ -115,7 +115,7 @@ static int read_labels(const struct source *from, const struct ocv_reference *re
     if (status < 0)
         return status;
     status = find_config(document, &which, err);
-    item_put(document);
+    refcounted_unref(document);
     if (status < 0 || !*which.digest)
         return status;
     status = ocv_registry_get_blob(client_registry(from->client), reference, &which, &config, err);

@@ -13,7 +13,7 @@ struct flight {
     struct flight *next; /* in its bucket */
     struct question question;
     atomic_bool want_body;
-    struct request *waiters;
+    struct mirror_request *waiters;
     size_t bucket;
 };
 
@@ -55,7 +55,7 @@ static bool wanted(struct flight *f)
 {
     pthread_mutex_lock(&f->mirror->lock);
     bool any = false;
-    for (const struct request *r = f->waiters; r && !any; r = r->next_waiter)
+    for (const struct mirror_request *r = f->waiters; r && !any; r = r->next_waiter)
         any = request_wanted(r);
     if (!any)
         take_off(f);
@@ -68,37 +68,38 @@ static void run(struct job *job)
     struct flight *f = (struct flight *)job;
     struct mirror *m = f->mirror;
     bool ask = wanted(f);
-    struct verdict *verdict = !ask ? verdict_busy()
-                              : *f->question.child.digest
-                                  ? lookup_child(m, &f->question)
-                                  : lookup_tag(m, &f->question, &f->want_body);
+    struct lookup_result *result = !ask ? lookup_result_busy()
+                                   : *f->question.child.digest
+                                       ? lookup_child(m, &f->question)
+                                       : lookup_tag(m, &f->question, &f->want_body);
     pthread_mutex_lock(&m->lock);
     if (ask)
         take_off(f);
     while (f->waiters) {
-        struct request *r = f->waiters;
+        struct mirror_request *r = f->waiters;
         f->waiters = r->next_waiter;
         r->flight = NULL;
-        r->verdict = item_get(verdict);
+        r->result = refcounted_ref(result);
         request_wake(r);
     }
     pthread_mutex_unlock(&m->lock);
-    item_put(verdict);
+    refcounted_unref(result);
     free_flight(f);
 }
 
-void flight_leave(struct request *r)
+void flight_leave(struct mirror_request *r)
 {
     if (!r->flight)
         return;
-    struct request **at = &r->flight->waiters;
+    struct mirror_request **at = &r->flight->waiters;
     while (*at != r)
         at = &(*at)->next_waiter;
     *at = r->next_waiter;
     r->flight = NULL;
 }
 
-static void ask(const struct request *r, const struct ocv_descriptor *child, struct question *out)
+static void ask(const struct mirror_request *r, const struct ocv_descriptor *child,
+                struct question *out)
 {
     const struct mirror *m = r->mirror;
     const struct route *route = &r->route;
@@ -132,13 +133,13 @@ static struct flight *make(struct mirror *m, const struct question *q, size_t bu
     return NULL;
 }
 
-bool flight_join(struct request *r, const struct ocv_descriptor *child)
+bool flight_join(struct mirror_request *r, const struct ocv_descriptor *child)
 {
     struct mirror *m = r->mirror;
     struct question q;
     ask(r, child, &q);
     size_t bucket = bucket_of(&q);
-    unsigned client = peers_client(r->connection);
+    unsigned client = connections_client(r->connection);
     bool joined = false;
     pthread_mutex_lock(&m->lock);
     struct flight *f = m->flights[bucket];

@@ -11,10 +11,10 @@
 #define WEIGHT_TAG (sizeof(struct tag))
 #define WEIGHT_CHOICE (sizeof(struct choice))
 
-struct verdict *lookup_failed(struct lookup *l, const struct ocv_error *err)
+struct lookup_result *lookup_failed(struct lookup *l, const struct ocv_error *err)
 {
     l->status = err->status;
-    return verdict_of_error(l->mirror, l->q->upstream, err);
+    return lookup_result_of_error(l->mirror, l->q->upstream, err);
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ int lookup_need_client(struct lookup *l, struct ocv_error *err)
                        FLIGHT_MS, &l->from.client, err);
 }
 
-static void free_tag(struct item *item)
+static void free_tag(struct refcounted *item)
 {
     free(item);
 }
@@ -64,12 +64,12 @@ static struct tag *remember_tag(struct lookup *l, const struct head *head)
     struct tag *tag = calloc(1, sizeof(*tag));
     if (!tag)
         return NULL;
-    item_init(&tag->item, free_tag);
+    refcounted_init(&tag->item, free_tag);
     tag->head = *head;
     tag->head.unchanged = false;
     atomic_init(&tag->validated_ms, ocv_clock_ms());
     tag_key(l, &key);
-    memory_keep(l->mirror->tags, &key, tag, WEIGHT_TAG);
+    cache_keep(l->mirror->tags, &key, tag, WEIGHT_TAG);
     return tag;
 }
 
@@ -93,7 +93,7 @@ static int ask_head(struct lookup *l, struct tag *known, struct tag **out, struc
         return status;
     if (status == OCV_OK && head.unchanged && known) {
         atomic_store(&known->validated_ms, ocv_clock_ms());
-        *out = item_get(known);
+        *out = refcounted_ref(known);
         return OCV_OK;
     }
     if (status == OCV_ERR_UNSUPPORTED)
@@ -106,17 +106,17 @@ static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
 {
     struct key key;
     tag_key(l, &key);
-    struct tag *known = memory_find(l->mirror->tags, &key);
+    struct tag *known = cache_find(l->mirror->tags, &key);
     int status = OCV_OK;
     if (fresh(l->mirror, known)) {
-        *out = item_get(known);
+        *out = refcounted_ref(known);
         metrics_upstream(l->mirror->metrics, "remembered");
     } else {
         status = ask_head(l, known, out, err);
         if (status == OCV_ERR_NOT_FOUND || status == OCV_ERR_DENIED)
-            memory_forget(l->mirror->tags, &key);
+            cache_forget(l->mirror->tags, &key);
     }
-    item_put(known);
+    refcounted_unref(known);
     return status;
 }
 
@@ -129,7 +129,7 @@ static struct choice *known_choice(struct lookup *l, const char *digest)
     if (!*digest)
         return NULL;
     choice_key(l, digest, &key);
-    return memory_find(l->mirror->choices, &key);
+    return cache_find(l->mirror->choices, &key);
 }
 
 /* GET by tag: should upstream have been changed since the HEAD, these bytes are one chain. */
@@ -148,7 +148,7 @@ static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct c
     sizes_learn_own(l->mirror, l->q->reference, document->descriptor.digest, document->body.len);
     if (strcmp(document->descriptor.digest, (*tag)->head.descriptor.digest) != 0) {
         struct head head = {.descriptor = document->descriptor};
-        item_put(*tag);
+        refcounted_unref(*tag);
         *tag = remember_tag(l, &head);
     }
     *out = ruled ? NULL : known_choice(l, document->descriptor.digest);
@@ -156,9 +156,9 @@ static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct c
         *out = choice_make(l->mirror, &l->from, l->q->reference, document, l->snapshot);
         choice_key(l, document->descriptor.digest, &key);
         if (*out && !ruled)
-            memory_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
+            cache_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
     }
-    item_put(document);
+    refcounted_unref(document);
     return *out && *tag ? OCV_OK : ocv_error_nomem(err);
 }
 
@@ -183,9 +183,10 @@ static int find_choice(struct lookup *l, struct tag **tag, struct choice **out,
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 
-static struct verdict *judge(struct lookup *l, const struct choice *choice, bool body)
+static struct lookup_result *result_of_choice(struct lookup *l, const struct choice *choice,
+                                              bool body)
 {
-    struct verdict *v;
+    struct lookup_result *v;
     switch (choice->outcome) {
     case OUTCOME_VARIANT:
         v = lookup_check_child(l, &choice->child, body);
@@ -193,23 +194,24 @@ static struct verdict *judge(struct lookup *l, const struct choice *choice, bool
             memcpy(v->label, choice->label, sizeof(v->label));
         return v;
     case OUTCOME_ORDINARY:
-        v = verdict_new(choice->outcome, 404, "MANIFEST_UNKNOWN", "an image without variants");
+        v = lookup_result_new(choice->outcome, 404, "MANIFEST_UNKNOWN",
+                              "an image without variants");
         break;
     case OUTCOME_NO_FIT:
-        v = verdict_new(choice->outcome, 404, "MANIFEST_UNKNOWN",
-                        "no variant of it fits this machine");
+        v = lookup_result_new(choice->outcome, 404, "MANIFEST_UNKNOWN",
+                              "no variant of it fits this machine");
         break;
     default:
         metrics_upstream_error(l->mirror->metrics, l->q->upstream->name, "data");
-        v = verdict_new(OUTCOME_UPSTREAM, 502, "MANIFEST_INVALID", choice->message);
+        v = lookup_result_new(OUTCOME_UPSTREAM, 502, "MANIFEST_INVALID", choice->message);
     }
     if (v)
-        v->pass_on = true;
+        v->pass_through = true;
     return v;
 }
 
 /* What is at the tag; of its size, what its bytes said: a head is somebody's word. */
-static void tell_top(struct lookup *l, const struct tag *tag, struct verdict *v)
+static void tell_top(struct lookup *l, const struct tag *tag, struct lookup_result *v)
 {
     struct bounds size;
     v->validated_ms = atomic_load(&tag->validated_ms);
@@ -223,7 +225,7 @@ static void tell_top(struct lookup *l, const struct tag *tag, struct verdict *v)
 /* Nothing is recorded of what is not there. Such a choice is made anew the next time, when it may
  * be. */
 static void settle(struct lookup *l, struct choice *choice, const struct tag *tag,
-                   const struct verdict *v)
+                   const struct lookup_result *v)
 {
     bool seen = choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT);
     struct key key;
@@ -231,40 +233,40 @@ static void settle(struct lookup *l, struct choice *choice, const struct tag *ta
     if (seen || !tag)
         return;
     choice_key(l, tag->head.descriptor.digest, &key);
-    memory_forget(l->mirror->choices, &key);
+    cache_forget(l->mirror->choices, &key);
 }
 
-static struct verdict *look_up(struct lookup *l, const atomic_bool *want_body)
+static struct lookup_result *look_up(struct lookup *l, const atomic_bool *want_body)
 {
     struct ocv_error err = {0};
     struct tag *tag = NULL;
     struct choice *choice = NULL;
-    struct verdict *v;
+    struct lookup_result *v;
     int status = find_tag(l, &tag, &err);
     if (status == OCV_ERR_NOT_FOUND && variants_by_rule(l->mirror, l->q->reference))
         status = OCV_OK; /* a tag that only a rule knows */
     if (status == OCV_OK)
         status = find_choice(l, &tag, &choice, &err);
-    v = choice ? judge(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);
+    v = choice ? result_of_choice(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);
     if (choice)
         settle(l, choice, tag, v);
     if (v && tag)
         tell_top(l, tag, v);
     if (v)
         v->generation = l->snapshot->generation;
-    item_put(choice);
-    item_put(tag);
+    refcounted_unref(choice);
+    refcounted_unref(tag);
     return v;
 }
 
-struct verdict *lookup_tag(struct mirror *mirror, const struct question *question,
-                           const atomic_bool *want_body)
+struct lookup_result *lookup_tag(struct mirror *mirror, const struct question *question,
+                                 const atomic_bool *want_body)
 {
     struct lookup l = {.mirror = mirror,
                        .q = question,
                        .from = {.upstream = question->upstream},
                        .snapshot = node_get(mirror->node)};
-    struct verdict *v = look_up(&l, want_body);
+    struct lookup_result *v = look_up(&l, want_body);
     client_give(l.from.client, l.status);
     node_put(l.snapshot);
     return v;

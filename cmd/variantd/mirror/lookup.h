@@ -17,9 +17,9 @@ struct lookup {
 /** The identity, first part of every key. */
 void lookup_key(const struct lookup *lookup, struct key *key);
 int lookup_need_client(struct lookup *lookup, struct ocv_error *err) OCV_WARN_UNUSED;
-struct verdict *lookup_failed(struct lookup *lookup, const struct ocv_error *err);
+struct lookup_result *lookup_failed(struct lookup *lookup, const struct ocv_error *err);
 /** The chosen child, seen to be there, or why not. */
-struct verdict *lookup_check_child(struct lookup *lookup, const struct ocv_descriptor *wanted,
-                                   bool body);
+struct lookup_result *lookup_check_child(struct lookup *lookup, const struct ocv_descriptor *wanted,
+                                         bool body);
 
 #endif

@@ -38,15 +38,15 @@ static int make_parts(struct mirror *m, struct ocv_error *err)
     if (status == OCV_OK)
         status = workers_new(on_quiet, m->clients, &m->workers, err);
     if (status == OCV_OK)
-        status = memory_new(CHOICES_MAX, CHOICES_BYTES, &m->choices, err);
+        status = cache_new(CHOICES_MAX, CHOICES_BYTES, &m->choices, err);
     if (status == OCV_OK)
-        status = memory_new(TAGS_MAX, TAGS_BYTES, &m->tags, err);
+        status = cache_new(TAGS_MAX, TAGS_BYTES, &m->tags, err);
     if (status == OCV_OK)
-        status = memory_new(CHILDREN_MAX, CHILDREN_BYTES, &m->children, err);
+        status = cache_new(CHILDREN_MAX, CHILDREN_BYTES, &m->children, err);
     if (status == OCV_OK)
-        status = memory_new(READY_MAX, READY_BYTES, &m->ready, err);
+        status = cache_new(READY_MAX, READY_BYTES, &m->ready, err);
     if (status == OCV_OK)
-        status = memory_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err);
+        status = cache_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err);
     return status;
 }
 
@@ -90,11 +90,11 @@ void mirror_free(struct mirror *m)
     waiting_stop(m);
     workers_free(m->workers);
     clients_free(m->clients);
-    memory_free(m->choices);
-    memory_free(m->tags);
-    memory_free(m->children);
-    memory_free(m->ready);
-    memory_free(m->sizes);
+    cache_free(m->choices);
+    cache_free(m->tags);
+    cache_free(m->children);
+    cache_free(m->ready);
+    cache_free(m->sizes);
     pthread_mutex_destroy(&m->lock);
     pthread_cond_destroy(&m->tick);
     free(m->private);
@@ -110,11 +110,11 @@ bool mirror_idle(const struct mirror *m)
 /* ---- a request ----------------------------------------------------------------------------------
  */
 
-static struct request *request_new(struct mirror *m, struct MHD_Connection *connection,
-                                   const char *url, const char *method, const char *version,
-                                   int64_t started_us)
+static struct mirror_request *request_new(struct mirror *m, struct MHD_Connection *connection,
+                                          const char *url, const char *method, const char *version,
+                                          int64_t started_us)
 {
-    struct request *r = calloc(1, sizeof(*r));
+    struct mirror_request *r = calloc(1, sizeof(*r));
     if (!r)
         return NULL;
     const char *ns = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ns");
@@ -136,23 +136,23 @@ static struct request *request_new(struct mirror *m, struct MHD_Connection *conn
     return r;
 }
 
-static void request_free(struct request *r)
+static void request_free(struct mirror_request *r)
 {
-    pass_leave(r);
-    item_put(r->verdict);
-    item_put(r->first);
+    passthrough_leave(r);
+    refcounted_unref(r->result);
+    refcounted_unref(r->first);
     route_clear(&r->route);
     free(r->ns);
     free(r);
 }
 
-static enum MHD_Result pass_on(struct request *r)
+static enum MHD_Result pass_through(struct mirror_request *r)
 {
-    return pass_start(r) ? MHD_YES : answer_busy(r);
+    return passthrough_start(r) ? MHD_YES : answer_busy(r);
 }
 
 /* The route says it all, or something must be asked. */
-static enum MHD_Result begin(struct request *r)
+static enum MHD_Result begin(struct mirror_request *r)
 {
     bool resolver = r->route.view == VIEW_RESOLVER;
     switch (r->route.kind) {
@@ -170,11 +170,11 @@ static enum MHD_Result begin(struct request *r)
         return answer_busy(r);
     case ROUTE_TAG:
         if (r->route.view == VIEW_RAW)
-            return pass_on(r);
+            return pass_through(r);
         return flight_join(r, NULL) ? MHD_YES : answer_busy(r);
     default:
         if (!resolver)
-            return pass_on(r);
+            return pass_through(r);
         return answer_error(r, 404, OUTCOME_NOT_OURS,
                             r->route.kind == ROUTE_BLOB ? "BLOB_UNKNOWN" : "MANIFEST_UNKNOWN",
                             "only tags are answered here");
@@ -182,7 +182,7 @@ static enum MHD_Result begin(struct request *r)
 }
 
 /* A proxy hands through what was judged: by its digest, since the tag may lead elsewhere by now. */
-static enum MHD_Result pass_judged(struct request *r, const struct verdict *v)
+static enum MHD_Result pass_judged(struct mirror_request *r, const struct lookup_result *v)
 {
     bool known = *v->top.media_type && v->top.size >= 0;
     if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
@@ -194,45 +194,45 @@ static enum MHD_Result pass_judged(struct request *r, const struct verdict *v)
     struct ocv_reference *judged = r->route.reference;
     free(judged->digest);
     judged->digest = strdup(v->top.digest);
-    return judged->digest ? pass_on(r) : answer_busy(r);
+    return judged->digest ? pass_through(r) : answer_busy(r);
 }
 
 /* A tag's look-up has ended. */
-static enum MHD_Result judge(struct request *r)
+static enum MHD_Result answer_lookup(struct mirror_request *r)
 {
-    const struct verdict *v = r->verdict;
+    const struct lookup_result *v = r->result;
     bool resolver = r->route.view == VIEW_RESOLVER;
     if (v->outcome == OUTCOME_VARIANT && accepts(r->connection, v->child.media_type)) {
-        const struct verdict *tag = r->first ? r->first : v;
+        const struct lookup_result *tag = r->first ? r->first : v;
         if (r->head || v->document)
             return answer_child(r, tag, v->document);
         /* a HEAD has looked it up, and only this GET needs the bytes */
         if (r->first)
             return answer_busy(r);
-        r->first = r->verdict;
-        r->verdict = NULL;
+        r->first = r->result;
+        r->result = NULL;
         return flight_join(r, &r->first->child) ? MHD_YES : answer_busy(r);
     }
     if (v->outcome == OUTCOME_VARIANT && resolver)
         return answer_error(r, 404, OUTCOME_ORDINARY, "MANIFEST_UNKNOWN",
                             "the client does not accept the chosen image's type");
-    if (!resolver && (v->pass_on || v->outcome == OUTCOME_VARIANT))
+    if (!resolver && (v->pass_through || v->outcome == OUTCOME_VARIANT))
         return pass_judged(r, v);
     return answer_nothing(r, v);
 }
 
-static enum MHD_Result proceed(struct request *r)
+static enum MHD_Result proceed(struct mirror_request *r)
 {
     pthread_mutex_lock(&r->mirror->lock);
     bool late = r->late;
     pthread_mutex_unlock(&r->mirror->lock);
     if (r->pass)
-        return pass_answer(r);
+        return passthrough_answer(r);
     if (late)
         return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
-    if (!r->verdict)
+    if (!r->result)
         return answer_busy(r); /* out of memory */
-    return judge(r);
+    return answer_lookup(r);
 }
 
 enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, const char *url,
@@ -255,7 +255,7 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
     if (reading && m->settings->tag_ttl_ms > 0 &&
         ready_answer(m, connection, url, method, now, &result))
         return result;
-    struct request *r = request_new(m, connection, url, method, version, now);
+    struct mirror_request *r = request_new(m, connection, url, method, version, now);
     if (!r)
         return MHD_NO;
     *request = r;
@@ -267,11 +267,11 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
 void mirror_completed(void *cls, struct MHD_Connection *connection, void **request,
                       enum MHD_RequestTerminationCode why)
 {
-    struct request *r = *request;
+    struct mirror_request *r = *request;
     *request = NULL;
     if (!r || (void *)r == &marker)
         return;
-    pass_leave(r); /* tells how much was sent */
+    passthrough_leave(r); /* tells how much was sent */
     struct log_request line = {
         .status = r->status,
         .outcome = why == MHD_REQUEST_TERMINATED_COMPLETED_OK ? r->outcome : OUTCOME_CLIENT_GONE,

@@ -3,7 +3,7 @@
 #ifndef VARIANTD_MIRROR_H
 #define VARIANTD_MIRROR_H
 
-#include "cmd/variantd/log.h"
+#include "cmd/variantd/common/log.h"
 #include "cmd/variantd/node/node.h"
 
 #include <microhttpd.h>

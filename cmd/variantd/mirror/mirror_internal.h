@@ -9,11 +9,11 @@
 #ifndef VARIANTD_MIRROR_INTERNAL_H
 #define VARIANTD_MIRROR_INTERNAL_H
 
+#include "cmd/variantd/common/workers.h"
 #include "cmd/variantd/http/httpd.h"
 #include "cmd/variantd/mirror/mirror.h"
 #include "cmd/variantd/mirror/route.h"
 #include "cmd/variantd/upstream/upstream.h"
-#include "cmd/variantd/workers.h"
 
 #include <pthread.h>
 
@@ -32,11 +32,11 @@ struct mirror {
     struct metrics *metrics;
     struct clients *clients;
     struct workers *workers;
-    struct memory *choices;      /* index digest in a repository -> struct choice */
-    struct memory *tags;         /* tag -> struct tag */
-    struct memory *children;     /* digest in a repository -> struct child */
-    struct memory *ready;        /* request -> struct ready */
-    struct memory *sizes;        /* blob or document in a repository -> its bytes */
+    struct cache *choices;       /* index digest in a repository -> struct choice */
+    struct cache *tags;          /* tag -> struct tag */
+    struct cache *children;      /* digest in a repository -> struct child */
+    struct cache *ready;         /* request -> struct ready */
+    struct cache *sizes;         /* blob or document in a repository -> its bytes */
     bool *private;               /* by upstream: the two identities differ */
     struct ocv_tag_rules *rules; /* NULL unless the administrator turned them on */
     pthread_mutex_t lock;
@@ -44,8 +44,8 @@ struct mirror {
     int64_t tick_ms;     /* when it will by itself */
     pthread_t clock;
     bool clock_runs, stopping;
-    struct request *suspended; /* all that wait */
-    struct pass *passes;       /* all that a worker has */
+    struct mirror_request *suspended; /* all that wait */
+    struct passthrough *passes;       /* all that a worker has */
     struct flight *flights[FLIGHT_BUCKETS];
     struct asks {
         size_t all, of[WORKERS_UPSTREAMS_MAX];
@@ -57,7 +57,7 @@ struct mirror {
 
 /** What an index means on this node. */
 struct choice {
-    struct item item;
+    struct refcounted item;
     enum outcome outcome; /* VARIANT, ORDINARY, NO_FIT, or UPSTREAM for one that is malformed */
     struct ocv_descriptor child;
     char label[LABEL_BYTES]; /* empty for an entry without label; of levels, the platform */
@@ -69,14 +69,14 @@ struct choice {
 
 /** What a tag was when upstream was last asked. */
 struct tag {
-    struct item item;
+    struct refcounted item;
     struct head head;
     atomic_int_fast64_t validated_ms;
 };
 
 /** A manifest that has been seen upstream under its digest. */
 struct child {
-    struct item item;
+    struct refcounted item;
     struct ocv_descriptor descriptor;
     int64_t seen_ms;
     struct document *document; /* or NULL: only its head was asked for */
@@ -84,7 +84,7 @@ struct child {
 
 /** An answer that may be given again without asking anybody. */
 struct ready {
-    struct item item;
+    struct refcounted item;
     struct MHD_Response *response;
     unsigned status;
     enum outcome outcome;
@@ -107,13 +107,13 @@ struct question {
 };
 
 /** The end of a flight. */
-struct verdict {
-    struct item item;
+struct lookup_result {
+    struct refcounted item;
     enum outcome outcome;
     unsigned status;  /* what a resolver answers: 200, 404, 502, 504 */
     const char *code; /* of the distribution specification; static */
     char message[320];
-    bool pass_on; /* upstream has something there that a proxy may hand through as it is */
+    bool pass_through; /* upstream has something there that a proxy may hand through as it is */
     struct ocv_descriptor child;
     char label[LABEL_BYTES];
     struct document *document; /* the child's bytes, where they were asked for */
@@ -123,19 +123,19 @@ struct verdict {
 };
 
 /** Find the answer. Blocks; for workers. `want_body` may change while it runs. NULL: no memory. */
-struct verdict *lookup_tag(struct mirror *mirror, const struct question *question,
-                           const atomic_bool *want_body);
-struct verdict *lookup_child(struct mirror *mirror, const struct question *question);
-/** A verdict that says no. */
-struct verdict *verdict_new(enum outcome outcome, unsigned status, const char *code,
-                            const char *message);
+struct lookup_result *lookup_tag(struct mirror *mirror, const struct question *question,
+                                 const atomic_bool *want_body);
+struct lookup_result *lookup_child(struct mirror *mirror, const struct question *question);
+/** A lookup that found nothing. */
+struct lookup_result *lookup_result_new(enum outcome outcome, unsigned status, const char *code,
+                                        const char *message);
 /** The outcome for a failed upstream request, counted in the metrics. */
-struct verdict *verdict_of_error(struct mirror *mirror, const struct upstream *upstream,
-                                 const struct ocv_error *err);
+struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct upstream *upstream,
+                                             const struct ocv_error *err);
 
 /** Where variants come from, in one place: annotations, else tag rules. `document`: the index at
  *  that name, or NULL where there is an image or nothing. `from`: whom to ask for what else is
- *  needed. `*index` NULL: an ordinary image. Called while the document is read (room_read_begin),
+ *  needed. `*index` NULL: an ordinary image. Called while the document is read (budget_read_begin),
  * and leaves that while it waits for a registry. */
 int variants_find(const struct mirror *mirror, const struct source *from,
                   const struct ocv_reference *reference, const struct document *document,
@@ -198,7 +198,7 @@ bool sizes_find(const struct mirror *mirror, const struct ocv_reference *referen
 /* ---- requests -----------------------------------------------------------------------------------
  */
 
-struct request {
+struct mirror_request {
     struct mirror *mirror;
     struct MHD_Connection *connection;
     struct route route;
@@ -212,13 +212,13 @@ struct request {
     struct httpd_suspended suspended;
     bool late; /* its time was up */
     int64_t deadline_ms;
-    struct request *next, **link; /* in mirror->suspended */
+    struct mirror_request *next, **link; /* in mirror->suspended */
     struct flight *flight;
-    struct request *next_waiter;
+    struct mirror_request *next_waiter;
     /* results */
-    struct verdict *verdict;
-    struct verdict *first; /* the tag's, when `verdict` is about the child's bytes */
-    struct pass *pass;
+    struct lookup_result *result;
+    struct lookup_result *first; /* the tag's, when `result` is about the child's bytes */
+    struct passthrough *pass;
     enum outcome passed_as; /* what counts where the answer is upstream's own */
     /* for the log */
     unsigned status;
@@ -228,61 +228,61 @@ struct request {
 };
 
 /** Suspend until `request_wake`, the deadline, or the stop. With the lock held. */
-void request_sleep(struct request *request, int64_t deadline_ms);
+void request_sleep(struct mirror_request *request, int64_t deadline_ms);
 /** Does it sleep, and its client wait for the answer still? With the lock held. */
-bool request_wanted(const struct request *request);
+bool request_wanted(const struct mirror_request *request);
 /** With the lock held; does nothing if it does not wait. */
-void request_wake(struct request *request);
+void request_wake(struct mirror_request *request);
 /** Start the thread that keeps deadlines. */
 int waiting_start(struct mirror *mirror, struct ocv_error *err) OCV_WARN_UNUSED;
 void waiting_stop(struct mirror *mirror);
 
-/** Ask, or join those who ask already; the request sleeps and has `verdict` when it wakes, or is
+/** Ask, or join those who ask already; the request sleeps and has `result` when it wakes, or is
  *  late. False: refused, nothing happens. */
-bool flight_join(struct request *request, const struct ocv_descriptor *child);
+bool flight_join(struct mirror_request *request, const struct ocv_descriptor *child);
 /** The request no longer waits for it. With the lock held. */
-void flight_leave(struct request *request);
+void flight_leave(struct mirror_request *request);
 
 /* ---- passes -------------------------------------------------------------------------------------
  */
 
 /** Hand the request through: it sleeps, and has `pass` when it wakes. False: refused. */
-bool pass_start(struct request *request);
+bool passthrough_start(struct mirror_request *request);
 /** Answer with what came; the head is there, or the request is late. */
-enum MHD_Result pass_answer(struct request *request);
+enum MHD_Result passthrough_answer(struct mirror_request *request);
 /** The request ends or no longer wants it. */
-void pass_leave(struct request *request);
+void passthrough_leave(struct mirror_request *request);
 /** Once a second: cut slow readers of blobs where others wait for their places. With the lock
  *  held. */
-void pass_make_way(struct mirror *mirror);
+void passthrough_make_way(struct mirror *mirror);
 /** Cut all of them. With the lock held. */
-void pass_stop_all(struct mirror *mirror);
+void passthrough_stop_all(struct mirror *mirror);
 
 /* ---- answers ------------------------------------------------------------------------------------
  */
 
 bool accepts(struct MHD_Connection *connection, const char *media_type);
 /** 502: what is asked for is there, but no room for it. NULL: no memory. */
-struct verdict *verdict_busy(void);
+struct lookup_result *lookup_result_busy(void);
 /** Queue it; fills the request's part of the log. Drops the response. */
-enum MHD_Result answer(struct request *request, struct MHD_Response *response, unsigned status,
-                       enum outcome outcome, int64_t bytes);
-enum MHD_Result answer_error(struct request *request, unsigned status, enum outcome outcome,
+enum MHD_Result answer(struct mirror_request *request, struct MHD_Response *response,
+                       unsigned status, enum outcome outcome, int64_t bytes);
+enum MHD_Result answer_error(struct mirror_request *request, unsigned status, enum outcome outcome,
                              const char *code, const char *message);
-enum MHD_Result answer_busy(struct request *request);
-enum MHD_Result answer_base(struct request *request);
+enum MHD_Result answer_busy(struct mirror_request *request);
+enum MHD_Result answer_base(struct mirror_request *request);
 /** The chosen child of a tag; `document` are its bytes, for a GET. */
-enum MHD_Result answer_child(struct request *request, const struct verdict *verdict,
+enum MHD_Result answer_child(struct mirror_request *request, const struct lookup_result *result,
                              struct document *document);
 /** A proxy's answer to the HEAD of a tag that is passed on as it is. */
-enum MHD_Result answer_top(struct request *request, const struct verdict *verdict);
+enum MHD_Result answer_top(struct mirror_request *request, const struct lookup_result *result);
 /** A resolver's 404 for a tag that has no variant for this node. */
-enum MHD_Result answer_nothing(struct request *request, const struct verdict *verdict);
+enum MHD_Result answer_nothing(struct mirror_request *request, const struct lookup_result *result);
 /** The answer to a HEAD: a Content-Length without a body. -1: not known, and the connection ends.
  *  NULL: no memory. */
 struct MHD_Response *answer_head(int64_t size);
 /** Headers that every answer has. False: no memory. */
-bool answer_common(struct MHD_Response *response, const struct request *request);
+bool answer_common(struct MHD_Response *response, const struct mirror_request *request);
 
 /** Answer at once from what is ready; false: there is nothing. */
 bool ready_answer(struct mirror *mirror, struct MHD_Connection *connection, const char *url,

@@ -5,20 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void free_verdict(struct item *item)
+static void free_result(struct refcounted *item)
 {
-    struct verdict *verdict = (struct verdict *)item;
-    item_put(verdict->document);
-    free(verdict);
+    struct lookup_result *result = (struct lookup_result *)item;
+    refcounted_unref(result->document);
+    free(result);
 }
 
-struct verdict *verdict_new(enum outcome outcome, unsigned status, const char *code,
-                            const char *message)
+struct lookup_result *lookup_result_new(enum outcome outcome, unsigned status, const char *code,
+                                        const char *message)
 {
-    struct verdict *v = calloc(1, sizeof(*v));
+    struct lookup_result *v = calloc(1, sizeof(*v));
     if (!v)
         return NULL;
-    item_init(&v->item, free_verdict);
+    refcounted_init(&v->item, free_result);
     v->outcome = outcome;
     v->status = status;
     v->code = code;
@@ -26,9 +26,9 @@ struct verdict *verdict_new(enum outcome outcome, unsigned status, const char *c
     return v;
 }
 
-struct verdict *verdict_busy(void)
+struct lookup_result *lookup_result_busy(void)
 {
-    return verdict_new(OUTCOME_BUSY, 502, "UNKNOWN", "too much to do at this moment");
+    return lookup_result_new(OUTCOME_BUSY, 502, "UNKNOWN", "too much to do at this moment");
 }
 
 static const char *kind_of(const struct ocv_error *err)
@@ -51,22 +51,23 @@ static const char *kind_of(const struct ocv_error *err)
     }
 }
 
-struct verdict *verdict_of_error(struct mirror *mirror, const struct upstream *upstream,
-                                 const struct ocv_error *err)
+struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct upstream *upstream,
+                                             const struct ocv_error *err)
 {
     if (err->status == OCV_ERR_NOMEM) { /* ours, not the registry's */
         log_line(LOG_LEVEL_WARNING, "%s", err->message);
-        return verdict_busy();
+        return lookup_result_busy();
     }
     bool missing = err->status == OCV_ERR_NOT_FOUND, denied = err->status == OCV_ERR_DENIED;
     if (!missing)
         metrics_upstream_error(mirror->metrics, upstream->name, kind_of(err));
     log_line(missing || denied ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING, "%s", err->message);
     if (missing)
-        return verdict_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN", "not found upstream");
+        return lookup_result_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN", "not found upstream");
     if (denied) /* no challenge: nobody shall send us a password */
-        return verdict_new(OUTCOME_DENIED, 404, "MANIFEST_UNKNOWN", "not found upstream");
+        return lookup_result_new(OUTCOME_DENIED, 404, "MANIFEST_UNKNOWN", "not found upstream");
     if (err->http_status == 504 || err->status == OCV_ERR_INTERRUPTED)
-        return verdict_new(OUTCOME_TIMEOUT, 504, "UNKNOWN", "no answer from upstream in time");
-    return verdict_new(OUTCOME_UPSTREAM, 502, "UNKNOWN", "upstream does not answer properly");
+        return lookup_result_new(OUTCOME_TIMEOUT, 504, "UNKNOWN",
+                                 "no answer from upstream in time");
+    return lookup_result_new(OUTCOME_UPSTREAM, 502, "UNKNOWN", "upstream does not answer properly");
 }

@@ -3,7 +3,7 @@
  * first byte leaves; of a larger blob the worker sends the bytes itself, as they come. A worker and
  * a request share the pass; either may leave first. */
 #include "cmd/variantd/mirror/passthrough.h"
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/http/connections.h"
 #include "cmd/variantd/http/header.h"
 
@@ -12,12 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static void free_pass(struct item *item)
+static void free_pass(struct refcounted *item)
 {
-    struct pass *p = (struct pass *)((char *)item - offsetof(struct pass, item));
+    struct passthrough *p =
+        (struct passthrough *)((char *)item - offsetof(struct passthrough, item));
     ocv_reference_free(p->reference);
-    item_put(p->no);
-    room_give(p->held);
+    refcounted_unref(p->no);
+    budget_release(p->held);
     ocv_buffer_free(&p->body);
     free(p->list_link);
     if (p->stream)
@@ -52,7 +53,7 @@ static enum MHD_Result join_accept(void *cls, enum MHD_ValueKind kind, const cha
 }
 
 /* NAME=VALUE, escaped, for the few that upstream may be told. */
-static void add_query(struct pass *p, struct MHD_Connection *connection, const char *name)
+static void add_query(struct passthrough *p, struct MHD_Connection *connection, const char *name)
 {
     const char *value = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
     size_t at = strlen(p->query), start = at;
@@ -71,7 +72,7 @@ static void add_query(struct pass *p, struct MHD_Connection *connection, const c
     }
 }
 
-static void read_headers(struct pass *p, const struct request *r)
+static void read_headers(struct passthrough *p, const struct mirror_request *r)
 {
     struct MHD_Connection *connection = r->connection;
     struct joined all = {.text = p->accept, .max = sizeof(p->accept)};
@@ -88,7 +89,7 @@ static void read_headers(struct pass *p, const struct request *r)
     }
 }
 
-static enum identity identity_of(const struct request *r)
+static enum identity identity_of(const struct mirror_request *r)
 {
     const struct mirror *m = r->mirror;
     bool private = m->private[r->route.upstream - m->settings->upstreams];
@@ -98,19 +99,19 @@ static enum identity identity_of(const struct request *r)
 }
 
 /* Of a document the head is told that its own bytes have, for which they are fetched once. */
-static bool head_will_do(const struct pass *p)
+static bool head_will_do(const struct passthrough *p)
 {
     bool document = p->kind == ROUTE_TAG || p->kind == ROUTE_DIGEST;
     return p->no_body && (!document || !p->reference->digest || p->known.checked);
 }
 
-static struct pass *make(struct request *r)
+static struct passthrough *make(struct mirror_request *r)
 {
     struct mirror *m = r->mirror;
-    struct pass *p = calloc(1, sizeof(*p));
+    struct passthrough *p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
-    item_init(&p->item, free_pass);
+    refcounted_init(&p->item, free_pass);
     ocv_buffer_init(&p->body, OCV_MANIFEST_MAX);
     p->fd = -1;
     p->mirror = m;
@@ -129,21 +130,21 @@ static struct pass *make(struct request *r)
                                           : p->kind == ROUTE_BLOB ? BLOB_ANSWER_MS
                                                                   : DOCUMENT_ANSWER_MS);
     read_headers(p, r);
-    p->job.work = pass_streams(p) ? WORK_BLOB : WORK_DOCUMENT;
+    p->job.work = passthrough_streams(p) ? WORK_BLOB : WORK_DOCUMENT;
     p->job.upstream = (size_t)(p->upstream - m->settings->upstreams);
-    p->job.client = peers_client(r->connection);
-    p->job.run = pass_run;
+    p->job.client = connections_client(r->connection);
+    p->job.run = passthrough_run;
     return p;
 }
 
-bool pass_start(struct request *r)
+bool passthrough_start(struct mirror_request *r)
 {
     struct mirror *m = r->mirror;
-    struct pass *p = make(r);
+    struct passthrough *p = make(r);
     if (!p)
         return false;
     pthread_mutex_lock(&m->lock);
-    item_get(&p->item); /* the worker's */
+    refcounted_ref(&p->item); /* the worker's */
     bool started = !m->stopping && workers_submit(m->workers, &p->job);
     if (started) {
         p->next = m->passes;
@@ -156,15 +157,15 @@ bool pass_start(struct request *r)
     }
     pthread_mutex_unlock(&m->lock);
     if (!started) {
-        item_put(&p->item);
-        item_put(&p->item);
+        refcounted_unref(&p->item);
+        refcounted_unref(&p->item);
     }
     return started;
 }
 
-void pass_leave(struct request *r)
+void passthrough_leave(struct mirror_request *r)
 {
-    struct pass *p = r->pass;
+    struct passthrough *p = r->pass;
     if (!p)
         return;
     pthread_mutex_lock(&r->mirror->lock);
@@ -176,10 +177,10 @@ void pass_leave(struct request *r)
         stream_cut(stream);
     }
     r->pass = NULL;
-    item_put(&p->item);
+    refcounted_unref(&p->item);
 }
 
-static void make_way(struct pass *p, size_t *waiting)
+static void make_way(struct passthrough *p, size_t *waiting)
 {
     if (!*waiting)
         return;
@@ -191,11 +192,11 @@ static void make_way(struct pass *p, size_t *waiting)
 
 /* As many as wait, first for the same registry; who was cut goes on elsewhere, or asks for the
  * rest. */
-void pass_make_way(struct mirror *m)
+void passthrough_make_way(struct mirror *m)
 {
     size_t waiting[WORKERS_UPSTREAMS_MAX], left = 0;
     workers_waiting(m->workers, WORK_BLOB, waiting);
-    for (struct pass *p = m->passes; p; p = p->next) {
+    for (struct passthrough *p = m->passes; p; p = p->next) {
         p->slow = p->arrived && p->stream && stream_slow(p->stream);
         if (p->slow)
             make_way(p, &waiting[p->job.upstream]);
@@ -204,14 +205,14 @@ void pass_make_way(struct mirror *m)
         left += waiting[i];
     if (workers_running(m->workers, WORK_BLOB) < WORKERS_BLOB_EACH)
         return; /* it is not for what all have together that they wait */
-    for (struct pass *p = m->passes; p; p = p->next)
+    for (struct passthrough *p = m->passes; p; p = p->next)
         if (p->slow)
             make_way(p, &left);
 }
 
-void pass_stop_all(struct mirror *m)
+void passthrough_stop_all(struct mirror *m)
 {
-    for (struct pass *p = m->passes; p; p = p->next)
+    for (struct passthrough *p = m->passes; p; p = p->next)
         if (p->arrived && p->stream)
             stream_cut(p->stream);
 }
@@ -220,7 +221,8 @@ void pass_stop_all(struct mirror *m)
  */
 
 /* The next page is asked for here again: same path, upstream's query, our `ns`. */
-static bool add_link(struct MHD_Response *response, const struct request *r, const char *link)
+static bool add_link(struct MHD_Response *response, const struct mirror_request *r,
+                     const char *link)
 {
     char line[4096];
     const char *end = *link == '<' ? strchr(link, '>') : NULL;
@@ -234,8 +236,8 @@ static bool add_link(struct MHD_Response *response, const struct request *r, con
            MHD_add_response_header(response, "Link", line) == MHD_YES;
 }
 
-static bool add_headers(struct MHD_Response *response, const struct request *r,
-                        const struct pass *p)
+static bool add_headers(struct MHD_Response *response, const struct mirror_request *r,
+                        const struct passthrough *p)
 {
     const struct ocv_stream_head *h = &p->head;
     const char *type = h->media_type[0] ? h->media_type : "application/octet-stream";
@@ -261,7 +263,7 @@ static bool add_headers(struct MHD_Response *response, const struct request *r,
     return ok;
 }
 
-static struct MHD_Response *make_response(struct request *r, struct pass *p)
+static struct MHD_Response *make_response(struct mirror_request *r, struct passthrough *p)
 {
     struct MHD_Response *response;
     if (p->stream)
@@ -278,14 +280,14 @@ static struct MHD_Response *make_response(struct request *r, struct pass *p)
     if (!p->body.data)
         return MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
     response = MHD_create_response_from_buffer_with_free_callback_cls(p->body.len, p->body.data,
-                                                                      item_put, &p->item);
+                                                                      refcounted_unref, &p->item);
     if (response)
-        item_get(&p->item);
+        refcounted_ref(&p->item);
     return response;
 }
 
 /* What is not there, in the distribution specification's words. */
-static const char *code_of(const struct pass *p)
+static const char *code_of(const struct passthrough *p)
 {
     bool missing = p->no->outcome == OUTCOME_MISSING || p->no->outcome == OUTCOME_DENIED;
     return missing && p->kind == ROUTE_BLOB   ? "BLOB_UNKNOWN"
@@ -293,9 +295,9 @@ static const char *code_of(const struct pass *p)
                                               : p->no->code;
 }
 
-enum MHD_Result pass_answer(struct request *r)
+enum MHD_Result passthrough_answer(struct mirror_request *r)
 {
-    struct pass *p = r->pass;
+    struct passthrough *p = r->pass;
     pthread_mutex_lock(&r->mirror->lock);
     bool arrived = p->arrived && !r->mirror->stopping;
     pthread_mutex_unlock(&r->mirror->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the two sides of a pass share: the worker that asks upstream, and the request. */
-#ifndef VARIANTD_PASS_H
-#define VARIANTD_PASS_H
+#ifndef VARIANTD_PASSTHROUGH_H
+#define VARIANTD_PASSTHROUGH_H
 
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "cmd/variantd/upstream/stream.h"
@@ -10,13 +10,13 @@
 #define RANGE_MAX 64u
 #define QUERY_MAX 1024u
 
-struct pass {
-    struct item item;
+struct passthrough {
+    struct refcounted item;
     struct job job;
     struct mirror *mirror;
-    struct pass *next, **link; /* in mirror->passes, under its lock, while a worker has it */
-    struct request *request;   /* under the lock; NULL when it has left */
-    bool slow;                 /* under the lock: its reader, at the last look */
+    struct passthrough *next, **link; /* in mirror->passes, under its lock, while a worker has it */
+    struct mirror_request *request;   /* under the lock; NULL when it has left */
+    bool slow;                        /* under the lock: its reader, at the last look */
     /* the question */
     enum route_kind kind;
     enum identity identity;
@@ -30,7 +30,7 @@ struct pass {
     char accept[ACCEPT_MAX], range[RANGE_MAX], query[QUERY_MAX];
     /* the answer: the worker's until `arrived`, the request's afterwards */
     bool arrived;
-    struct verdict *no; /* why not, or NULL */
+    struct lookup_result *no; /* why not, or NULL */
     struct ocv_stream_head head;
     char *list_link;
     struct ocv_buffer body;
@@ -41,8 +41,8 @@ struct pass {
 };
 
 /** A blob that is given, not only its head. */
-bool pass_streams(const struct pass *pass);
+bool passthrough_streams(const struct passthrough *pass);
 /** Ask upstream and answer; for workers. */
-void pass_run(struct job *job);
+void passthrough_run(struct job *job);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The worker's side of a pass: from a registry or a layout. */
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/http/header.h"
 #include "cmd/variantd/mirror/passthrough.h"
 #include "cmd/variantd/upstream/layout_upstream.h"
@@ -15,7 +15,7 @@
 #define SMALL (64 * 1024)    /* a blob that is worth no connection of its own */
 
 /* Wake the request; false if it has left. */
-static bool arrive(struct pass *p)
+static bool arrive(struct passthrough *p)
 {
     pthread_mutex_lock(&p->mirror->lock);
     bool wanted = p->request;
@@ -26,20 +26,20 @@ static bool arrive(struct pass *p)
     return wanted;
 }
 
-bool pass_streams(const struct pass *p)
+bool passthrough_streams(const struct passthrough *p)
 {
     return p->kind == ROUTE_BLOB && !p->no_body;
 }
 
-/* What this client takes its time with. False: there is too much of it, and the verdict says so. */
-static bool hold(struct pass *p, size_t bytes)
+/* What this client takes its time with. False: there is too much of it, and the result says so. */
+static bool hold(struct passthrough *p, size_t bytes)
 {
     if (p->held == bytes) /* on its way already */
         return true;
-    if (room_take(bytes))
+    if (budget_acquire(bytes))
         p->held = bytes;
     else
-        p->no = verdict_busy();
+        p->no = lookup_result_busy();
     return p->held == bytes;
 }
 
@@ -50,18 +50,18 @@ static bool small(const struct ocv_stream_head *head)
 }
 
 /* To a client that takes the end of the connection for the end of the body nothing can be cut. */
-static bool endless(struct pass *p, const struct ocv_stream_head *head)
+static bool endless(struct passthrough *p, const struct ocv_stream_head *head)
 {
     if (head->size >= 0 || p->chunks)
         return false;
-    p->no = verdict_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
-                        "upstream tells no length, and HTTP/1.0 cannot do without");
+    p->no = lookup_result_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
+                              "upstream tells no length, and HTTP/1.0 cannot do without");
     return true;
 }
 
 /* A head says what it likes; what is known here is right. False: they differ, and which of them is
  * right is not known. */
-static bool correct(struct pass *p)
+static bool correct(struct passthrough *p)
 {
     struct ocv_stream_head *head = &p->head;
     const struct bounds *known = &p->known;
@@ -74,20 +74,20 @@ static bool correct(struct pass *p)
         (head->size >= known->least && (!known->most || head->size <= known->most)))
         return true;
     metrics_upstream_error(p->mirror->metrics, p->upstream->name, "mismatch");
-    p->no = verdict_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
-                        "upstream tells another size than the manifest does");
+    p->no = lookup_result_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
+                              "upstream tells another size than the manifest does");
     return false;
 }
 
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
-    struct pass *p = data;
+    struct passthrough *p = data;
     p->head = *head;
     p->head.link = NULL;
     p->list_link = head->link ? strdup(head->link) : NULL;
     if (!correct(p))
         return -1;
-    if (!pass_streams(p))
+    if (!passthrough_streams(p))
         return 0;
     if (endless(p, head) || !hold(p, small(head) ? (size_t)head->size : BUFFER))
         return -1;
@@ -100,13 +100,13 @@ static int on_head(void *data, const struct ocv_stream_head *head)
 
 static int on_body(void *data, const char *bytes, size_t len)
 {
-    struct pass *p = data;
+    struct passthrough *p = data;
     if (p->stream)
         return stream_push(p->stream, bytes, len);
     return ocv_buffer_append(&p->body, bytes, len, NULL);
 }
 
-static int ask(struct pass *p, struct client *client, struct ocv_error *err)
+static int ask(struct passthrough *p, struct client *client, struct ocv_error *err)
 {
     static const enum ocv_stream_kind kinds[] = {[ROUTE_TAG] = OCV_STREAM_MANIFEST,
                                                  [ROUTE_DIGEST] = OCV_STREAM_MANIFEST,
@@ -127,20 +127,22 @@ static int ask(struct pass *p, struct client *client, struct ocv_error *err)
         .body = on_body,
         .data = p,
     };
-    metrics_upstream(p->mirror->metrics, pass_streams(p) ? "blob" : p->head_only ? "head" : "get");
+    metrics_upstream(p->mirror->metrics, passthrough_streams(p) ? "blob"
+                                         : p->head_only         ? "head"
+                                                                : "get");
     return ocv_registry_stream(client_registry(client), &question, err);
 }
 
-static int ask_registry(struct pass *p, struct ocv_error *err)
+static int ask_registry(struct passthrough *p, struct ocv_error *err)
 {
     struct client *client = NULL;
-    enum patience patience = pass_streams(p) ? PATIENCE_BLOB : PATIENCE_DOCUMENT;
+    enum patience patience = passthrough_streams(p) ? PATIENCE_BLOB : PATIENCE_DOCUMENT;
     int status = client_take(p->mirror->clients, p->upstream, p->identity, patience,
                              p->until_ms - ocv_clock_ms(), &client, err);
     if (status < 0)
         return status;
     status = ask(p, client, err);
-    if (!pass_streams(p))
+    if (!passthrough_streams(p))
         p->held = client_room(client, p->body.len);
     client_give(client, status);
     return status;
@@ -150,7 +152,7 @@ static int ask_registry(struct pass *p, struct ocv_error *err)
  * -------------------------------------------------------------------------------
  */
 
-static int open_blob(struct pass *p, struct ocv_error *err)
+static int open_blob(struct passthrough *p, struct ocv_error *err)
 {
     int status = layout_blob(p->upstream, p->reference->digest, &p->fd, &p->size, err);
     if (status < 0)
@@ -173,7 +175,8 @@ static int open_blob(struct pass *p, struct ocv_error *err)
 }
 
 /* A file may have been damaged: a whole blob is hashed on its way, as from a registry. */
-static int push_file(struct pass *p, struct ocv_hasher *hasher, char *bytes, struct ocv_error *err)
+static int push_file(struct passthrough *p, struct ocv_hasher *hasher, char *bytes,
+                     struct ocv_error *err)
 {
     ssize_t n = 0;
     for (int64_t at = 0; at < p->size; at += n) {
@@ -195,7 +198,7 @@ static int push_file(struct pass *p, struct ocv_hasher *hasher, char *bytes, str
     return status;
 }
 
-static int stream_file(struct pass *p, struct ocv_error *err)
+static int stream_file(struct passthrough *p, struct ocv_error *err)
 {
     ocv_auto(ocv_hasher) hasher = NULL;
     int status = ocv_hasher_new(p->reference->digest, &hasher, err);
@@ -215,7 +218,7 @@ static int stream_file(struct pass *p, struct ocv_error *err)
     return status;
 }
 
-static int read_layout(struct pass *p, struct ocv_error *err)
+static int read_layout(struct passthrough *p, struct ocv_error *err)
 {
     struct document document = {0};
     int status = OCV_OK;
@@ -223,8 +226,9 @@ static int read_layout(struct pass *p, struct ocv_error *err)
     switch (p->kind) {
     case ROUTE_BLOB:
         status = open_blob(p, err);
-        return status == OCV_OK && pass_streams(p) && p->head.status == 200 ? stream_file(p, err)
-                                                                            : status;
+        return status == OCV_OK && passthrough_streams(p) && p->head.status == 200
+                   ? stream_file(p, err)
+                   : status;
     case ROUTE_TAGS:
         snprintf(p->head.media_type, sizeof(p->head.media_type), "application/json");
         status = layout_tags(p->upstream, p->reference, &p->body, err);
@@ -247,7 +251,7 @@ static int read_layout(struct pass *p, struct ocv_error *err)
 /* ---- the job ------------------------------------------------------------------------------------
  */
 
-static void finish_stream(struct pass *p, int status, const struct ocv_error *err)
+static void finish_stream(struct passthrough *p, int status, const struct ocv_error *err)
 {
     stream_end(p->stream, status == OCV_OK);
     if (status == OCV_OK || status == OCV_ERR_INTERRUPTED)
@@ -257,20 +261,20 @@ static void finish_stream(struct pass *p, int status, const struct ocv_error *er
     log_line(LOG_LEVEL_WARNING, "%s: the client's connection is cut", err->message);
 }
 
-static int run(struct pass *p, struct ocv_error *err)
+static int run(struct passthrough *p, struct ocv_error *err)
 {
     pthread_mutex_lock(&p->mirror->lock);
     bool wanted = p->request && request_wanted(p->request);
     pthread_mutex_unlock(&p->mirror->lock);
     if (!wanted) { /* it has stood in the queue for too long */
-        p->no = verdict_busy();
+        p->no = lookup_result_busy();
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "nobody waits for it");
     }
     return p->upstream->layout ? read_layout(p, err) : ask_registry(p, err);
 }
 
 /* From a document that was checked; a HEAD needs no more of it. */
-static void learn(struct pass *p)
+static void learn(struct passthrough *p)
 {
     if (p->kind != ROUTE_TAG && p->kind != ROUTE_DIGEST)
         return;
@@ -279,13 +283,13 @@ static void learn(struct pass *p)
     if (!p->no_body)
         return;
     ocv_buffer_free(&p->body);
-    room_give(p->held);
+    budget_release(p->held);
     p->held = 0;
 }
 
-void pass_run(struct job *job)
+void passthrough_run(struct job *job)
 {
-    struct pass *p = (struct pass *)((char *)job - offsetof(struct pass, job));
+    struct passthrough *p = (struct passthrough *)((char *)job - offsetof(struct passthrough, job));
     struct ocv_error err = {0};
     int status = run(p, &err);
     if (p->stream) {
@@ -298,9 +302,9 @@ void pass_run(struct job *job)
         if (status == OCV_OK && p->body.len)
             learn(p);
         if (status < 0 && err.http_status == 416 && p->range[0]) /* else it was we who asked so */
-            p->no = verdict_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
+            p->no = lookup_result_new(OUTCOME_PASSED, 416, "UNSUPPORTED", "not a part of it");
         else if (status < 0 && !p->no)
-            p->no = verdict_of_error(p->mirror, p->upstream, &err);
+            p->no = lookup_result_of_error(p->mirror, p->upstream, &err);
         if (status < 0 && !p->no) /* no memory, twice */
             p->head.status = 0;
         (void)arrive(p);
@@ -310,5 +314,5 @@ void pass_run(struct job *job)
     if (p->next)
         p->next->link = p->link;
     pthread_mutex_unlock(&p->mirror->lock);
-    item_put(&p->item);
+    refcounted_unref(&p->item);
 }

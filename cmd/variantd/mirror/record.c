@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is recorded of a choice, for hooks and verify. */
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ void choice_note(struct choice *choice, const struct mirror *mirror, const struc
     const struct ocv_record where = {
         .repository = reference->name, .reference = name, .secret = secret};
     log_failure(ocv_record_note_new(index, entry, &where, &note, &err), &err);
-    if (note && !room_take(ocv_record_note_size(note))) {
+    if (note && !budget_acquire(ocv_record_note_size(note))) {
         ocv_record_note_free(note);
         note = NULL;
     }
@@ -35,7 +35,7 @@ void choice_note(struct choice *choice, const struct mirror *mirror, const struc
 void choice_drop_note(struct ocv_record_note *note)
 {
     if (note)
-        room_give(ocv_record_note_size(note));
+        budget_release(ocv_record_note_size(note));
     ocv_record_note_free(note);
 }
 

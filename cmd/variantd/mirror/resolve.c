@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v1/resolve: the decision about a reference, with every reason. */
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ void index_done(struct ocv_index **index, size_t reading)
 {
     ocv_index_free(*index);
     *index = NULL;
-    room_read_end(reading);
+    budget_read_end(reading);
 }
 
 static int find_index(const struct mirror *m, const struct source *from,
@@ -37,13 +37,13 @@ static int find_index(const struct mirror *m, const struct source *from,
     if (missing < 0 && !(missing == OCV_ERR_NOT_FOUND && variants_by_rule(m, reference)))
         return missing;
     *reading = document ? document->body.len : 0;
-    room_read_begin(*reading);
+    budget_read_begin(*reading);
     int status = variants_find(m, from, reference, document, out, err);
     if (status == OCV_OK && !*out)
         status = document ? plain_index(document, out, err) : missing;
     if (status < 0)
         index_done(out, *reading);
-    item_put(document);
+    refcounted_unref(document);
     return status;
 }
 

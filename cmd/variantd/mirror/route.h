@@ -4,7 +4,7 @@
 #ifndef VARIANTD_ROUTE_H
 #define VARIANTD_ROUTE_H
 
-#include "cmd/variantd/settings.h"
+#include "cmd/variantd/common/settings.h"
 
 enum view {
     VIEW_RESOLVER, /**< answers tags with variants, nothing else: clients fall back */

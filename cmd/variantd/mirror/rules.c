@@ -31,7 +31,7 @@ static int get(void *data, const char *digest, struct ocv_buffer *body, struct o
         return status;
     *out = document->descriptor;
     status = ocv_buffer_append(body, document->body.data, document->body.len, err);
-    item_put(document);
+    refcounted_unref(document);
     return status;
 }
 
@@ -51,7 +51,7 @@ static int head(void *data, const char *tag, struct ocv_descriptor *out, struct 
     status = upstream_get(a->from, &tagged, NULL, &document, err);
     if (status == OCV_OK)
         *out = document->descriptor;
-    item_put(document);
+    refcounted_unref(document);
     return status;
 }
 

@@ -3,17 +3,17 @@
  * is what manifests say that were handed through and checked: a registry that sends a blob without
  * its length may never end, and a client may not look. Bounds, no more: who lies about a blob in
  * one repository reaches no other. */
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
 
 #include <stdlib.h>
 
 struct size {
-    struct item item;
+    struct refcounted item;
     struct bounds bounds;
 };
 
-static void free_size(struct item *item)
+static void free_size(struct refcounted *item)
 {
     free(item);
 }
@@ -30,9 +30,9 @@ bool sizes_find(const struct mirror *mirror, const struct ocv_reference *referen
 {
     struct key key;
     size_key(reference, digest, &key);
-    struct size *known = memory_find(mirror->sizes, &key);
+    struct size *known = cache_find(mirror->sizes, &key);
     *out = known ? known->bounds : (struct bounds){0};
-    item_put(known);
+    refcounted_unref(known);
     return known;
 }
 
@@ -43,11 +43,11 @@ static void keep(const struct mirror *mirror, const struct ocv_reference *refere
     struct size *size = calloc(1, sizeof(*size));
     if (!size)
         return;
-    item_init(&size->item, free_size);
+    refcounted_init(&size->item, free_size);
     size->bounds = bounds;
     size_key(reference, digest, &key);
-    memory_keep(mirror->sizes, &key, size, sizeof(*size));
-    item_put(size);
+    cache_keep(mirror->sizes, &key, size, sizeof(*size));
+    refcounted_unref(size);
 }
 
 void sizes_learn_own(const struct mirror *mirror, const struct ocv_reference *reference,
@@ -78,7 +78,7 @@ void sizes_learn(const struct mirror *mirror, const struct ocv_reference *refere
     ocv_auto(ocv_manifest) manifest = NULL;
     if (!media_type_is_manifest(media_type))
         return;
-    room_read_begin(body->len);
+    budget_read_begin(body->len);
     if (ocv_manifest_parse(body->data, body->len, media_type, &manifest, NULL) == OCV_OK) {
         learn(mirror, reference, ocv_manifest_config(manifest));
         for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++)
@@ -86,5 +86,5 @@ void sizes_learn(const struct mirror *mirror, const struct ocv_reference *refere
     }
     ocv_manifest_free(manifest);
     manifest = NULL;
-    room_read_end(body->len);
+    budget_read_end(body->len);
 }

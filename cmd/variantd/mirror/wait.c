@@ -12,7 +12,7 @@
 #define TICK_MAX_MS 1000
 #define QUICK_US 1000000 /* what waited no longer is asked for anyway */
 
-void request_sleep(struct request *r, int64_t deadline_ms)
+void request_sleep(struct mirror_request *r, int64_t deadline_ms)
 {
     struct mirror *m = r->mirror;
     r->waiting = true;
@@ -29,7 +29,7 @@ void request_sleep(struct request *r, int64_t deadline_ms)
 
 /* libmicrohttpd does not look at a connection that is suspended. A client that has sent its request
  * and closed its side alone is rare, and is served as long as nothing is late. */
-bool request_wanted(const struct request *r)
+bool request_wanted(const struct mirror_request *r)
 {
     char byte;
     const union MHD_ConnectionInfo *info =
@@ -38,7 +38,7 @@ bool request_wanted(const struct request *r)
                           recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0);
 }
 
-void request_wake(struct request *r)
+void request_wake(struct mirror_request *r)
 {
     if (!r->waiting)
         return;
@@ -53,7 +53,7 @@ void request_wake(struct request *r)
 static int64_t wake_late(struct mirror *m, int64_t now)
 {
     int64_t next = now + TICK_MAX_MS;
-    for (struct request *r = m->suspended, *following; r; r = following) {
+    for (struct mirror_request *r = m->suspended, *following; r; r = following) {
         following = r->next;
         if (r->deadline_ms > now && !m->stopping) {
             next = r->deadline_ms < next ? r->deadline_ms : next;
@@ -78,7 +78,7 @@ static void *clock_main(void *data)
             continue;
         }
         int64_t next = m->tick_ms = wake_late(m, ocv_clock_ms());
-        pass_make_way(m);
+        passthrough_make_way(m);
         struct timespec until = {.tv_sec = next / 1000, .tv_nsec = next % 1000 * 1000000};
         if ((m->suspended || m->passes) && !m->stopping)
             pthread_cond_timedwait(&m->tick, &m->lock, &until);
@@ -109,7 +109,7 @@ void waiting_stop(struct mirror *m)
     pthread_mutex_lock(&m->lock);
     m->stopping = true;
     wake_late(m, ocv_clock_ms());
-    pass_stop_all(m);
+    passthrough_stop_all(m);
     pthread_cond_signal(&m->tick);
     pthread_mutex_unlock(&m->lock);
     if (m->clock_runs)

@@ -58,7 +58,7 @@ static struct image *add(const char *key)
     return image;
 }
 
-bool here_tell(const struct ocv_reference *name, const char *digest, enum here what)
+bool local_images_report(const struct ocv_reference *name, const char *digest, enum here what)
 {
     char key[OCV_DIGEST_MAX];
     if (!make_key(name, digest, key))
@@ -78,7 +78,7 @@ bool here_tell(const struct ocv_reference *name, const char *digest, enum here w
     return news;
 }
 
-bool here_is_ordinary(const struct ocv_reference *name, const char *digest)
+bool local_images_is_ordinary(const struct ocv_reference *name, const char *digest)
 {
     char key[OCV_DIGEST_MAX];
     if (!make_key(name, digest, key))
@@ -91,7 +91,7 @@ bool here_is_ordinary(const struct ocv_reference *name, const char *digest)
     return ordinary;
 }
 
-size_t here_lesser(void)
+size_t local_images_lesser(void)
 {
     size_t n = 0;
     pthread_mutex_lock(&lock);

@@ -2,8 +2,8 @@
 /* The images on this node that were asked about: which of them are lesser builds than it could
  * have, and which have no variants at all, so that no registry is asked again. One table for the
  * process, as the node is one. Any thread. */
-#ifndef VARIANTD_HERE_H
-#define VARIANTD_HERE_H
+#ifndef VARIANTD_LOCAL_IMAGES_H
+#define VARIANTD_LOCAL_IMAGES_H
 
 #include "ocivariant.h"
 
@@ -15,10 +15,10 @@ enum here { HERE_FITS, HERE_LESSER, HERE_ORDINARY };
 
 /** Remember it of the image that a name stands for here, in place of what that stood for before.
  *  True where it is lesser and was not known to be. */
-bool here_tell(const struct ocv_reference *name, const char *digest, enum here what);
+bool local_images_report(const struct ocv_reference *name, const char *digest, enum here what);
 /** Is it known to have no variants? */
-bool here_is_ordinary(const struct ocv_reference *name, const char *digest);
+bool local_images_is_ordinary(const struct ocv_reference *name, const char *digest);
 /** How many lesser ones there are. */
-size_t here_lesser(void);
+size_t local_images_lesser(void);
 
 #endif

@@ -3,7 +3,7 @@
  * that fails keeps the last one: a node does not lose its GPUs because a file could not be read. */
 #include "cmd/variantd/node/node.h"
 
-#include "cmd/variantd/log.h"
+#include "cmd/variantd/common/log.h"
 #include "cmd/variantd/node/node_diff.h"
 #include "cmd/variantd/node/uevent.h"
 #include "lib/base/clock.h"

@@ -4,8 +4,8 @@
 #ifndef VARIANTD_NODE_H
 #define VARIANTD_NODE_H
 
-#include "cmd/variantd/metrics.h"
-#include "cmd/variantd/settings.h"
+#include "cmd/variantd/common/metrics.h"
+#include "cmd/variantd/common/settings.h"
 
 /** One probe's answer. Immutable. */
 struct snapshot {

@@ -3,7 +3,7 @@
 #ifndef VARIANTD_NODE_DIFF_H
 #define VARIANTD_NODE_DIFF_H
 
-#include "cmd/variantd/metrics.h"
+#include "cmd/variantd/common/metrics.h"
 
 /** Compare two profiles (JSON). True if they mean different things; `out` then has a line for each
  *  change: "nvidia: cuda_version_lower_bound -12.8 -12.7", "nvidia: device 0000:3b:00.0 gone". */

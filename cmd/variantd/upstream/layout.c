@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/upstream/layout_upstream.h"
 
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -128,12 +128,12 @@ static int read_blob(const struct ocv_layout *layout, const struct ocv_descripto
     if (status < 0)
         return status;
     close(fd);
-    room_read_begin((size_t)size);
+    budget_read_begin((size_t)size);
     status = ocv_layout_read_blob(layout, descriptor->digest, &document->body, err);
     if (status == OCV_OK)
         status = type_of(&document->body, descriptor->media_type, document->descriptor.media_type,
                          sizeof(document->descriptor.media_type), err);
-    room_read_end((size_t)size);
+    budget_read_end((size_t)size);
     return status;
 }
 

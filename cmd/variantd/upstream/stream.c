@@ -22,7 +22,7 @@
 #define CHUNK_HEAD_MAX 24
 
 struct stream {
-    struct item item;
+    struct refcounted item;
     pthread_mutex_t lock;
     pthread_cond_t turn; /* `open`, `sending` or `gone` has changed */
     struct MHD_Connection *connection;
@@ -42,7 +42,7 @@ struct stream {
     char held[STREAM_HELD];
 };
 
-static void free_stream(struct item *item)
+static void free_stream(struct refcounted *item)
 {
     struct stream *s = (struct stream *)item;
     pthread_mutex_destroy(&s->lock);
@@ -56,7 +56,7 @@ int stream_new(bool hold, int64_t size, unsigned patience_ms, struct stream **ou
     struct stream *s = calloc(1, sizeof(*s));
     if (!s)
         return ocv_error_nomem(err);
-    item_init(&s->item, free_stream);
+    refcounted_init(&s->item, free_stream);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->turn, NULL);
     s->fd = -1;
@@ -69,7 +69,7 @@ int stream_new(bool hold, int64_t size, unsigned patience_ms, struct stream **ou
 
 void stream_put(struct stream *s)
 {
-    item_put(s);
+    refcounted_unref(s);
 }
 
 /* With the lock held. */
@@ -307,7 +307,7 @@ static void on_free(void *cls)
     s->gone = true;
     pthread_cond_broadcast(&s->turn);
     pthread_mutex_unlock(&s->lock);
-    item_put(s);
+    refcounted_unref(s);
 }
 
 /* libmicrohttpd does not see the bytes: it can tell no size, and where one is told it has to close
@@ -325,11 +325,11 @@ static bool tell_size(struct MHD_Response *response, int64_t size)
 struct MHD_Response *stream_response(struct stream *s, struct MHD_Connection *connection)
 {
     s->connection = connection;
-    item_get(s);
+    refcounted_ref(s);
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64, on_read, s, on_free);
     if (!response) {
-        item_put(s);
+        refcounted_unref(s);
         return NULL;
     }
     if (s->size < 0 || tell_size(response, s->size))

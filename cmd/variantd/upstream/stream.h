@@ -5,7 +5,7 @@
 #ifndef VARIANTD_STREAM_H
 #define VARIANTD_STREAM_H
 
-#include "cmd/variantd/cache.h"
+#include "cmd/variantd/common/cache.h"
 
 #include <microhttpd.h>
 

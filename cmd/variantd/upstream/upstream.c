@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/upstream/upstream.h"
 
-#include "cmd/variantd/budget.h"
-#include "cmd/variantd/log.h"
+#include "cmd/variantd/common/budget.h"
+#include "cmd/variantd/common/log.h"
 #include "cmd/variantd/upstream/layout_upstream.h"
 #include "lib/base/clock.h"
 
@@ -137,7 +137,7 @@ size_t client_room(struct client *client, size_t kept)
 {
     size_t had = client->room, left = kept < had ? kept : had;
     if (had)
-        room_arrived(client->upstream, had, left);
+        budget_arrived(client->upstream, had, left);
     client->room = 0;
     return left;
 }
@@ -148,9 +148,9 @@ static int make_room(void *data, size_t bytes, struct ocv_error *err)
     struct client *client = data;
     (void)client_room(client, 0); /* it was asked for before, and broke off */
     int64_t patience = ocv_clock_ms() + ROOM_PATIENCE_MS;
-    if (!room_wait(client->upstream, bytes,
-                   patience < client->until_ms ? patience : client->until_ms,
-                   &client->clients->interrupted))
+    if (!budget_wait(client->upstream, bytes,
+                     patience < client->until_ms ? patience : client->until_ms,
+                     &client->clients->interrupted))
         return ocv_error_set(err, OCV_ERR_NOMEM, "no room for %zu bytes at this moment", bytes);
     client->room = bytes;
     return OCV_OK;
@@ -310,10 +310,10 @@ int upstream_head(const struct source *from, const struct ocv_reference *referen
     return status;
 }
 
-static void free_document(struct item *item)
+static void free_document(struct refcounted *item)
 {
     struct document *document = (struct document *)item;
-    room_give(document->room);
+    budget_release(document->room);
     ocv_buffer_free(&document->body);
     free(document);
 }
@@ -326,7 +326,7 @@ static int take_room(const struct source *from, struct document *document, struc
         document->room = client_room(from->client, len);
     if (document->room || len <= OCV_ROOM_FREE)
         return OCV_OK;
-    if (!room_take(len))
+    if (!budget_acquire(len))
         return ocv_error_set(err, OCV_ERR_NOMEM, "no room for %zu bytes at this moment", len);
     document->room = len;
     return OCV_OK;
@@ -338,7 +338,7 @@ int upstream_get(const struct source *from, const struct ocv_reference *referenc
     struct document *document = calloc(1, sizeof(*document));
     if (!document)
         return ocv_error_nomem(err);
-    item_init(&document->item, free_document);
+    refcounted_init(&document->item, free_document);
     ocv_buffer_init(&document->body, OCV_MANIFEST_MAX);
     int status = from->upstream->layout
                      ? layout_get(from->upstream, reference, digest, document, err)
@@ -347,7 +347,7 @@ int upstream_get(const struct source *from, const struct ocv_reference *referenc
     if (status == OCV_OK)
         status = take_room(from, document, err);
     if (status < 0)
-        item_put(document);
+        refcounted_unref(document);
     else
         *out = document;
     return status;

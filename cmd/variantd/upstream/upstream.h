@@ -5,8 +5,8 @@
 #ifndef VARIANTD_UPSTREAM_H
 #define VARIANTD_UPSTREAM_H
 
-#include "cmd/variantd/cache.h"
-#include "cmd/variantd/settings.h"
+#include "cmd/variantd/common/cache.h"
+#include "cmd/variantd/common/settings.h"
 
 enum identity { IDENTITY_ANONYMOUS, IDENTITY_DAEMON };
 
@@ -45,7 +45,7 @@ bool client_is_daemon(const struct client *client);
 
 /** A manifest or index in memory, shared. */
 struct document {
-    struct item item;
+    struct refcounted item;
     struct ocv_descriptor descriptor; /**< digest of the bytes; as the registry types it */
     struct ocv_buffer body;
     size_t room; /**< taken for it until it is freed; 0: it is small */

@@ -4,7 +4,7 @@
 #ifndef VARIANTD_LOG_H
 #define VARIANTD_LOG_H
 
-#include "cmd/variantd/metrics.h"
+#include "cmd/variantd/common/metrics.h"
 
 enum log_level {
     LOG_LEVEL_ERROR = 3,

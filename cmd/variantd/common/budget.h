@@ -2,10 +2,10 @@
 /* Memory for what comes from registries and waits for clients, bounded for the whole process:
  * mirrors of settings that were replaced answer to the end, and libmicrohttpd frees a response when
  * its mirror may be gone. Any thread. */
-#ifndef VARIANTD_ROOM_H
-#define VARIANTD_ROOM_H
+#ifndef VARIANTD_BUDGET_H
+#define VARIANTD_BUDGET_H
 
-#include "cmd/variantd/workers.h"
+#include "cmd/variantd/common/workers.h"
 
 /** Most bytes of documents and of buffers of blobs, on their way from registries and to clients,
  *  together. */
@@ -20,18 +20,18 @@
 #define ROOM_READ_FREE (16u * 1024)
 
 /** Count bytes that are kept; false, and nothing is counted, where there are too many. */
-bool room_take(size_t bytes) OCV_WARN_UNUSED;
-void room_give(size_t bytes);
+bool budget_acquire(size_t bytes) OCV_WARN_UNUSED;
+void budget_release(size_t bytes);
 /** The same for bytes that `upstream` (below WORKERS_UPSTREAMS_MAX) is about to send. Waits for
  *  room until then (monotonic ms), or until `*stop`, unless too many do. */
-bool room_wait(size_t upstream, size_t bytes, int64_t until_ms,
-               const volatile int *stop) OCV_WARN_UNUSED;
+bool budget_wait(size_t upstream, size_t bytes, int64_t until_ms,
+                 const volatile int *stop) OCV_WARN_UNUSED;
 /** They have come, or not: `bytes` no longer count as that registry's, and only `kept` of them are
  *  still counted. */
-void room_arrived(size_t upstream, size_t bytes, size_t kept);
+void budget_arrived(size_t upstream, size_t bytes, size_t kept);
 
 /** Around what makes a tree of a document of so many bytes. Never wait for a registry within. */
-void room_read_begin(size_t bytes);
-void room_read_end(size_t bytes);
+void budget_read_begin(size_t bytes);
+void budget_read_end(size_t bytes);
 
 #endif

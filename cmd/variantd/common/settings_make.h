@@ -3,7 +3,7 @@
 #ifndef VARIANTD_SETTINGS_MAKE_H
 #define VARIANTD_SETTINGS_MAKE_H
 
-#include "cmd/variantd/settings.h"
+#include "cmd/variantd/common/settings.h"
 
 #include <sys/socket.h>
 

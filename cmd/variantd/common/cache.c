@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A hash table in shards, each with its lock and its list by age. The seed is random: clients
  * choose the keys, and must not be able to choose where they land. */
-#include "cmd/variantd/cache.h"
+#include "cmd/variantd/common/cache.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct entry {
     struct entry *next; /* in its bucket */
     struct entry *older, *newer;
     uint64_t hash;
-    struct item *item;
+    struct refcounted *item;
     size_t bytes, key_len;
     char key[];
 };
@@ -26,7 +26,7 @@ struct shard {
     size_t n, bytes;
 };
 
-struct memory {
+struct cache {
     uint64_t seed;
     size_t n_buckets; /* of a shard, a power of two */
     size_t max_n, max_bytes;
@@ -36,23 +36,23 @@ struct memory {
 /* ---- shared values ------------------------------------------------------------------------------
  */
 
-void item_init(struct item *item, void (*free)(struct item *item))
+void refcounted_init(struct refcounted *item, void (*free)(struct refcounted *item))
 {
     atomic_init(&item->references, 1);
     item->free = free;
 }
 
-void *item_get(void *value)
+void *refcounted_ref(void *value)
 {
-    struct item *item = value;
+    struct refcounted *item = value;
     if (item)
         atomic_fetch_add_explicit(&item->references, 1, memory_order_relaxed);
     return value;
 }
 
-void item_put(void *value)
+void refcounted_unref(void *value)
 {
-    struct item *item = value;
+    struct refcounted *item = value;
     if (item && atomic_fetch_sub_explicit(&item->references, 1, memory_order_acq_rel) == 1)
         item->free(item);
 }
@@ -102,7 +102,7 @@ static uint64_t mix(uint64_t h)
     return h ^ (h >> 32);
 }
 
-static uint64_t hash(const struct memory *memory, const struct key *key)
+static uint64_t hash(const struct cache *memory, const struct key *key)
 {
     uint64_t h = memory->seed ^ key->len, word;
     size_t i = 0;
@@ -115,9 +115,9 @@ static uint64_t hash(const struct memory *memory, const struct key *key)
     return mix(h ^ word);
 }
 
-int memory_new(size_t items, size_t bytes, struct memory **out, struct ocv_error *err)
+int cache_new(size_t items, size_t bytes, struct cache **out, struct ocv_error *err)
 {
-    struct memory *memory = calloc(1, sizeof(*memory));
+    struct cache *memory = calloc(1, sizeof(*memory));
     if (!memory)
         return ocv_error_nomem(err);
     memory->max_n = (items + SHARDS - 1) / SHARDS;
@@ -131,7 +131,7 @@ int memory_new(size_t items, size_t bytes, struct memory **out, struct ocv_error
         pthread_mutex_init(&memory->shards[i].lock, NULL);
         memory->shards[i].buckets = calloc(memory->n_buckets, sizeof(struct entry *));
         if (!memory->shards[i].buckets) {
-            memory_free(memory);
+            cache_free(memory);
             return ocv_error_nomem(err);
         }
     }
@@ -153,7 +153,7 @@ static void link_newest(struct shard *shard, struct entry *entry)
     shard->newest = entry;
 }
 
-static struct entry **place(const struct memory *memory, struct shard *shard, uint64_t h,
+static struct entry **place(const struct cache *memory, struct shard *shard, uint64_t h,
                             const struct key *key)
 {
     struct entry **at = &shard->buckets[(h / SHARDS) & (memory->n_buckets - 1)];
@@ -170,11 +170,11 @@ static void drop(struct shard *shard, struct entry **at)
     unlink_age(shard, entry);
     shard->n--;
     shard->bytes -= entry->bytes;
-    item_put(entry->item);
+    refcounted_unref(entry->item);
     free(entry);
 }
 
-static void drop_oldest(const struct memory *memory, struct shard *shard)
+static void drop_oldest(const struct cache *memory, struct shard *shard)
 {
     struct entry *oldest = shard->oldest;
     struct entry **at = &shard->buckets[(oldest->hash / SHARDS) & (memory->n_buckets - 1)];
@@ -183,7 +183,7 @@ static void drop_oldest(const struct memory *memory, struct shard *shard)
     drop(shard, at);
 }
 
-void *memory_find(struct memory *memory, const struct key *key)
+void *cache_find(struct cache *memory, const struct key *key)
 {
     if (key->len > sizeof(key->bytes))
         return NULL;
@@ -197,7 +197,7 @@ void *memory_find(struct memory *memory, const struct key *key)
             unlink_age(shard, entry);
             link_newest(shard, entry);
         }
-        found = item_get(entry->item);
+        found = refcounted_ref(entry->item);
     }
     pthread_mutex_unlock(&shard->lock);
     return found;
@@ -208,12 +208,13 @@ static struct entry *make(uint64_t h, const struct key *key, void *item, size_t 
     struct entry *entry = malloc(sizeof(*entry) + key->len);
     if (!entry)
         return NULL;
-    *entry = (struct entry){.hash = h, .item = item_get(item), .bytes = bytes, .key_len = key->len};
+    *entry = (struct entry){
+        .hash = h, .item = refcounted_ref(item), .bytes = bytes, .key_len = key->len};
     memcpy(entry->key, key->bytes, key->len);
     return entry;
 }
 
-void memory_keep(struct memory *memory, const struct key *key, void *item, size_t bytes)
+void cache_keep(struct cache *memory, const struct key *key, void *item, size_t bytes)
 {
     if (key->len > sizeof(key->bytes))
         return;
@@ -238,7 +239,7 @@ void memory_keep(struct memory *memory, const struct key *key, void *item, size_
     pthread_mutex_unlock(&shard->lock);
 }
 
-void memory_forget(struct memory *memory, const struct key *key)
+void cache_forget(struct cache *memory, const struct key *key)
 {
     if (key->len > sizeof(key->bytes))
         return;
@@ -251,7 +252,7 @@ void memory_forget(struct memory *memory, const struct key *key)
     pthread_mutex_unlock(&shard->lock);
 }
 
-void memory_free(struct memory *memory)
+void cache_free(struct cache *memory)
 {
     if (!memory)
         return;

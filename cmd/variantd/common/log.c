@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/log.h"
+#include "cmd/variantd/common/log.h"
 
 #include "lib/base/text.h"
 

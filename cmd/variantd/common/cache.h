@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What was learnt, bounded: least recently used goes first. Values are shared and counted, so that
  * a reader keeps what it found however soon it is forgotten. Any thread. */
-#ifndef VARIANTD_MEMORY_H
-#define VARIANTD_MEMORY_H
+#ifndef VARIANTD_CACHE_H
+#define VARIANTD_CACHE_H
 
 #include "ocivariant.h"
 
 #include <stdatomic.h>
 
 /** First member of everything that is remembered. */
-struct item {
+struct refcounted {
     atomic_int references;
-    void (*free)(struct item *item);
+    void (*free)(struct refcounted *item);
 };
-void item_init(struct item *item, void (*free)(struct item *item)); /**< one reference */
-void *item_get(void *item);                                         /**< NULL is allowed */
-void item_put(void *item);                                          /**< NULL is allowed */
+void refcounted_init(struct refcounted *item,
+                     void (*free)(struct refcounted *item)); /**< one reference */
+void *refcounted_ref(void *item);                            /**< NULL is allowed */
+void refcounted_unref(void *item);                           /**< NULL is allowed */
 
 #define MEMORY_KEY_MAX 1024u
 
@@ -29,16 +30,16 @@ void key_begin(struct key *key);
 bool key_add(struct key *key, const char *text);
 bool key_add_number(struct key *key, uint64_t number);
 
-struct memory;
+struct cache;
 /** At most `items` values of together at most `bytes`. */
-int memory_new(size_t items, size_t bytes, struct memory **out,
-               struct ocv_error *err) OCV_WARN_UNUSED;
-void memory_free(struct memory *memory);
+int cache_new(size_t items, size_t bytes, struct cache **out,
+              struct ocv_error *err) OCV_WARN_UNUSED;
+void cache_free(struct cache *memory);
 /** The value with a reference taken, or NULL. */
-void *memory_find(struct memory *memory, const struct key *key);
+void *cache_find(struct cache *memory, const struct key *key);
 /** Remember, in place of what was there. Takes a reference of its own; where there is no room it is
  *  simply not remembered. `bytes`: what the value weighs. */
-void memory_keep(struct memory *memory, const struct key *key, void *item, size_t bytes);
-void memory_forget(struct memory *memory, const struct key *key);
+void cache_keep(struct cache *memory, const struct key *key, void *item, size_t bytes);
+void cache_forget(struct cache *memory, const struct key *key);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/budget.h"
+#include "cmd/variantd/common/budget.h"
 #include "lib/base/clock.h"
 
 #include <pthread.h>
@@ -20,7 +20,7 @@ static void give(size_t bytes)
         pthread_cond_broadcast(&more);
 }
 
-bool room_take(size_t bytes)
+bool budget_acquire(size_t bytes)
 {
     pthread_mutex_lock(&lock);
     bool room = bytes <= ROOM_BYTES - taken;
@@ -29,7 +29,7 @@ bool room_take(size_t bytes)
     return room;
 }
 
-void room_give(size_t bytes)
+void budget_release(size_t bytes)
 {
     pthread_mutex_lock(&lock);
     give(bytes);
@@ -46,7 +46,7 @@ static void sleep_a_little(size_t upstream)
     waiting--;
 }
 
-bool room_wait(size_t upstream, size_t bytes, int64_t until_ms, const volatile int *stop)
+bool budget_wait(size_t upstream, size_t bytes, int64_t until_ms, const volatile int *stop)
 {
     bool room;
     pthread_mutex_lock(&lock);
@@ -63,7 +63,7 @@ bool room_wait(size_t upstream, size_t bytes, int64_t until_ms, const volatile i
     return room;
 }
 
-void room_arrived(size_t upstream, size_t bytes, size_t kept)
+void budget_arrived(size_t upstream, size_t bytes, size_t kept)
 {
     pthread_mutex_lock(&lock);
     coming[upstream] -= bytes;
@@ -71,13 +71,13 @@ void room_arrived(size_t upstream, size_t bytes, size_t kept)
     pthread_mutex_unlock(&lock);
 }
 
-void room_read_begin(size_t bytes)
+void budget_read_begin(size_t bytes)
 {
     if (bytes > ROOM_READ_FREE)
         pthread_mutex_lock(&reading);
 }
 
-void room_read_end(size_t bytes)
+void budget_read_end(size_t bytes)
 {
     if (bytes > ROOM_READ_FREE)
         pthread_mutex_unlock(&reading);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/instance.h"
+#include "cmd/variantd/instance/instance.h"
 
-#include "cmd/variantd/settings_make.h"
+#include "cmd/variantd/common/settings_make.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/cache.h"
+#include "cmd/variantd/common/cache.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -8,53 +8,53 @@
 #include <string.h>
 
 struct thing {
-    struct item item;
+    struct refcounted item;
     int value;
 };
 
 static atomic_int alive;
 
-static void free_thing(struct item *item)
+static void free_thing(struct refcounted *item)
 {
     atomic_fetch_sub(&alive, 1);
     free(item);
 }
 
-static void keep(struct memory *memory, const char *name, int value, size_t bytes)
+static void keep(struct cache *memory, const char *name, int value, size_t bytes)
 {
     struct key key;
     struct thing *thing = calloc(1, sizeof(*thing));
     ck_assert_ptr_nonnull(thing);
-    item_init(&thing->item, free_thing);
+    refcounted_init(&thing->item, free_thing);
     atomic_fetch_add(&alive, 1);
     thing->value = value;
     key_begin(&key);
     ck_assert(key_add(&key, name));
-    memory_keep(memory, &key, thing, bytes);
-    item_put(thing);
+    cache_keep(memory, &key, thing, bytes);
+    refcounted_unref(thing);
 }
 
-static int find(struct memory *memory, const char *name)
+static int find(struct cache *memory, const char *name)
 {
     struct key key;
     key_begin(&key);
     ck_assert(key_add(&key, name));
-    struct thing *thing = memory_find(memory, &key);
+    struct thing *thing = cache_find(memory, &key);
     int value = thing ? thing->value : -1;
-    item_put(thing);
+    refcounted_unref(thing);
     return value;
 }
 
-static struct memory *new_memory(size_t items, size_t bytes)
+static struct cache *new_memory(size_t items, size_t bytes)
 {
-    struct memory *memory = NULL;
-    ck_assert_int_eq(memory_new(items, bytes, &memory, NULL), 0);
+    struct cache *memory = NULL;
+    ck_assert_int_eq(cache_new(items, bytes, &memory, NULL), 0);
     return memory;
 }
 
 START_TEST(keeps_and_replaces)
 {
-    struct memory *memory = new_memory(100, 100000);
+    struct cache *memory = new_memory(100, 100000);
     ck_assert_int_eq(find(memory, "a"), -1);
     keep(memory, "a", 1, 10);
     keep(memory, "b", 2, 10);
@@ -66,10 +66,10 @@ START_TEST(keeps_and_replaces)
     struct key key;
     key_begin(&key);
     key_add(&key, "a");
-    memory_forget(memory, &key);
-    memory_forget(memory, &key);
+    cache_forget(memory, &key);
+    cache_forget(memory, &key);
     ck_assert_int_eq(find(memory, "a"), -1);
-    memory_free(memory);
+    cache_free(memory);
     ck_assert_int_eq(atomic_load(&alive), 0);
 }
 END_TEST
@@ -77,7 +77,7 @@ END_TEST
 START_TEST(oldest_goes_first)
 {
     char name[32];
-    struct memory *memory = new_memory(80, 1000000);
+    struct cache *memory = new_memory(80, 1000000);
     keep(memory, "used", 7, 1);
     for (int i = 0; i < 2000; i++) {
         snprintf(name, sizeof(name), "n%d", i);
@@ -87,7 +87,7 @@ START_TEST(oldest_goes_first)
     ck_assert_int_le(atomic_load(&alive), 80);
     ck_assert_int_eq(find(memory, "n0"), -1);
     ck_assert_int_eq(find(memory, "n1999"), 1999);
-    memory_free(memory);
+    cache_free(memory);
     ck_assert_int_eq(atomic_load(&alive), 0);
 }
 END_TEST
@@ -95,7 +95,7 @@ END_TEST
 START_TEST(weight_is_bounded)
 {
     char name[32];
-    struct memory *memory = new_memory(1000, 80000);
+    struct cache *memory = new_memory(1000, 80000);
     for (int i = 0; i < 500; i++) {
         snprintf(name, sizeof(name), "n%d", i);
         keep(memory, name, i, 1000);
@@ -105,22 +105,22 @@ START_TEST(weight_is_bounded)
     keep(memory, "n499", 1,
          1000000); /* too heavy: not kept, and the old one is not true any more */
     ck_assert_int_eq(find(memory, "n499"), -1);
-    memory_free(memory);
+    cache_free(memory);
 }
 END_TEST
 
 START_TEST(value_outlives_the_memory)
 {
-    struct memory *memory = new_memory(10, 1000);
+    struct cache *memory = new_memory(10, 1000);
     struct key key;
     keep(memory, "a", 5, 1);
     key_begin(&key);
     key_add(&key, "a");
-    struct thing *thing = memory_find(memory, &key);
-    memory_free(memory);
+    struct thing *thing = cache_find(memory, &key);
+    cache_free(memory);
     ck_assert_int_eq(thing->value, 5);
     ck_assert_int_eq(atomic_load(&alive), 1);
-    item_put(thing);
+    refcounted_unref(thing);
     ck_assert_int_eq(atomic_load(&alive), 0);
 }
 END_TEST
@@ -152,21 +152,21 @@ START_TEST(key_has_a_limit)
     key_begin(&key);
     ck_assert(key_add(&key, text)); /* with its NUL exactly the most */
     ck_assert(!key_add(&key, ""));
-    struct memory *memory = new_memory(10, 10000);
+    struct cache *memory = new_memory(10, 10000);
     struct thing *thing = calloc(1, sizeof(*thing));
     ck_assert_ptr_nonnull(thing);
-    item_init(&thing->item, free_thing);
+    refcounted_init(&thing->item, free_thing);
     atomic_fetch_add(&alive, 1);
-    memory_keep(memory, &key, thing, 1); /* nothing */
-    ck_assert_ptr_null(memory_find(memory, &key));
-    memory_forget(memory, &key);
+    cache_keep(memory, &key, thing, 1); /* nothing */
+    ck_assert_ptr_null(cache_find(memory, &key));
+    cache_forget(memory, &key);
     key_begin(&key);
     text[MEMORY_KEY_MAX - 1] = 'x';
     text[MEMORY_KEY_MAX] = '\0';
     ck_assert(!key_add(&key, text));
     ck_assert(!key_add_number(&key, 1));
-    item_put(thing);
-    memory_free(memory);
+    refcounted_unref(thing);
+    cache_free(memory);
 }
 END_TEST
 
@@ -185,14 +185,14 @@ static void *worker(void *data)
 
 START_TEST(threads)
 {
-    struct memory *memory = new_memory(64, 100000);
+    struct cache *memory = new_memory(64, 100000);
     pthread_t thread[4];
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(pthread_create(&thread[i], NULL, worker, memory), 0);
     for (size_t i = 0; i < 4; i++)
         pthread_join(thread[i], NULL);
     ck_assert_int_le(atomic_load(&alive), 64);
-    memory_free(memory);
+    cache_free(memory);
     ck_assert_int_eq(atomic_load(&alive), 0);
 }
 END_TEST

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/workers.h"
+#include "cmd/variantd/common/workers.h"
 #include "lib/base/clock.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Counters are relaxed atomics. Names that come from outside (labels, registries) stand in small
  * tables, bounded so that nobody can make the page grow. A table only grows, and a name is whole
  * before it is counted in: raising one that is there takes no lock. */
-#include "cmd/variantd/metrics.h"
+#include "cmd/variantd/common/metrics.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

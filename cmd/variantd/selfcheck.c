@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/http/selfcheck.h"
+#include "cmd/variantd/selfcheck.h"
 
-#include "cmd/variantd/settings_make.h"
+#include "cmd/variantd/common/settings_make.h"
 
 #include <netinet/in.h>
 #include <poll.h>

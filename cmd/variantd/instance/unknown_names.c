@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/node/unknown_names.h"
+#include "cmd/variantd/instance/unknown_names.h"
 
-#include "cmd/variantd/log.h"
+#include "cmd/variantd/common/log.h"
 #include "ocivariant-probe.h"
 
 #include <string.h>
@@ -62,14 +62,14 @@ static int walk(const struct instance *instance, struct walk *w)
     return ocv_config_check_all_names(instance->settings->config, &sources, unknown_name, w);
 }
 
-uint64_t names_count(const struct instance *instance)
+uint64_t unknown_names_count(const struct instance *instance)
 {
     struct walk w = {.log = true};
     (void)walk(instance, &w);
     return w.n;
 }
 
-int names_check_flags(const struct instance *instance, struct ocv_error *err)
+int unknown_names_check_flags(const struct instance *instance, struct ocv_error *err)
 {
     struct ocv_error own = {0};
     struct walk w = {.err = err ? err : &own};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantd/settings_make.h"
+#include "cmd/variantd/common/settings_make.h"
 #include "lib/base/paths.h"
 
 #include <arpa/inet.h>

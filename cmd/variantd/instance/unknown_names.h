@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names in the configuration that nobody on this node knows. One file serves unlike nodes, so they
  * keep no daemon from starting; a flag of this very daemon is another matter. */
-#ifndef VARIANTD_NAMES_H
-#define VARIANTD_NAMES_H
+#ifndef VARIANTD_UNKNOWN_NAMES_H
+#define VARIANTD_UNKNOWN_NAMES_H
 
-#include "cmd/variantd/instance.h"
+#include "cmd/variantd/instance/instance.h"
 
 /** Log and return how many of the configuration's names neither vocabulary nor providers nor this
  *  node know. */
-uint64_t names_count(const struct instance *instance);
+uint64_t unknown_names_count(const struct instance *instance);
 /** OCV_ERR_CONFIG if a flag has a name that nothing knows. */
-int names_check_flags(const struct instance *instance, struct ocv_error *err) OCV_WARN_UNUSED;
+int unknown_names_check_flags(const struct instance *instance,
+                              struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif
