@@ -119,9 +119,19 @@ static int refuse_value(const struct ocv_yaml_reader *r, const struct ocv_yaml_r
     return OCV_ERR_CONFIG;
 }
 
+static const struct ocv_yaml_key *key_of(const struct ocv_yaml_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (strcmp(table->keys[i].name, name) == 0)
+            return &table->keys[i];
+    return NULL;
+}
+
 static int refuse_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_table *table,
                       const struct ocv_yaml *member)
 {
+    if (table->inner && key_of(table->inner, member->key))
+        return ocv_yaml_complain(r, member, "is a key of %s only", table->inner->what);
     struct ocv_nearest nearest = {.wanted = member->key};
     for (size_t i = 0; i < table->n; i++)
         ocv_nearest_offer(&nearest, table->keys[i].name);
@@ -177,14 +187,6 @@ static int check_list(const struct ocv_yaml_reader *r, const struct ocv_yaml_rul
     for (const struct ocv_yaml *m = list->first; m && status == OCV_OK && rule->item; m = m->next)
         status = ocv_yaml_check(r, rule->item, m);
     return status == OCV_OK && rule->once ? check_once(r, list) : status;
-}
-
-static const struct ocv_yaml_key *key_of(const struct ocv_yaml_table *table, const char *name)
-{
-    for (size_t i = 0; i < table->n; i++)
-        if (strcmp(table->keys[i].name, name) == 0)
-            return &table->keys[i];
-    return NULL;
 }
 
 /* Keys first: one that is missing may stand there by another name. */

@@ -49,6 +49,7 @@ struct ocv_yaml_table {
     const struct ocv_yaml_key *keys;
     size_t n;
     const struct ocv_yaml_table *other; /**< the keys where the first one of that table is there */
+    const struct ocv_yaml_table *inner; /**< somewhere below, where an unknown key may belong */
 };
 
 /** Initializers of `keys` and `n`. */

@@ -3,7 +3,11 @@
 #ifndef OCV_CONFIG_SET_H
 #define OCV_CONFIG_SET_H
 
+#include "lib/base/yaml_fields.h"
 #include "lib/config/config_internal.h"
+
+/** What a file may hold. */
+extern const struct ocv_yaml_rule ocv_config_rule;
 
 enum ocv_key_shape {
     OCV_KEY_LIST,

@@ -1,89 +1,228 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The keys of a configuration: their names, what kind of value each takes, and which of them a
- * repository may have for itself. */
+/* The keys of a configuration: their names, what each takes, and which of them a repository may
+ * have for itself. schema/config.schema.json says the same; what scalars may say is checked here,
+ * so that a mistake is found where it stands and by every program, not by the daemon alone when it
+ * starts. */
 #include "lib/config/config_set.h"
 
+#include <arpa/inet.h>
+#include <limits.h>
+#include <netinet/in.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
-static const char *const keys[] = {
-    "namespace_priority",
-    "disable",
-    "require",
-    "device_policy",
-    "devices",
-    "override",
-    "known_namespaces",
-    "os_features",
-    "cpu_levels",
-    "repositories",
-    "registries",
-    "tag_rules",
-    "to",
-    "listen",
-    "socket",
-    "state_dir",
-    "host_names",
-    "mode",
-    "tag_ttl",
-    "probe_interval",
-    "serve_private",
-    "credentials",
-    "metrics_listen",
-    "log",
-    "access_log",
-    "policy",
-    "fail",
-    "allow",
-    NULL,
-};
+#define DURATION_DIGITS 9
 
-/* Keys of a member of `repositories`; "label" stands nowhere else. */
-static const char *const repository_keys[] = {
-    "label", "disable", "require", "device_policy", "tag_rules", "cpu_levels",
-};
+/* ---- scalars ----------------------------------------------------------------------------------
+ */
 
+/* "30s": seconds where no unit is named. */
+static bool is_duration(const char *text)
+{
+    static const char *const units[] = {"", "ms", "s", "m", "h", "d"};
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > DURATION_DIGITS)
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+        if (!strcmp(text + digits, units[i]))
+            return true;
+    return false;
+}
+
+/* "127.0.0.1:5050", "localhost:5050", "[::1]:5050" */
+static bool is_address(const char *text)
+{
+    char host[INET6_ADDRSTRLEN + 2];
+    unsigned char binary[sizeof(struct in6_addr)];
+    const char *colon = strrchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    if (n == 0 || n >= sizeof(host) || strlen(colon + 1) > 5 ||
+        strspn(colon + 1, "0123456789") != strlen(colon + 1) || !colon[1] ||
+        strtoul(colon + 1, NULL, 10) > 65535)
+        return false;
+    memcpy(host, text, n);
+    host[n] = '\0';
+    if (host[0] != '[')
+        return !strcmp(host, "localhost") || inet_pton(AF_INET, host, binary) == 1;
+    if (host[n - 1] != ']')
+        return false;
+    host[n - 1] = '\0';
+    return inet_pton(AF_INET6, host + 1, binary) == 1;
+}
+
+static bool is_socket(const char *text)
+{
+    return text[0] == '/' && strlen(text) < sizeof(((struct sockaddr_un *)0)->sun_path);
+}
+
+static bool is_directory(const char *text)
+{
+    return text[0] == '/' && strlen(text) < PATH_MAX / 2; /* names below it have to fit, too */
+}
+
+static bool is_label(const char *text)
+{
+    return ocv_label_readable(text, strlen(text));
+}
+
+/* an empty text is the default */
+#define WORDS(...)                                              \
+    {                                                           \
+        .takes = OCV_TAKES_TEXT, .words = (const char *const[]) \
+        {                                                       \
+            __VA_ARGS__, NULL                                   \
+        }                                                       \
+    }
+#define FORM(is, text)                                                         \
+    {                                                                          \
+        .takes = OCV_TAKES_TEXT, .empty = true, .good = (is), .wanted = (text) \
+    }
+
+static const struct ocv_yaml_rule any_text = {.takes = OCV_TAKES_TEXT, .empty = true};
+static const struct ocv_yaml_rule on_off = WORDS("on", "off");
+static const struct ocv_yaml_rule true_false = WORDS("true", "false");
+static const struct ocv_yaml_rule modes = WORDS("auto", "resolver", "proxy");
+static const struct ocv_yaml_rule policies = WORDS("enforce", "warn", "off");
+static const struct ocv_yaml_rule fails = WORDS("open", "closed");
+static const struct ocv_yaml_rule logs = WORDS("text", "json");
+static const struct ocv_yaml_rule duration = FORM(is_duration, "a duration such as 30s, 10m or 1h");
+static const struct ocv_yaml_rule address = FORM(is_address, "ADDRESS:PORT (IPv6: [::1]:5050)");
+static const struct ocv_yaml_rule unix_socket =
+    FORM(is_socket, "an absolute path of at most 107 bytes");
+static const struct ocv_yaml_rule directory =
+    FORM(is_directory, "the absolute path of a directory");
+static const struct ocv_yaml_rule label = FORM(is_label, "a label (a-z 0-9 . _, at most 63)");
+
+/* ---- lists and mappings: which texts are good is for those who put them in (set.c) --------------
+ */
+
+#define LIST_OF(rule)                                                                        \
+    {                                                                                        \
+        .takes = OCV_TAKES_LIST, .empty = true, .max = OCV_CONFIG_ITEMS_MAX, .item = &(rule) \
+    }
+#define MAP_OF(rule)                                                                        \
+    {                                                                                       \
+        .takes = OCV_TAKES_MAP, .empty = true, .max = OCV_CONFIG_ITEMS_MAX, .each = &(rule) \
+    }
+
+static const struct ocv_yaml_rule texts = LIST_OF(any_text);
+static const struct ocv_yaml_rule device_policy = WORDS("all", "any", "first");
+static const struct ocv_yaml_rule device_policies = MAP_OF(device_policy);
+static const struct ocv_yaml_rule devices = MAP_OF(texts);
+static const struct ocv_yaml_rule overrides = MAP_OF(devices);
+
+#define REGISTRY .wanted = "the name of a registry", .good = ocv_host_valid
+static const struct ocv_yaml_rule host = {.takes = OCV_TAKES_TEXT, REGISTRY};
+static const struct ocv_yaml_rule insecure = {
+    .takes = OCV_TAKES_TEXT,
+    .wanted = "true or false",
+    .words = (const char *const[]){"true", "false", "yes", "no", NULL}};
+static const struct ocv_yaml_key registry_keys[] = {
+    {"url", &any_text, false},  {"insecure", &insecure, false}, {"ca", &any_text, false},
+    {"cert", &any_text, false}, {"key", &any_text, false},      {"mirror_of", &host, false}};
+static const struct ocv_yaml_table registry_table = {"a registry", OCV_YAML_KEYS(registry_keys)};
+static const struct ocv_yaml_rule registry = {
+    .takes = OCV_TAKES_MAP, .empty = true, .table = &registry_table};
+static const struct ocv_yaml_rule registries = {.takes = OCV_TAKES_MAP,
+                                                .empty = true,
+                                                .max = OCV_CONFIG_ITEMS_MAX,
+                                                .name = &host,
+                                                .each = &registry};
+
+/* "label" stands nowhere else. */
+static const struct ocv_yaml_key repository_keys[] = {
+    {"label", &label, false},      {"disable", &texts, false},
+    {"require", &texts, false},    {"device_policy", &device_policies, false},
+    {"tag_rules", &on_off, false}, {"cpu_levels", &on_off, false}};
+static const struct ocv_yaml_table repository_table = {"a repository",
+                                                       OCV_YAML_KEYS(repository_keys)};
+static const struct ocv_yaml_rule repository = {
+    .takes = OCV_TAKES_MAP, .empty = true, .table = &repository_table};
+static const struct ocv_yaml_rule repositories = MAP_OF(repository);
+
+/* ---- the file ---------------------------------------------------------------------------------
+ */
+
+/* LIST: a member of struct ocv_config of that name */
+#define KEYS(LIST, KEY)                 \
+    LIST(namespace_priority)            \
+    LIST(disable)                       \
+    LIST(require)                       \
+    KEY(device_policy, device_policies) \
+    KEY(devices, devices)               \
+    KEY(override, overrides)            \
+    LIST(known_namespaces)              \
+    LIST(os_features)                   \
+    KEY(cpu_levels, on_off)             \
+    KEY(repositories, repositories)     \
+    KEY(registries, registries)         \
+    KEY(tag_rules, on_off)              \
+    KEY(to, any_text)                   \
+    KEY(listen, address)                \
+    KEY(socket, unix_socket)            \
+    KEY(state_dir, directory)           \
+    LIST(host_names)                    \
+    KEY(mode, modes)                    \
+    KEY(tag_ttl, duration)              \
+    KEY(probe_interval, duration)       \
+    KEY(serve_private, true_false)      \
+    KEY(credentials, any_text)          \
+    KEY(metrics_listen, address)        \
+    KEY(log, logs)                      \
+    KEY(access_log, on_off)             \
+    KEY(policy, policies)               \
+    KEY(fail, fails)                    \
+    LIST(allow)
+
+#define LIST_NAME(key) #key,
+#define KEY_NAME(key, rule) #key,
+static const char *const names[] = {KEYS(LIST_NAME, KEY_NAME) NULL};
+
+#define LIST_KEY(key) {#key, &texts, false},
+#define KEY_KEY(key, rule) {#key, &(rule), false},
+static const struct ocv_yaml_key keys[] = {KEYS(LIST_KEY, KEY_KEY)};
+
+#define LIST_OFFSET(key) {#key, offsetof(struct ocv_config, key)},
+#define KEY_OFFSET(key, rule)
 static const struct {
     const char *key;
     size_t offset;
-} lists[] = {
-    {"namespace_priority", offsetof(struct ocv_config, namespace_priority)},
-    {"disable", offsetof(struct ocv_config, disable)},
-    {"require", offsetof(struct ocv_config, require)},
-    {"known_namespaces", offsetof(struct ocv_config, known_namespaces)},
-    {"os_features", offsetof(struct ocv_config, os_features)},
-    {"host_names", offsetof(struct ocv_config, host_names)},
-    {"allow", offsetof(struct ocv_config, allow)},
-};
+} lists[] = {KEYS(LIST_OFFSET, KEY_OFFSET)};
+
+static const struct ocv_yaml_table table = {OCV_YAML_KEYS(keys), .inner = &repository_table};
+const struct ocv_yaml_rule ocv_config_rule = {
+    .takes = OCV_TAKES_MAP, .empty = true, .table = &table};
 
 #define N(list) (sizeof(list) / sizeof(*(list)))
-_Static_assert(N(keys) <= 64, "a key is a bit of uint64_t");
+_Static_assert(N(keys) < 64, "a key is a bit of uint64_t, and so is \"label\"");
 
 const char *const *ocv_config_keys(void)
 {
-    return keys;
+    return names;
 }
 
 const char *ocv_config_key(const char *name)
 {
-    for (size_t i = 0; keys[i]; i++)
-        if (!strcmp(keys[i], name))
-            return keys[i];
+    for (size_t i = 0; names[i]; i++)
+        if (!strcmp(names[i], name))
+            return names[i];
     return NULL;
 }
 
 const char *ocv_config_repository_key(const char *name)
 {
     for (size_t i = 0; i < N(repository_keys); i++)
-        if (!strcmp(repository_keys[i], name))
-            return repository_keys[i];
+        if (!strcmp(repository_keys[i].name, name))
+            return repository_keys[i].name;
     return NULL;
 }
 
 uint64_t ocv_config_key_bit(const char *key)
 {
     size_t i = 0;
-    while (keys[i] && strcmp(keys[i], key) != 0)
+    while (names[i] && strcmp(names[i], key) != 0)
         i++;
     return UINT64_C(1) << i; /* "label": the one past the last */
 }
@@ -96,15 +235,23 @@ struct ocv_strings *ocv_config_list_of(struct ocv_config *c, const char *key)
     return NULL;
 }
 
+static const struct ocv_yaml_rule *rule_of(const char *key)
+{
+    for (size_t i = 0; i < N(keys); i++)
+        if (!strcmp(keys[i].name, key))
+            return keys[i].rule;
+    return &label;
+}
+
 enum ocv_key_shape ocv_config_shape(const char *key)
 {
-    static const char *const maps[] = {"device_policy", "devices", "override"};
-    for (size_t i = 0; i < N(lists); i++)
-        if (!strcmp(lists[i].key, key))
-            return OCV_KEY_LIST;
-    for (size_t i = 0; i < N(maps); i++)
-        if (!strcmp(maps[i], key))
-            return OCV_KEY_MAP;
-    return strcmp(key, "registries") && strcmp(key, "repositories") ? OCV_KEY_SCALAR
-                                                                    : OCV_KEY_FILE_ONLY;
+    const struct ocv_yaml_rule *rule = rule_of(key);
+    if (rule->takes == OCV_TAKES_MAP)
+        return rule == &registries || rule == &repositories ? OCV_KEY_FILE_ONLY : OCV_KEY_MAP;
+    return rule->takes == OCV_TAKES_LIST ? OCV_KEY_LIST : OCV_KEY_SCALAR;
+}
+
+int ocv_config_check_scalar(const char *key, const char *text, struct ocv_error *err)
+{
+    return ocv_yaml_check_text(rule_of(key), key, text, err);
 }

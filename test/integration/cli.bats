@@ -127,7 +127,7 @@ vpull()
         "setup --status" "tags parse alpine:3" "tags plan --tags-file x alpine" "tags check x"; do
         # shellcheck disable=SC2086
         run -2 "$VARIANTCTL" $verb --config "$STATE/wrong.yaml"
-        [ "${lines[0]}" = "variantctl: $STATE/wrong.yaml:1: 'colour' is an unknown key" ]
+        [ "${lines[0]}" = "variantctl: $STATE/wrong.yaml:1: unknown key 'colour'" ]
     done
 }
 

@@ -145,7 +145,7 @@ YAML
     source_file
     sed -i 's/label: rocm7.1/label: rocm..7/' "$STATE/app.yaml"
     run -4 "$VARIANTCTL" index create --from "$STATE/app.yaml" "$R/badyaml:1"
-    [[ ${lines[0]} == "variantctl: $STATE/app.yaml:15: 'rocm..7' is not a label"* ]]
+    [[ ${lines[0]} == "variantctl: $STATE/app.yaml:15: 'label' must be a label: "*", not 'rocm..7'"* ]]
     source_file
     sed -i "s|oci:$L:rocm|$R/app/nowhere:1|" "$STATE/app.yaml"
     run -1 "$VARIANTCTL" index create --from "$STATE/app.yaml" "$R/badyaml:1"

@@ -244,7 +244,7 @@ chooses()
     # what is no registry is told, with its place in the configuration
     printf 'registries: {m.example: {mirror_of: docker.io/vllm}}\n' >"$mirror"
     run -2 "$VPULL" --config "$mirror" --print-ref "m.example/$VLLM:v0.14.1"
-    [[ $output == *"mirror.yaml:1: 'docker.io/vllm' is not the name of a registry"* ]]
+    [[ $output == *"mirror.yaml:1: 'mirror_of' must be the name of a registry, not 'docker.io/vllm'"* ]]
 }
 
 # locked OPTION...: vpull by the lock of text-embeddings-inference

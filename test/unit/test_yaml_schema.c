@@ -3,6 +3,7 @@
  * editors read say the same: keys, which of them are required, kinds of values, words and numbers
  * of members, both ways, all the way down. */
 #include "lib/base/yaml_fields.h"
+#include "lib/config/config_set.h"
 #include "lib/edit/source.h"
 #include "lib/lint/lint_internal.h"
 #include "lib/probe/declarative/declarative.h"
@@ -230,6 +231,7 @@ static const struct {
     const char *path;
     const struct ocv_yaml_rule *rule;
 } files[] = {
+    {"schema/config.schema.json", &ocv_config_rule},
     {"schema/index-source.schema.json", &ocv_author_source_rule},
     {"schema/lint-config.schema.json", &ocv_lint_config_rule},
     {"schema/provider.schema.json", &ocv_declaration_rule},
