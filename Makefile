@@ -192,7 +192,7 @@ SNAP_SRC := $(call sources,plugins/containerd/snapshotter plugins/containerd/sna
 SNAP_A   := $(BUILD)/libsnapshotter.a
 $(SNAP_A): $(call obj,$(filter-out %/snapshotter/main.c,$(SNAP_SRC)))
 $(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(CORE_A)
-	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 -lpcre2-8 $(CORE_LIBS)
+	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 $(CORE_LIBS)
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
 

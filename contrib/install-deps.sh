@@ -29,7 +29,6 @@ libnghttp2-dev nghttp2/nghttp2.h
 libprotobuf-c-dev protobuf-c/protobuf-c.h
 protobuf-c-compiler protoc-c
 libsqlite3-dev sqlite3.h
-libpcre2-dev pcre2.h
 '
 test_needs='
 git git

@@ -77,7 +77,7 @@ $(BUILD)/test/fuzz/fuzz_hook_state: $(BUILD)/test/fuzz/fuzz_hook_state.o $(HOOK_
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
 
 # the snapshotter without its main
-SNAP_TEST_LIBS := -lsqlite3 -lpcre2-8 -lnghttp2 -lprotobuf-c
+SNAP_TEST_LIBS := -lsqlite3 -lnghttp2 -lprotobuf-c
 $(BUILD)/test/unit/test_snapshotter_%: $(BUILD)/test/unit/test_snapshotter_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(TEST_LIBS)
 $(BUILD)/test/fuzz/fuzz_snapshot_%: $(BUILD)/test/fuzz/fuzz_snapshot_%.o $(SNAP_A) $(VERDICT_A) $(ALL_A)

@@ -325,7 +325,6 @@ START_TEST(test_list)
         {"kind==committed", "p"},
         {"parent==p", "a v"},
         {"labels.l==1", "a"},
-        {"name~=/^a/", "a-np a"},
         {"labels.l==2", ""},
         {"labels.l", "a"},
         {"labels.l!=1", "a-np p v"},
@@ -335,7 +334,6 @@ START_TEST(test_list)
         {"labels.\"d.t\"", "v"},
         {"labels.d.t==x", "v"},
         {"nothing", ""},
-        {"name~=[", ""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         list_names(&w, cases[i][0], got, sizeof(got), &code);
@@ -344,9 +342,8 @@ START_TEST(test_list)
     }
     list_names(&w, "name==", got, sizeof(got), &code);
     ck_assert_int_eq(code, GRPC_INVALID_ARGUMENT);
-    ck_assert_int_eq(prepare(&w, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "", NULL), GRPC_OK);
-    list_names(&w, "name~=^(a?){30}a{30}$", got, sizeof(got), &code);
-    ck_assert_int_eq(code, GRPC_RESOURCE_EXHAUSTED);
+    list_names(&w, "name~=/^a/", got, sizeof(got), &code);
+    ck_assert_int_eq(code, GRPC_INVALID_ARGUMENT);
 }
 END_TEST
 

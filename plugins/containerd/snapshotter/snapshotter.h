@@ -6,7 +6,7 @@
  *   overlay   back end of its own: directories, and rows of `meta`
  *   relay     back end behind another socket
  *   meta      what is known of snapshots, in SQLite
- *   filter    List's filters; regex: their regular expressions, by PCRE2
+ *   filter    List's filters
  *
  * The words and the answers are containerd's own overlayfs snapshotter's: its users cannot tell one
  * from the other. Functions that answer a call return its gRPC code and put the text into `err`. */
@@ -182,7 +182,7 @@ int snap_tree_remove(int dirfd, const char *name);
 enum grpc_code snap_tree_usage(const char *path, struct grpc_call *call, struct snap_usage *out,
                                struct ocv_error *err);
 
-/* ---- filters (filter.c, regex.c) ---------------------------------------------------------------
+/* ---- filters (filter.c) -----------------------------------------------------------------------
  */
 
 struct snap_filter;
@@ -190,15 +190,7 @@ struct snap_filter;
 enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter **out,
                                struct ocv_error *err);
 void snap_filter_free(struct snap_filter *filter);
-/** 1 or 0; -1: an expression of it takes too long. */
-int snap_filter_match(const struct snap_filter *filter, const struct snap_info *info);
-
-struct snap_regex;
-/** Go's syntax (RE2). NULL with a reason when it cannot be compiled. */
-struct snap_regex *snap_regex_new(const char *text, const char **reason);
-void snap_regex_free(struct snap_regex *regex);
-/** Does it match anywhere in the text? 1 or 0; -1: takes too long. */
-int snap_regex_search(const struct snap_regex *regex, const char *text);
+bool snap_filter_match(const struct snap_filter *filter, const struct snap_info *info);
 
 /** Tests kill the process at a named step; empty in what is installed. */
 #ifdef OCV_CRASH_POINTS

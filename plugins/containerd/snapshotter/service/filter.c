@@ -2,11 +2,14 @@
 /* containerd's filters:
  *
  *   filter    := selector ("," selector)*          all of them must match
- *   selector  := fieldpath [("==" | "!=" | "~=") value]
+ *   selector  := fieldpath [("==" | "!=") value]
  *   fieldpath := field ("." field)*
  *   field     := quoted | [_A-Za-z0-9]+
  *   value     := quoted | anything printable up to a comma or space
- *   quoted    := a Go string in ", for ~= also in / or |
+ *   quoted    := a Go string in "
+ *
+ * containerd's third operator, ~= with a regular expression, is refused: containerd itself
+ * evaluates what its clients filter by, and asks a snapshotter for labels and parents by == only.
  */
 #include "plugins/containerd/snapshotter/service/filter.h"
 
@@ -16,14 +19,13 @@
 #define SELECTORS_MAX 256u /* of one filter */
 #define TEXT_MAX 65536u    /* bytes of one filter */
 
-enum op { OP_PRESENT, OP_EQUAL, OP_NOT_EQUAL, OP_MATCHES };
+enum op { OP_PRESENT, OP_EQUAL, OP_NOT_EQUAL };
 
 struct selector {
     char *field; /* "name", "labels" */
     char *rest;  /* the path behind it, joined by dots */
     enum op op;
     char *value;
-    struct snap_regex *regex; /* NULL for one that cannot be compiled: matches nothing, as in Go */
 };
 
 struct alternative {
@@ -44,38 +46,30 @@ static bool field(struct filter_parser *p, struct ocv_buffer *out)
     filter_skip_space(p);
     if (*p->at == '"')
         return filter_quoted(p, out);
-    if (*p->at == '/' || *p->at == '|')
-        return filter_fail(p, "another quote");
     return filter_is_field(*p->at) ? filter_word(p, filter_is_field, out)
                                    : filter_fail(p, "field or quoted");
 }
 
-static bool value(struct filter_parser *p, enum op op, struct ocv_buffer *out)
+static bool value(struct filter_parser *p, struct ocv_buffer *out)
 {
     filter_skip_space(p);
     char c = *p->at;
-    if (c == '"' || (op == OP_MATCHES && (c == '/' || c == '|')))
+    if (c == '"')
         return filter_quoted(p, out);
-    if (c == '/' || c == '|')
-        return filter_fail(p, "another quote");
-    if (!c || strchr(",.=!~", c) || !filter_is_value(c))
+    if (!c || strchr(",.=!~/|", c) || !filter_is_value(c))
         return filter_fail(p, "value or quoted");
     return filter_word(p, filter_is_value, out);
 }
 
 static bool operator_of(struct filter_parser *p, enum op *op)
 {
-    char text[3] = "";
     filter_skip_space(p);
     size_t n = strspn(p->at, "=!~");
-    if (n == 2)
-        memcpy(text, p->at, 2);
-    *op = strcmp(text, "==") == 0   ? OP_EQUAL
-          : strcmp(text, "!=") == 0 ? OP_NOT_EQUAL
-          : strcmp(text, "~=") == 0 ? OP_MATCHES
-                                    : OP_PRESENT;
-    if (*op == OP_PRESENT)
-        return filter_fail(p, "an operator (\"==\"|\"!=\"|\"~=\")");
+    if (n == 2 && memcmp(p->at, "~=", 2) == 0)
+        return filter_fail(p, "== or !=; regular expressions (~=) are not supported");
+    if (n != 2 || (memcmp(p->at, "==", 2) != 0 && memcmp(p->at, "!=", 2) != 0))
+        return filter_fail(p, "an operator (\"==\"|\"!=\")");
+    *op = *p->at == '=' ? OP_EQUAL : OP_NOT_EQUAL;
     p->at += 2;
     return true;
 }
@@ -110,11 +104,9 @@ static bool selector(struct filter_parser *p, struct selector *s)
         return false;
     if (*p->at == ',' || !*p->at)
         return true;
-    if (!operator_of(p, &s->op) || !value(p, s->op, &text))
+    if (!operator_of(p, &s->op) || !value(p, &text))
         return false;
     s->value = take(&text);
-    if (s->value && s->op == OP_MATCHES)
-        s->regex = snap_regex_new(s->value, NULL);
     return s->value || filter_fail(p, "memory");
 }
 
@@ -184,7 +176,6 @@ void snap_filter_free(struct snap_filter *filter)
             free(a->selectors[j].field);
             free(a->selectors[j].rest);
             free(a->selectors[j].value);
-            snap_regex_free(a->selectors[j].regex);
         }
         free(a->selectors);
     }
@@ -206,31 +197,32 @@ static const char *look_up(const struct selector *s, const struct snap_info *inf
     return strcmp(s->field, "labels") == 0 ? snap_labels_get(&info->labels, s->rest) : NULL;
 }
 
-static int matches(const struct selector *s, const struct snap_info *info)
+static bool matches(const struct selector *s, const struct snap_info *info)
 {
     const char *found = look_up(s, info);
-    const char *text = found ? found : "";
     switch (s->op) {
     case OP_PRESENT:
-        return found != NULL;
+        return found;
     case OP_EQUAL:
         return found && strcmp(found, s->value) == 0;
     case OP_NOT_EQUAL:
-        return strcmp(text, s->value) != 0;
-    case OP_MATCHES:
-        return s->regex ? snap_regex_search(s->regex, text) : 0;
+        return strcmp(found ? found : "", s->value) != 0;
     }
-    return 0;
+    return false;
 }
 
-int snap_filter_match(const struct snap_filter *filter, const struct snap_info *info)
+static bool all_match(const struct alternative *a, const struct snap_info *info)
 {
-    int any = filter->n == 0;
-    for (size_t i = 0; any == 0 && i < filter->n; i++) {
-        const struct alternative *a = &filter->alternatives[i];
-        any = 1;
-        for (size_t j = 0; any == 1 && j < a->n; j++)
-            any = matches(&a->selectors[j], info);
-    }
-    return any;
+    for (size_t i = 0; i < a->n; i++)
+        if (!matches(&a->selectors[i], info))
+            return false;
+    return true;
+}
+
+bool snap_filter_match(const struct snap_filter *filter, const struct snap_info *info)
+{
+    for (size_t i = 0; i < filter->n; i++)
+        if (all_match(&filter->alternatives[i], info))
+            return true;
+    return filter->n == 0;
 }

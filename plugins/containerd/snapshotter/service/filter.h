@@ -14,7 +14,7 @@ bool filter_fail(struct filter_parser *p, const char *wrong);
 bool filter_is_field(char c);
 bool filter_is_value(char c);
 void filter_skip_space(struct filter_parser *p);
-/** A text in the quotes at hand, with Go's escapes. */
+/** A text in double quotes, with Go's escapes. */
 bool filter_quoted(struct filter_parser *p, struct ocv_buffer *out);
 /** As long as characters belong to it. */
 bool filter_word(struct filter_parser *p, bool (*belongs)(char c), struct ocv_buffer *out);

@@ -59,16 +59,16 @@ static void put_rune(struct ocv_buffer *out, unsigned long rune)
 }
 
 /* Behind a backslash. */
-static bool escape(struct filter_parser *p, char quote, struct ocv_buffer *out)
+static bool escape(struct filter_parser *p, struct ocv_buffer *out)
 {
-    static const char letters[] = "abfnrtv\\", meaning[] = "\a\b\f\n\r\t\v\\";
+    static const char letters[] = "abfnrtv\\\"", meaning[] = "\a\b\f\n\r\t\v\\\"";
     char c = *p->at++;
     const char *letter = c ? strchr(letters, c) : NULL;
     unsigned long value = 0;
     size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : c >= '0' && c <= '7' ? 3 : 0;
     int base = digits == 3 ? 8 : 16;
-    if (letter || c == quote)
-        return ocv_buffer_append(out, letter ? &meaning[letter - letters] : &quote, 1, NULL) == 0 ||
+    if (letter)
+        return ocv_buffer_append(out, &meaning[letter - letters], 1, NULL) == 0 ||
                filter_fail(p, "memory");
     if (digits == 0) {
         p->at--;
@@ -93,13 +93,12 @@ static bool escape(struct filter_parser *p, char quote, struct ocv_buffer *out)
 
 bool filter_quoted(struct filter_parser *p, struct ocv_buffer *out)
 {
-    char quote = *p->at++;
-    while (*p->at != quote) {
+    for (p->at++; *p->at != '"';) {
         if (!*p->at || *p->at == '\n')
             return filter_fail(p, "the end of a quoted text");
         if (*p->at == '\\') {
             p->at++;
-            if (!escape(p, quote, out))
+            if (!escape(p, out))
                 return false;
         } else if (ocv_buffer_append(out, p->at++, 1, NULL) < 0) {
             return filter_fail(p, "memory");

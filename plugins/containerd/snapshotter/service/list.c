@@ -10,7 +10,7 @@ struct listing {
     struct ocv_buffer bytes;
     size_t n;
     int64_t last;
-    bool failed, endless;
+    bool failed;
 };
 
 static int list_one(void *data, const struct snap_info *info)
@@ -20,10 +20,8 @@ static int list_one(void *data, const struct snap_info *info)
     uint8_t head[11] = {0x0a};
     size_t head_len = 1;
     l->last = info->id;
-    int match = snap_filter_match(l->filter, info);
-    l->endless = match < 0;
-    if (match <= 0)
-        return l->endless ? 1 : 0;
+    if (!snap_filter_match(l->filter, info))
+        return 0;
     uint8_t *body = NULL;
     size_t len = 0;
     if (snap_info_message(info, &message)) {
@@ -61,8 +59,6 @@ static enum grpc_code list_all(struct snap_service *s, struct grpc_call *call, s
         code = snap_meta_page(s->meta, l->last, &rows, list_one, l, err);
         if (code == GRPC_OK && l->failed)
             code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
-        if (code == GRPC_OK && l->endless)
-            code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "a regular expression takes too long");
         if (code == GRPC_OK && grpc_call_cancelled(call))
             code = snap_fail(err, GRPC_CANCELLED, "context canceled");
         if (code == GRPC_OK && l->n)
