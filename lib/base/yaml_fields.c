@@ -13,6 +13,7 @@ const char *const ocv_yaml_flag_words[] = {"true", "false", NULL};
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
+OCV_PRINTF(4, 0)
 static int say(const struct ocv_yaml_reader *r, size_t line, const char *subject,
                const char *format, va_list args)
 {
