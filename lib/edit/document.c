@@ -208,9 +208,9 @@ int ocv_author_open(const void *bytes, size_t len, const char *media_type,
     ocv_auto(ocv_index) index = NULL;
     ocv_auto(ocv_author) author = NULL;
     int status = ocv_index_parse(bytes, len, media_type, &index, err);
-    if (status == OCV_OK)
-        status = ocv_author_read(bytes, len, &author, err);
     if (status < 0)
+        return status;
+    if ((status = ocv_author_read(bytes, len, &author, err)) < 0)
         return status;
     if (author->docker) {
         ocv_error_set(err, OCV_ERR_UNSUPPORTED,

@@ -264,9 +264,9 @@ static int fix_once(const void *bytes, size_t len, bool cautious, struct ocv_buf
     ocv_auto(ocv_index) index = NULL;
     ocv_auto(ocv_author) author = NULL;
     int status = ocv_index_parse(bytes, len, NULL, &index, err);
-    if (status == OCV_OK)
-        status = ocv_author_read(bytes, len, &author, err);
     if (status < 0)
+        return status;
+    if ((status = ocv_author_read(bytes, len, &author, err)) < 0)
         return status;
     struct fix fix = {.author = author, .index = index, .cautious = cautious};
     author->add_type = !author->typed;

@@ -119,12 +119,12 @@ static void say_result(const struct setup *setup, enum setup_action action, bool
 static void restart_after_undo(struct setup *setup)
 {
     static const struct {
-        const char *engine, *file, *command;
+        const char *engine, *command;
     } known[] = {
-        {"containerd", ".toml", "systemctl restart containerd"},
-        {"docker", "daemon.json", "systemctl reload docker"},
-        {"crio", ".conf", "systemctl reload crio"},
-        {"buildkit", ".toml", "systemctl restart buildkit"},
+        {"containerd", "systemctl restart containerd"},
+        {"docker", "systemctl reload docker"},
+        {"crio", "systemctl reload crio"},
+        {"buildkit", "systemctl restart buildkit"},
     };
     for (size_t i = 0; i < setup->n_files; i++) {
         const char *path = setup->files[i]->path;
