@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,8 +28,16 @@ void grpc_call_release(struct grpc_call *call)
     if (!last)
         return;
     pthread_cond_destroy(&call->room);
-    ocv_buffer_free(&call->metadata);
+    if (call->body.data) /* it may have a password in it */
+        explicit_bzero(call->body.data, call->body.len);
+    if (call->headers.data)
+        explicit_bzero(call->headers.data, call->headers.len);
+    if (call->gone_fd >= 0)
+        close(call->gone_fd);
+    ocv_buffer_free(&call->headers);
     ocv_buffer_free(&call->body);
+    ocv_buffer_free(&call->head);
+    ocv_buffer_free(&call->tail);
     free(call->out);
     free(call->path);
     free(call);
@@ -43,7 +52,10 @@ struct grpc_call *grpc_call_new(struct connection *c, int32_t stream)
     call->connection = c;
     call->stream = stream;
     call->references = 1;
-    ocv_buffer_init(&call->metadata, GRPC_HEADERS_MAX);
+    call->gone_fd = -1;
+    ocv_buffer_init(&call->headers, GRPC_HEADERS_MAX);
+    ocv_buffer_init(&call->head, GRPC_HEADERS_MAX);
+    ocv_buffer_init(&call->tail, GRPC_HEADERS_MAX);
     ocv_buffer_init(&call->body, GRPC_MESSAGE_MAX + 5);
     pthread_cond_init(&call->room, NULL);
     call->sibling = c->calls;
@@ -61,7 +73,9 @@ void grpc_call_forget(struct grpc_call *call)
     if (call->sibling)
         call->sibling->link = call->link;
     pthread_mutex_lock(&call->server->lock);
-    call->gone = true;
+    __atomic_store_n(&call->gone, 1, __ATOMIC_RELEASE);
+    if (call->gone_fd >= 0)
+        (void)eventfd_write(call->gone_fd, 1);
     call->connection = NULL;
     pthread_cond_broadcast(&call->room);
     pthread_mutex_unlock(&call->server->lock);
@@ -75,14 +89,16 @@ const char *grpc_call_path(const struct grpc_call *call)
 
 const char *grpc_call_metadata(const struct grpc_call *call, const char *name)
 {
-    const char *p = call->metadata.data, *end = p ? p + call->metadata.len : NULL;
-    while (p && p < end) {
-        const char *value = p + strlen(p) + 1;
-        if (strcmp(p, name) == 0)
+    const char *one, *value;
+    for (size_t at = 0; grpc_header_next(&call->headers, &at, &one, &value);)
+        if (strcmp(one, name) == 0)
             return value;
-        p = value + strlen(value) + 1;
-    }
     return NULL;
+}
+
+const struct ocv_buffer *grpc_call_headers(const struct grpc_call *call)
+{
+    return &call->headers;
 }
 
 int64_t grpc_call_left(const struct grpc_call *call)
@@ -99,6 +115,20 @@ bool grpc_call_cancelled(struct grpc_call *call)
     bool gone = call->gone;
     pthread_mutex_unlock(&call->server->lock);
     return gone || grpc_call_left(call) == 0;
+}
+
+const volatile int *grpc_call_gone(const struct grpc_call *call)
+{
+    return &call->gone;
+}
+
+int grpc_call_gone_fd(struct grpc_call *call)
+{
+    pthread_mutex_lock(&call->server->lock);
+    if (call->gone_fd < 0)
+        call->gone_fd = eventfd(call->gone ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_unlock(&call->server->lock);
+    return call->gone_fd;
 }
 
 const uint8_t *grpc_call_request(const struct grpc_call *call, size_t *len)
@@ -141,19 +171,21 @@ static bool reserve(struct grpc_call *call, size_t more)
 int grpc_call_send(struct grpc_call *call, const void *message, size_t len)
 {
     struct grpc_server *s = call->server;
+    size_t frame = s->options.framed ? 0 : 5, most = frame ? WAITING_MAX : PASSED_MAX;
     int status = OCV_OK;
     pthread_mutex_lock(&s->lock);
-    while (!call->gone && call->out_len - call->out_sent > WAITING_MAX)
+    while (!call->gone && call->out_len - call->out_sent > most)
         pthread_cond_wait(&call->room, &s->lock);
     if (call->gone) {
         status = OCV_ERR_NETWORK;
     } else if (len > GRPC_MESSAGE_MAX || !reserve(call, len + 5)) {
         status = OCV_ERR_NOMEM;
     } else {
-        grpc_frame(call->out + call->out_len, len);
+        if (frame)
+            grpc_frame(call->out + call->out_len, len);
         if (len)
-            memcpy(call->out + call->out_len + 5, message, len);
-        call->out_len += len + 5;
+            memcpy(call->out + call->out_len + frame, message, len);
+        call->out_len += len + frame;
         call_wake(call);
     }
     pthread_mutex_unlock(&s->lock);
@@ -173,6 +205,30 @@ void grpc_call_finish(struct grpc_call *call, enum grpc_code code, const char *m
     pthread_mutex_unlock(&call->server->lock);
 }
 
+int grpc_call_begin(struct grpc_call *call, const struct ocv_buffer *headers)
+{
+    pthread_mutex_lock(&call->server->lock);
+    int status = call->gone ? OCV_ERR_NETWORK : OCV_OK;
+    if (status == OCV_OK && !call->finished && !call->headers_sent)
+        status = ocv_buffer_append(&call->head, headers->data, headers->len, NULL);
+    if (status == OCV_OK)
+        call_wake(call);
+    pthread_mutex_unlock(&call->server->lock);
+    return status;
+}
+
+void grpc_call_end(struct grpc_call *call, const struct ocv_buffer *trailers)
+{
+    pthread_mutex_lock(&call->server->lock);
+    if (!call->finished) {
+        call->finished = true;
+        call->code = GRPC_RESOURCE_EXHAUSTED; /* where there is no memory */
+        (void)!ocv_buffer_append(&call->tail, trailers->data, trailers->len, NULL);
+        call_wake(call);
+    }
+    pthread_mutex_unlock(&call->server->lock);
+}
+
 /* ---- workers -----------------------------------------------------------------------------------
  */
 
@@ -181,8 +237,9 @@ static void *worker(void *data)
     struct grpc_server *s = data;
     pthread_mutex_lock(&s->lock);
     for (;;) {
-        while (!s->queue && !s->workers_stop)
+        for (s->n_idle++; !s->queue && !s->workers_stop;)
             pthread_cond_wait(&s->work, &s->lock);
+        s->n_idle--;
         struct grpc_call *call = s->queue;
         if (!call)
             break;
@@ -207,6 +264,18 @@ static void *worker(void *data)
     return NULL;
 }
 
+/* Another thread. Under the lock, but for the first. */
+static bool add_worker(struct grpc_server *s)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, WORKER_STACK);
+    bool started = pthread_create(&s->threads[s->n_threads], &attributes, worker, s) == 0;
+    pthread_attr_destroy(&attributes);
+    s->n_threads += started ? 1 : 0;
+    return started;
+}
+
 static void dispatch(struct grpc_call *call)
 {
     struct grpc_server *s = call->server;
@@ -219,6 +288,8 @@ static void dispatch(struct grpc_call *call)
         *s->queue_end = call;
         s->queue_end = &call->next;
         s->n_queue++;
+        if (s->n_queue > s->n_idle && s->n_threads < s->max_threads)
+            (void)add_worker(s); /* or it waits for one that is there */
         pthread_cond_signal(&s->work);
     }
     pthread_mutex_unlock(&s->lock);
@@ -248,7 +319,10 @@ void grpc_call_judge(struct grpc_call *call)
     call->dispatched = true;
     if (call->bad)
         grpc_call_finish(call, call->bad_code, "the request cannot be taken");
-    else if (!call->path || !type || strncmp(type, "application/grpc", 16) != 0)
+    else if (call->server->options.framed) {
+        call->request_len = call->body.len;
+        dispatch(call);
+    } else if (!call->path || !type || strncmp(type, "application/grpc", 16) != 0)
         grpc_call_finish(call, GRPC_INTERNAL, "not a gRPC request");
     else if (whole < 0) {
         const char *fault = frame_fault(call, &code);
@@ -264,18 +338,11 @@ void grpc_call_judge(struct grpc_call *call)
 
 int grpc_workers_start(struct grpc_server *s, struct ocv_error *err)
 {
-    unsigned n = s->options.workers ? s->options.workers : 4;
-    pthread_attr_t attributes;
-    s->threads = calloc(n, sizeof(*s->threads));
+    s->max_threads = s->options.workers ? s->options.workers : GRPC_WORKERS;
+    s->threads = calloc(s->max_threads, sizeof(*s->threads));
     if (!s->threads)
         return ocv_error_nomem(err);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, WORKER_STACK);
-    while (s->n_threads < n &&
-           pthread_create(&s->threads[s->n_threads], &attributes, worker, s) == 0)
-        s->n_threads++;
-    pthread_attr_destroy(&attributes);
-    return s->n_threads ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+    return add_worker(s) ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
 }
 
 void grpc_workers_stop(struct grpc_server *s)

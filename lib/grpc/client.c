@@ -1,58 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Blocking calls. A connection carries one call at a time and goes back to the pool afterwards:
- * simple, and a unix socket's connection costs microseconds. */
+/* Blocking calls. */
+#include "lib/grpc/client_internal.h"
+
 #include "lib/base/clock.h"
-#include "lib/grpc/grpc.h"
-#include "ocivariant/buffer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <nghttp2/nghttp2.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-#define POOL_MAX 16u /* idle connections that are kept */
 #define HEADERS_MAX 16u
-#define WANTED_MS 500 /* how often to ask whether a call is still wanted */
-
-struct link {
-    struct link *next;
-    int fd;
-    nghttp2_session *session;
-    struct client_call *call; /* the one that runs */
-    bool failed;
-};
-
-struct client_call {
-    int32_t stream;
-    const uint8_t *request;
-    size_t len, sent; /* the frame's five bytes included */
-    uint8_t frame[5];
-    struct ocv_buffer body;
-    int (*on_message)(void *data, const uint8_t *message, size_t len);
-    void *data;
-    struct grpc_result *result;
-    long http;
-    bool has_status, closed, stopped;
-    enum grpc_code bad; /* a message that cannot be taken */
-};
-
-struct grpc_client {
-    char *path;
-    bool (*wanted)(void *data); /* or NULL */
-    nghttp2_session_callbacks *callbacks;
-    pthread_mutex_t lock;
-    struct link *idle;
-    size_t n_idle;
-};
 
 /* ---- nghttp2's callbacks -----------------------------------------------------------------------
  */
@@ -71,6 +33,10 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     (void)session, (void)flags;
     if (!call)
         return 0;
+    if (call->passed && grpc_header_add(&call->headers, name, name_len, value, value_len) < 0) {
+        call->bad = GRPC_RESOURCE_EXHAUSTED;
+        call->stopped = true;
+    }
     snprintf(text, sizeof(text), "%.*s",
              (int)(value_len < sizeof(text) ? value_len : sizeof(text) - 1), value);
     if (name_len == 7 && memcmp(name, ":status", 7) == 0) {
@@ -85,6 +51,23 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     } else if (name_len == 12 && memcmp(name, "grpc-message", 12) == 0) {
         grpc_decode_message(text, call->result->message, sizeof(call->result->message));
     }
+    return 0;
+}
+
+/* Headers of an answer that is passed on, but what only says that it is still to come. */
+static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *data)
+{
+    bool end = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
+    struct client_call *call = call_of(data, frame->hd.stream_id);
+    (void)session;
+    if (!call || !call->passed || call->stopped || frame->hd.type != NGHTTP2_HEADERS)
+        return 0;
+    if (end || (!call->began && call->http >= 200)) {
+        call->began = true;
+        call->ended = end;
+        call->stopped = call->passed->on_headers(call->data, &call->headers, end) != 0;
+    }
+    call->headers.len = 0;
     return 0;
 }
 
@@ -116,6 +99,10 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
     (void)session, (void)flags;
     if (!call || call->stopped)
         return 0;
+    if (call->passed) {
+        call->stopped = call->on_message(call->data, bytes, len) != 0;
+        return 0;
+    }
     if (ocv_buffer_append(&call->body, bytes, len, NULL) < 0) {
         call->bad = GRPC_RESOURCE_EXHAUSTED;
         call->stopped = true;
@@ -123,6 +110,23 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
     }
     deliver(call);
     return 0;
+}
+
+/* As PROTOCOL-HTTP2.md has it. */
+static enum grpc_code code_of_reset(uint32_t error)
+{
+    switch (error) {
+    case NGHTTP2_REFUSED_STREAM:
+        return GRPC_UNAVAILABLE;
+    case NGHTTP2_CANCEL:
+        return GRPC_CANCELLED;
+    case NGHTTP2_ENHANCE_YOUR_CALM:
+        return GRPC_RESOURCE_EXHAUSTED;
+    case NGHTTP2_INADEQUATE_SECURITY:
+        return GRPC_PERMISSION_DENIED;
+    default:
+        return GRPC_INTERNAL;
+    }
 }
 
 static int on_close(nghttp2_session *session, int32_t stream, uint32_t error, void *data)
@@ -133,7 +137,7 @@ static int on_close(nghttp2_session *session, int32_t stream, uint32_t error, vo
         call->closed = true;
         if (error != NGHTTP2_NO_ERROR && !call->has_status) {
             call->has_status = true;
-            call->result->code = error == NGHTTP2_REFUSED_STREAM ? GRPC_UNAVAILABLE : GRPC_INTERNAL;
+            call->result->code = code_of_reset(error);
             snprintf(call->result->message, sizeof(call->result->message), "stream reset: %s",
                      nghttp2_http2_strerror(error));
         }
@@ -173,94 +177,6 @@ static ssize_t read_request(nghttp2_session *session, int32_t stream, uint8_t *o
     return (ssize_t)n;
 }
 
-/* ---- connections -------------------------------------------------------------------------------
- */
-
-static void link_free(struct link *l)
-{
-    if (!l)
-        return;
-    nghttp2_session_del(l->session);
-    if (l->fd >= 0)
-        close(l->fd);
-    free(l);
-}
-
-static int link_new(struct grpc_client *client, struct link **out, struct ocv_error *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-                                               {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1024 * 1024}};
-    struct link *l = calloc(1, sizeof(*l));
-    if (!l)
-        return ocv_error_nomem(err);
-    memcpy(address.sun_path, client->path, strlen(client->path) + 1);
-    l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int status = OCV_OK;
-    if (l->fd < 0 || connect(l->fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-        status = ocv_error_set(err, OCV_ERR_NETWORK, "%s: %s", client->path, strerror(errno));
-    else if (nghttp2_session_client_new(&l->session, client->callbacks, l) != 0 ||
-             nghttp2_submit_settings(l->session, NGHTTP2_FLAG_NONE, settings, 2) != 0)
-        status = ocv_error_nomem(err);
-    if (status < 0) {
-        link_free(l);
-        return status;
-    }
-    *out = l;
-    return OCV_OK;
-}
-
-/* A connection that waited may have been closed by the other side meanwhile: read what it said
- * last, a GOAWAY before its end most of all. */
-static bool usable(struct link *l)
-{
-    uint8_t bytes[4096];
-    for (;;) {
-        ssize_t n = recv(l->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return errno == EAGAIN && nghttp2_session_check_request_allowed(l->session);
-        if (n == 0 || nghttp2_session_mem_recv(l->session, bytes, (size_t)n) < 0)
-            return false;
-    }
-}
-
-static int take(struct grpc_client *client, struct link **out, struct ocv_error *err)
-{
-    for (;;) {
-        pthread_mutex_lock(&client->lock);
-        struct link *l = client->idle;
-        if (l) {
-            client->idle = l->next;
-            client->n_idle--;
-        }
-        pthread_mutex_unlock(&client->lock);
-        if (!l)
-            return link_new(client, out, err);
-        if (usable(l)) {
-            *out = l;
-            return OCV_OK;
-        }
-        link_free(l);
-    }
-}
-
-static void give_back(struct grpc_client *client, struct link *l)
-{
-    l->call = NULL;
-    bool keep = !l->failed && nghttp2_session_want_read(l->session);
-    pthread_mutex_lock(&client->lock);
-    if (keep && client->n_idle < POOL_MAX) {
-        l->next = client->idle;
-        client->idle = l;
-        client->n_idle++;
-        l = NULL;
-    }
-    pthread_mutex_unlock(&client->lock);
-    link_free(l);
-}
-
 /* ---- one call ----------------------------------------------------------------------------------
  */
 
@@ -298,47 +214,59 @@ static int submit(struct link *l, struct client_call *call, const char *path,
 }
 
 /* Wait for the socket: 0 when the time is over, or nobody wants the answer any more. */
-static int wait_for(const struct grpc_client *client, const struct client_call *call,
-                    struct pollfd *fd, int64_t deadline)
+static int wait_for(struct pollfd fds[2], int64_t deadline)
 {
-    int ready = 0;
-    while (ready == 0) {
-        int64_t left = deadline ? deadline - ocv_clock_ms() : INT_MAX;
-        bool ask = client->wanted && left > WANTED_MS;
-        if (left <= 0 || (client->wanted && !client->wanted(call->data)))
-            return 0;
-        ready = poll(fd, 1,
-                     ask              ? WANTED_MS
-                     : !deadline      ? -1
-                     : left > INT_MAX ? INT_MAX
-                                      : (int)left);
-    }
-    return ready;
+    int64_t left = deadline ? deadline - ocv_clock_ms() : -1;
+    if (deadline && left <= 0)
+        return 0;
+    int ready = poll(fds, 2, left > INT_MAX ? INT_MAX : (int)left);
+    return ready > 0 && fds[1].revents ? 0 : ready;
 }
 
-static int run(struct grpc_client *client, struct link *l, struct client_call *call,
+static int run(const struct grpc_client *client, struct link *l, struct client_call *call,
                int64_t deadline, struct ocv_error *err)
 {
     uint8_t bytes[16384];
-    while (!call->closed && !call->stopped) {
+    const int gone = client->gone_fd ? client->gone_fd(call->data) : -1;
+    while (!call->closed && !call->stopped && !call->ended) { /* it may end before the request */
         if (nghttp2_session_send(l->session) != 0)
-            return ocv_error_set(err, OCV_ERR_NETWORK, "%s: the connection broke", client->path);
+            return ocv_error_set(err, OCV_ERR_NETWORK, "%s: the connection is lost", client->path);
         if (call->closed)
             break;
         bool writing = nghttp2_session_want_write(l->session);
-        struct pollfd fd = {.fd = l->fd, .events = (short)(POLLIN | (writing ? POLLOUT : 0))};
-        int ready = wait_for(client, call, &fd, deadline);
+        struct pollfd fds[2] = {{.fd = l->fd, .events = (short)(POLLIN | (writing ? POLLOUT : 0))},
+                                {.fd = gone, .events = POLLIN}};
+        int ready = wait_for(fds, deadline);
         if (ready == 0)
             return ocv_error_set(err, OCV_ERR_NETWORK, "%s: no answer in time", client->path);
-        if (ready < 0 || !(fd.revents & (POLLIN | POLLHUP | POLLERR)))
+        if (ready < 0 || !(fds[0].revents & (POLLIN | POLLHUP | POLLERR)))
             continue;
         ssize_t n = recv(l->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             continue;
         if (n <= 0 || nghttp2_session_mem_recv(l->session, bytes, (size_t)n) < 0)
-            return ocv_error_set(err, OCV_ERR_NETWORK, "%s: the connection broke", client->path);
+            return ocv_error_set(err, OCV_ERR_NETWORK, "%s: the connection is lost", client->path);
     }
     return OCV_OK;
+}
+
+/* The call is submitted, or `status` says why not: to its end. */
+static int finish(struct grpc_client *client, struct link *l, struct client_call *call,
+                  const char *path, int status, int64_t deadline, struct ocv_error *err)
+{
+    if (status == OCV_OK)
+        status = run(client, l, call, deadline, err);
+    if (status < 0 || !call->closed)
+        l->failed = true; /* what comes late must not be taken for the next call's */
+    if (status == OCV_OK && call->bad != GRPC_OK)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: an answer that cannot be taken", path);
+    else if (status == OCV_OK && !call->stopped && !call->has_status)
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "%s: no gRPC answer (HTTP %ld)", path, call->http);
+    ocv_buffer_free(&call->body);
+    ocv_buffer_free(&call->headers);
+    grpc_link_give_back(client, l);
+    return status;
 }
 
 int grpc_client_call(struct grpc_client *client, const char *path,
@@ -355,21 +283,41 @@ int grpc_client_call(struct grpc_client *client, const char *path,
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: message larger than 16 MiB", path);
     grpc_frame(call.frame, len);
     ocv_buffer_init(&call.body, GRPC_MESSAGE_MAX + 5);
-    int status = take(client, &l, err);
+    int status = grpc_link_take(client, &l, err);
     if (status < 0)
         return status;
     status = submit(l, &call, path, headers, n_headers, timeout_ms, err);
-    if (status == OCV_OK)
-        status = run(client, l, &call, timeout_ms ? ocv_clock_ms() + timeout_ms : 0, err);
-    if (status < 0 || !call.closed)
-        l->failed = true; /* what comes late must not be taken for the next call's */
-    if (status == OCV_OK && call.bad != GRPC_OK)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: an answer that cannot be taken", path);
-    else if (status == OCV_OK && !call.stopped && !call.has_status)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: no gRPC answer (HTTP %ld)", path, call.http);
-    ocv_buffer_free(&call.body);
-    give_back(client, l);
-    return status;
+    return finish(client, l, &call, path, status, timeout_ms ? ocv_clock_ms() + timeout_ms : 0,
+                  err);
+}
+
+int grpc_client_pass(struct grpc_client *client, const struct grpc_passed *passed,
+                     struct grpc_result *result, struct ocv_error *err)
+{
+    struct link *l = NULL;
+    struct client_call call = {.request = passed->body,
+                               .len = passed->len,
+                               .sent = 5, /* there is no frame of ours */
+                               .passed = passed,
+                               .on_message = passed->on_message,
+                               .data = passed->data,
+                               .result = result};
+    const nghttp2_data_provider body = {.source.ptr = &call, .read_callback = read_request};
+    size_t n = 0;
+    *result = (struct grpc_result){.code = GRPC_UNKNOWN};
+    ocv_buffer_init(&call.headers, GRPC_HEADERS_MAX);
+    int status = grpc_link_take(client, &l, err);
+    if (status < 0)
+        return status;
+    nghttp2_nv *list = grpc_header_list(passed->headers, true, &n);
+    l->call = &call;
+    call.stream =
+        list ? nghttp2_submit_request(l->session, NULL, list, n, passed->len ? &body : NULL, NULL)
+             : NGHTTP2_ERR_NOMEM;
+    free(list);
+    if (call.stream < 0)
+        status = ocv_error_set(err, OCV_ERR_NETWORK, "%s", nghttp2_strerror(call.stream));
+    return finish(client, l, &call, client->path, status, 0, err);
 }
 
 int grpc_client_new(const char *socket_path, struct grpc_client **out, struct ocv_error *err)
@@ -382,21 +330,24 @@ int grpc_client_new(const char *socket_path, struct grpc_client **out, struct oc
         return ocv_error_nomem(err);
     pthread_mutex_init(&client->lock, NULL);
     client->path = strdup(socket_path);
-    if (!client->path || nghttp2_session_callbacks_new(&client->callbacks) != 0) {
+    if (!client->path || nghttp2_session_callbacks_new(&client->callbacks) != 0 ||
+        nghttp2_option_new(&client->option) != 0) {
         grpc_client_free(client);
         return ocv_error_nomem(err);
     }
+    nghttp2_option_set_max_send_header_block_length(client->option, GRPC_HEADER_BLOCK_MAX);
     nghttp2_session_callbacks_set_on_header_callback(client->callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(client->callbacks, on_data);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(client->callbacks, on_frame);
     nghttp2_session_callbacks_set_on_stream_close_callback(client->callbacks, on_close);
     nghttp2_session_callbacks_set_send_callback(client->callbacks, on_send);
     *out = client;
     return OCV_OK;
 }
 
-void grpc_client_set_wanted(struct grpc_client *client, bool (*wanted)(void *data))
+void grpc_client_set_gone(struct grpc_client *client, int (*gone_fd)(void *data))
 {
-    client->wanted = wanted;
+    client->gone_fd = gone_fd;
 }
 
 void grpc_client_free(struct grpc_client *client)
@@ -405,11 +356,11 @@ void grpc_client_free(struct grpc_client *client)
         return;
     while (client->idle) {
         struct link *next = client->idle->next;
-        link_free(client->idle);
+        grpc_link_free(client->idle);
         client->idle = next;
     }
-    if (client->callbacks)
-        nghttp2_session_callbacks_del(client->callbacks);
+    nghttp2_option_del(client->option);
+    nghttp2_session_callbacks_del(client->callbacks);
     pthread_mutex_destroy(&client->lock);
     free(client->path);
     free(client);

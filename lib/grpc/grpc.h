@@ -8,6 +8,7 @@
 #ifndef OCV_GRPC_H
 #define OCV_GRPC_H
 
+#include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 
 #include <stdbool.h>
@@ -18,6 +19,9 @@
 #define GRPC_HEADERS_MAX (64u * 1024)        /**< of one call, names and values together */
 #define GRPC_STREAMS_MAX 100u                /**< calls at once on a connection */
 #define GRPC_CONNECTIONS_MAX 1024u
+#define GRPC_WORKERS 4u /**< unless told otherwise */
+#define GRPC_DRAIN_MS \
+    5000u /**< after the order to stop, that answers may still be taken; likewise */
 #define GRPC_IDLE_MS 30000 /**< a connection without a call that does not even say hello */
 
 /** Status codes of gRPC (google.golang.org/grpc/codes). */
@@ -41,7 +45,7 @@ enum grpc_code {
     GRPC_UNAUTHENTICATED = 16,
 };
 
-/* ---- text and framing (grpc_text.c) ------------------------------------------------------------
+/* ---- text and framing (text.c) ------------------------------------------------------------
  */
 
 /** "grpc-timeout" to milliseconds, rounded up: "5S", "100m", "30u". -1 if it is malformed. */
@@ -57,7 +61,14 @@ void grpc_frame(uint8_t out[5], size_t len);
 int grpc_unframe(const uint8_t *bytes, size_t len, size_t *at, size_t *message_len,
                  enum grpc_code *code);
 
-/* ---- server (grpc_server.c) --------------------------------------------------------------------
+/** Headers in a buffer: each name and each value with a NUL behind it. The next from `*at`; false
+ * at the end. */
+bool grpc_header_next(const struct ocv_buffer *headers, size_t *at, const char **name,
+                      const char **value);
+int grpc_header_add(struct ocv_buffer *headers, const void *name, size_t name_len,
+                    const void *value, size_t value_len) OCV_WARN_UNUSED;
+
+/* ---- server (server.c) --------------------------------------------------------------------
  */
 
 struct grpc_server;
@@ -69,7 +80,12 @@ struct grpc_server_options {
      *  `workers` threads; the call is freed after it returns. */
     void (*handle)(void *data, struct grpc_call *call);
     void *data;
-    unsigned workers;                          /**< 0: 4 */
+    void (*tick)(void *data); /**< about once a second, from the loop's thread; may be NULL */
+    unsigned workers;  /**< calls at once; each is a thread, started when it is needed. 0: 4 */
+    unsigned drain_ms; /**< 0: GRPC_DRAIN_MS */
+    /** For who passes calls on: requests and answers are bytes as the wire has them, any number of
+     *  messages with their frames, and what they are is not looked at. */
+    bool framed;
     void (*log)(void *data, const char *line); /**< protocol trouble; may be NULL */
 };
 
@@ -85,18 +101,30 @@ void grpc_server_free(struct grpc_server *server);
 const char *grpc_call_path(const struct grpc_call *call); /**< "/package.Service/Method" */
 /** A header's value (lower-case name), or NULL. */
 const char *grpc_call_metadata(const struct grpc_call *call, const char *name);
+/** All of them as they came, with those of HTTP/2 (":path"). */
+const struct ocv_buffer *grpc_call_headers(const struct grpc_call *call);
 /** Milliseconds left of the caller's deadline: 0 when it is over, -1 without one. */
 int64_t grpc_call_left(const struct grpc_call *call);
 /** Has the caller gone or the deadline passed? */
 bool grpc_call_cancelled(struct grpc_call *call);
+/** Not 0 once the caller has gone; read atomically, while the handler runs. */
+const volatile int *grpc_call_gone(const struct grpc_call *call);
+/** Readable once the caller has gone, while the handler runs; never read. -1 where there is none.
+ */
+int grpc_call_gone_fd(struct grpc_call *call);
 const uint8_t *grpc_call_request(const struct grpc_call *call, size_t *len);
 /** Send one message. Blocks while the peer takes none and more than 4 MiB wait. OCV_ERR_NETWORK
  * when the caller has gone. */
 int grpc_call_send(struct grpc_call *call, const void *message, size_t len) OCV_WARN_UNUSED;
 /** End it. `message` may be NULL. */
 void grpc_call_finish(struct grpc_call *call, enum grpc_code code, const char *message);
+/** Other headers than our own, ":status" among them, before the first message. Copied. */
+int grpc_call_begin(struct grpc_call *call, const struct ocv_buffer *headers) OCV_WARN_UNUSED;
+/** End it with trailers of the handler's, or without a message before with these headers. Copied.
+ */
+void grpc_call_end(struct grpc_call *call, const struct ocv_buffer *trailers);
 
-/* ---- client (grpc_client.c) --------------------------------------------------------------------
+/* ---- client (client.c) --------------------------------------------------------------------
  */
 
 /** Connections to one unix socket, made when needed. Thread-safe: calls at once use one each. */
@@ -113,9 +141,12 @@ struct grpc_result {
 int grpc_client_new(const char *socket_path, struct grpc_client **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 void grpc_client_free(struct grpc_client *client);
-/** Before the first call: is a call whose `data` this is still wanted? Asked while it waits; one
- * that is not ends as if it were late. */
-void grpc_client_set_wanted(struct grpc_client *client, bool (*wanted)(void *data));
+/** Now and then: read what came on connections that wait, a GOAWAY most of all, which the other
+ * side may be waiting to be heard. */
+void grpc_client_tend(struct grpc_client *client);
+/** Before the first call: what is readable once a call with this `data` is not wanted any more, or
+ * -1. It ends then as if it were late, and its connection with it. */
+void grpc_client_set_gone(struct grpc_client *client, int (*gone_fd)(void *data));
 /** One call with one request message. `on_message` gets each message of the answer; non-zero ends
  * the call. An answer with a status other than OK is no error of this function: see `result`. Not
  *  connected, broken, late (`timeout_ms`, 0: none): OCV_ERR_NETWORK. */
@@ -123,6 +154,20 @@ int grpc_client_call(struct grpc_client *client, const char *path,
                      const struct grpc_header *headers, size_t n_headers, const void *request,
                      size_t len, unsigned timeout_ms,
                      int (*on_message)(void *data, const uint8_t *message, size_t len), void *data,
+                     struct grpc_result *result, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Pass a call on: headers, those of HTTP/2 first, and a body with its frames. The answer comes as
+ * it is: `on_headers` gets its headers and, `last`, its trailers (or headers that are both),
+ *  `on_message` pieces of its body. `result` knows the status as well. */
+struct grpc_passed {
+    const struct ocv_buffer *headers;
+    const void *body;
+    size_t len;
+    int (*on_headers)(void *data, const struct ocv_buffer *headers, bool last);
+    int (*on_message)(void *data, const uint8_t *bytes, size_t len);
+    void *data;
+};
+int grpc_client_pass(struct grpc_client *client, const struct grpc_passed *passed,
                      struct grpc_result *result, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -13,9 +13,10 @@
 #include <pthread.h>
 
 #define WAITING_MAX (4u * 1024 * 1024) /* bytes of an answer that a slow peer has not taken */
-#define QUEUE_MAX 4096u                /* calls that wait for a worker */
-#define GRPC_CUT_MS 1000   /* past its deadline, that a call's answer may still be taken */
-#define GRPC_DRAIN_MS 5000 /* after the order to stop, that answers may still be taken */
+#define PASSED_MAX (256u * 1024)       /* likewise, of one that is passed on in pieces */
+#define GRPC_HEADER_BLOCK_MAX (2 * GRPC_HEADERS_MAX) /* as nghttp2 counts what it sends */
+#define QUEUE_MAX 4096u                              /* calls that wait for a worker */
+#define GRPC_CUT_MS 1000 /* past its deadline, that a call's answer may still be taken */
 #define WORKER_STACK (512u * 1024)
 
 struct connection;
@@ -27,15 +28,18 @@ struct grpc_call {
     struct grpc_call *next, *woken_next; /* in the queue, in the list of woken ones */
     struct grpc_call *sibling, **link;
     char *path;
-    struct ocv_buffer metadata; /* name NUL value NUL ... */
-    struct ocv_buffer body;     /* received */
+    struct ocv_buffer headers;
+    struct ocv_buffer body; /* received */
     size_t request_at, request_len;
     int64_t deadline; /* monotonic ms, 0: none */
     bool dispatched, bad, cut;
     enum grpc_code bad_code;
     /* under the server's lock */
     unsigned references;
-    bool gone, finished, woken, headers_sent;
+    int gone; /* atomic for readers without the lock */
+    int gone_fd;
+    bool finished, woken, headers_sent;
+    struct ocv_buffer head, tail; /* instead of ours, where they are not empty */
     uint8_t *out;
     size_t out_len, out_size, out_sent;
     enum grpc_code code;
@@ -59,23 +63,27 @@ struct grpc_server {
     struct connection *connections;
     size_t n_connections;
     nghttp2_session_callbacks *callbacks;
+    nghttp2_option *option;
     pthread_mutex_t lock;
     pthread_cond_t work;
     struct grpc_call *queue, **queue_end;
-    size_t n_queue, n_running;
+    size_t n_queue, n_running, n_idle;
     struct grpc_call *woken;
     bool stopping, workers_stop;
-    int64_t stopping_since;
+    int64_t stopping_since, drain_ms, ticked;
     int64_t full_until; /* no descriptor was left: nobody is let in until then; 0: all are */
     int stop_asked;     /* atomic: also set by signal handlers */
     pthread_t *threads;
-    unsigned n_threads;
+    unsigned n_threads, max_threads;
 };
+
+/** Headers for nghttp2: one allocation, its texts borrowed. `passed`: what a proxy must not put
+ * into tables, as it does not know what is secret. NULL without memory. */
+nghttp2_nv *grpc_header_list(const struct ocv_buffer *headers, bool passed, size_t *n);
 
 /* ---- calls and workers (grpc_call.c)
  * ------------------------------------------------------------- */
 
-int64_t ocv_clock_ms(void); /* monotonic milliseconds */
 /** Have the loop look at what is woken. */
 void grpc_wake(struct grpc_server *server);
 /** A call on a connection's stream; the loop's. NULL without memory. */

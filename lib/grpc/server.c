@@ -107,7 +107,7 @@ static void accept_one(struct grpc_server *s)
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, GRPC_STREAMS_MAX},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, GRPC_HEADERS_MAX},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1024 * 1024}};
-    if (!c || nghttp2_session_server_new(&c->session, s->callbacks, c) != 0) {
+    if (!c || nghttp2_session_server_new2(&c->session, s->callbacks, c, s->option) != 0) {
         if (!c)
             say(s, "too many connections");
         free(c);
@@ -155,13 +155,17 @@ static void sweep(struct grpc_server *s)
     int64_t now = ocv_clock_ms();
     if (s->full_until && now >= s->full_until && !s->stopping)
         let_in(s, true);
+    if (s->options.tick && now - s->ticked >= TICK_MS) {
+        s->ticked = now;
+        s->options.tick(s->options.data);
+    }
     for (struct connection *c = s->connections, *next; c; c = next) {
         next = c->next;
         if (!c->failed && !c->spoke && now - c->since > GRPC_IDLE_MS)
             c->failed = true;
         if (!c->failed)
             sweep_calls(c, now);
-        if (c->failed || (s->stopping && now - s->stopping_since > GRPC_DRAIN_MS))
+        if (c->failed || (s->stopping && now - s->stopping_since > s->drain_ms))
             connection_close(c);
     }
 }
@@ -237,16 +241,19 @@ int grpc_server_new(const struct grpc_server_options *options, int listen_fd,
     s->options = *options;
     s->listen_fd = listen_fd;
     s->queue_end = &s->queue;
+    s->drain_ms = options->drain_ms ? options->drain_ms : GRPC_DRAIN_MS;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->work, NULL);
     fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->callbacks = grpc_stream_callbacks();
+    if (nghttp2_option_new(&s->option) == 0)
+        nghttp2_option_set_max_send_header_block_length(s->option, GRPC_HEADER_BLOCK_MAX);
     struct epoll_event listening = {.events = EPOLLIN, .data.ptr = &s->listen_fd};
     struct epoll_event woken = {.events = EPOLLIN, .data.ptr = &s->wake};
     int status = OCV_OK;
-    if (s->epoll < 0 || s->wake < 0 || !s->callbacks ||
+    if (s->epoll < 0 || s->wake < 0 || !s->callbacks || !s->option ||
         epoll_ctl(s->epoll, EPOLL_CTL_ADD, listen_fd, &listening) < 0 ||
         epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->wake, &woken) < 0)
         status = ocv_error_set(err, OCV_ERR_IO, "cannot serve: %s", strerror(errno));
@@ -269,8 +276,8 @@ void grpc_server_free(struct grpc_server *s)
     grpc_workers_stop(s);
     advance_woken(s); /* lets go of what the last workers left */
     free(s->threads);
-    if (s->callbacks)
-        nghttp2_session_callbacks_del(s->callbacks);
+    nghttp2_session_callbacks_del(s->callbacks);
+    nghttp2_option_del(s->option);
     if (s->epoll >= 0)
         close(s->epoll);
     if (s->wake >= 0)

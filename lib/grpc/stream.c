@@ -36,23 +36,18 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     if (name_len == 5 && memcmp(name, ":path", 5) == 0) {
         free(call->path);
         call->path = strndup((const char *)value, value_len);
-    } else if (name_len && name[0] != ':') {
-        /* nghttp2 has checked that neither has a NUL */
-        if (ocv_buffer_append(&call->metadata, name, name_len, NULL) < 0 ||
-            ocv_buffer_append(&call->metadata, "", 1, NULL) < 0 ||
-            ocv_buffer_append(&call->metadata, value, value_len, NULL) < 0 ||
-            ocv_buffer_append(&call->metadata, "", 1, NULL) < 0) {
-            call->bad = true;
-            call->bad_code = GRPC_RESOURCE_EXHAUSTED;
-            call->metadata.len = 0;
-        }
-        if (name_len == 12 && memcmp(name, "grpc-timeout", 12) == 0) {
-            char text[16];
-            snprintf(text, sizeof(text), "%.*s", (int)(value_len < 15 ? value_len : 15), value);
-            int64_t ms = grpc_timeout_ms(text);
-            if (ms >= 0)
-                call->deadline = ocv_clock_ms() + ms;
-        }
+    } else if (name_len == 12 && memcmp(name, "grpc-timeout", 12) == 0) {
+        char text[16];
+        snprintf(text, sizeof(text), "%.*s", (int)(value_len < 15 ? value_len : 15), value);
+        int64_t ms = grpc_timeout_ms(text);
+        if (ms >= 0)
+            call->deadline = ocv_clock_ms() + ms;
+    }
+    /* nghttp2 has checked that neither has a NUL */
+    if (call->bad || grpc_header_add(&call->headers, name, name_len, value, value_len) < 0) {
+        call->bad = true;
+        call->bad_code = GRPC_RESOURCE_EXHAUSTED;
+        call->headers.len = 0;
     }
     return 0;
 }
@@ -105,10 +100,36 @@ static ssize_t on_send(nghttp2_session *session, const uint8_t *bytes, size_t le
                                              : NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
-static nghttp2_nv header(const char *name, const char *value)
+/* Our own headers: those of an answer, its status, or both at once. */
+static bool make_headers(const struct grpc_call *call, bool head, bool status,
+                         struct ocv_buffer *out)
 {
-    return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name),
-                        strlen(value), NGHTTP2_NV_FLAG_NONE};
+    char code[4];
+    const struct {
+        const char *name, *value;
+        bool wanted;
+    } list[] = {{":status", "200", head},
+                {"content-type", "application/grpc", head},
+                {"grpc-status", code, status},
+                {"grpc-accept-encoding", "identity", head && status},
+                {"grpc-message", call->message, status && call->message[0]}};
+    snprintf(code, sizeof(code), "%d", (int)call->code);
+    for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+        if (list[i].wanted && grpc_header_add(out, list[i].name, strlen(list[i].name),
+                                              list[i].value, strlen(list[i].value)) < 0)
+            return false;
+    return true;
+}
+
+/* What goes out next: the handler's headers or ours. Under the lock. */
+static nghttp2_nv *next_headers(const struct grpc_call *call, bool head, bool status,
+                                struct ocv_buffer *out, size_t *n)
+{
+    const struct ocv_buffer *given = status ? &call->tail : &call->head;
+    ocv_buffer_init(out, GRPC_HEADERS_MAX);
+    bool made = given->len ? ocv_buffer_append(out, given->data, given->len, NULL) == OCV_OK
+                           : make_headers(call, head, status, out);
+    return made ? grpc_header_list(out, given->len != 0, n) : NULL;
 }
 
 /* The body of an answer; its end brings the trailers. */
@@ -116,7 +137,9 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *out,
                          uint32_t *flags, nghttp2_data_source *source, void *data)
 {
     struct grpc_call *call = source->ptr;
-    char code[4], message[1024];
+    struct ocv_buffer text = {0};
+    nghttp2_nv *trailers = NULL;
+    size_t count = 0;
     (void)data;
     pthread_mutex_lock(&call->server->lock);
     size_t n = call->out_len - call->out_sent;
@@ -126,44 +149,44 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream, uint8_t *out,
         memcpy(out, call->out + call->out_sent, n);
     call->out_sent += n;
     bool end = call->finished && call->out_sent == call->out_len;
-    snprintf(code, sizeof(code), "%d", (int)call->code);
-    memcpy(message, call->message, sizeof(message));
+    if (end)
+        trailers = next_headers(call, false, true, &text, &count);
     pthread_cond_broadcast(&call->room);
     pthread_mutex_unlock(&call->server->lock);
     if (!end)
         return n ? (ssize_t)n : NGHTTP2_ERR_DEFERRED;
     *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    nghttp2_nv trailers[] = {header("grpc-status", code), header("grpc-message", message)};
-    if (nghttp2_submit_trailer(session, stream, trailers, message[0] ? 2 : 1) != 0)
-        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    return (ssize_t)n;
+    int failed = trailers ? nghttp2_submit_trailer(session, stream, trailers, count) : -1;
+    free(trailers);
+    ocv_buffer_free(&text);
+    return failed ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : (ssize_t)n;
 }
 
 bool grpc_stream_advance(struct grpc_call *call)
 {
     struct connection *c = call->connection;
-    char code[4], message[1024];
+    struct ocv_buffer text = {0};
+    nghttp2_nv *list = NULL;
+    size_t n = 0;
     nghttp2_data_provider body = {.source.ptr = call, .read_callback = read_body};
     pthread_mutex_lock(&call->server->lock);
     bool first = !call->headers_sent;
-    bool only_status = first && call->finished && call->out_len == 0;
+    bool last = first && call->finished && call->out_len == 0 && !call->head.len;
     call->headers_sent = true;
-    snprintf(code, sizeof(code), "%d", (int)call->code);
-    memcpy(message, call->message, sizeof(message));
+    if (first && c)
+        list = next_headers(call, true, last, &text, &n);
     pthread_mutex_unlock(&call->server->lock);
     if (!c)
         return true;
-    nghttp2_nv head[] = {header(":status", "200"), header("content-type", "application/grpc"),
-                         header("grpc-status", code), header("grpc-accept-encoding", "identity"),
-                         header("grpc-message", message)};
-    int result = 0;
-    if (only_status)
-        result = nghttp2_submit_response(c->session, call->stream, head, message[0] ? 5 : 4, NULL);
-    else if (first)
-        result = nghttp2_submit_response(c->session, call->stream, head, 2, &body);
-    else
+    if (!first) {
         nghttp2_session_resume_data(c->session, call->stream);
-    return result == 0;
+        return true;
+    }
+    int failed =
+        list ? nghttp2_submit_response(c->session, call->stream, list, n, last ? NULL : &body) : -1;
+    free(list);
+    ocv_buffer_free(&text);
+    return !failed;
 }
 
 nghttp2_session_callbacks *grpc_stream_callbacks(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/grpc/grpc.h"
+#include "lib/grpc/grpc_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int64_t grpc_timeout_ms(const char *text)
@@ -62,6 +63,45 @@ void grpc_decode_message(const char *text, char *out, size_t size)
         p += escaped ? 2 : 0;
     }
     out[n] = '\0';
+}
+
+bool grpc_header_next(const struct ocv_buffer *headers, size_t *at, const char **name,
+                      const char **value)
+{
+    if (*at >= headers->len)
+        return false;
+    *name = headers->data + *at;
+    *value = *name + strlen(*name) + 1;
+    *at = (size_t)(*value + strlen(*value) + 1 - headers->data);
+    return true;
+}
+
+int grpc_header_add(struct ocv_buffer *headers, const void *name, size_t name_len,
+                    const void *value, size_t value_len)
+{
+    if (headers->len + name_len + value_len + 2 > headers->max)
+        return OCV_ERR_DATA;
+    int status = ocv_buffer_append(headers, name, name_len, NULL);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(headers, "", 1, NULL);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(headers, value, value_len, NULL);
+    return status == OCV_OK ? ocv_buffer_append(headers, "", 1, NULL) : status;
+}
+
+nghttp2_nv *grpc_header_list(const struct ocv_buffer *headers, bool passed, size_t *n)
+{
+    const char *name, *value;
+    size_t at = 0;
+    for (*n = 0; grpc_header_next(headers, &at, &name, &value);)
+        (*n)++;
+    nghttp2_nv *list = calloc(*n ? *n : 1, sizeof(*list));
+    at = 0;
+    for (size_t i = 0; list && grpc_header_next(headers, &at, &name, &value); i++)
+        list[i] =
+            (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name),
+                         strlen(value), passed ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE};
+    return list;
 }
 
 void grpc_frame(uint8_t out[5], size_t len)

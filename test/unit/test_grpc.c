@@ -19,6 +19,8 @@ static char directory[] = "/tmp/ocv-grpc-XXXXXX", path[64];
 static struct grpc_server *server;
 static pthread_t server_thread;
 
+static int went; /* calls whose caller has gone. Atomic */
+
 /* What the method's name asks for. */
 static void handle(void *data, struct grpc_call *call)
 {
@@ -43,6 +45,12 @@ static void handle(void *data, struct grpc_call *call)
         for (int i = 0; i < 1000 && !grpc_call_cancelled(call); i++)
             poll(NULL, 0, 5);
         grpc_call_finish(call, grpc_call_cancelled(call) ? GRPC_CANCELLED : GRPC_OK, NULL);
+    } else if (!strcmp(method, "/t.T/Gone")) { /* one message, and no end while somebody waits */
+        struct pollfd gone = {.fd = grpc_call_gone_fd(call), .events = POLLIN};
+        ck_assert_int_eq(grpc_call_send(call, "", 0), OCV_OK);
+        ck_assert_int_eq(poll(&gone, 1, -1), 1);
+        ck_assert(__atomic_load_n(grpc_call_gone(call), __ATOMIC_ACQUIRE) != 0);
+        __atomic_add_fetch(&went, 1, __ATOMIC_ACQ_REL);
     } else if (!strcmp(method, "/t.T/Big")) {
         char *bytes = calloc(1, GRPC_MESSAGE_MAX);
         int status = grpc_call_send(call, bytes, GRPC_MESSAGE_MAX);
@@ -225,6 +233,45 @@ START_TEST(test_deadline)
 }
 END_TEST
 
+static int gone_fd(void *data)
+{
+    return ((int *)data)[1];
+}
+
+/* The caller's caller goes: the write end of a pipe is closed. */
+static int goes(void *data, const uint8_t *message, size_t len)
+{
+    (void)message;
+    ck_assert_uint_eq(len, 0);
+    close(((int *)data)[0]);
+    return 0;
+}
+
+/* A call that nobody wants any more ends on both sides, and more run at once than at first. */
+START_TEST(test_gone)
+{
+    struct grpc_client *client = NULL;
+    struct grpc_result result;
+    struct ocv_error err = {0};
+    int ends[2], back[2];
+    start();
+    ck_assert_int_eq(grpc_client_new(path, &client, NULL), OCV_OK);
+    grpc_client_set_gone(client, gone_fd);
+    for (int i = 0; i < 10; i++) {
+        ck_assert_int_eq(pipe(ends), 0);
+        back[0] = ends[1], back[1] = ends[0];
+        ck_assert_int_eq(
+            grpc_client_call(client, "/t.T/Gone", NULL, 0, "", 0, 0, goes, back, &result, &err),
+            OCV_ERR_NETWORK);
+        close(ends[0]);
+    }
+    grpc_client_free(client);
+    while (__atomic_load_n(&went, __ATOMIC_ACQUIRE) < 10)
+        poll(NULL, 0, 1);
+    stop();
+}
+END_TEST
+
 static int dial(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -385,6 +432,27 @@ START_TEST(test_text)
 }
 END_TEST
 
+START_TEST(test_headers)
+{
+    const char *name, *value;
+    size_t at = 0;
+    ocv_auto_buffer headers;
+    ocv_buffer_init(&headers, 16);
+    ck_assert(!grpc_header_next(&headers, &at, &name, &value));
+    ck_assert_int_eq(grpc_header_add(&headers, "ab", 2, "cd", 2), OCV_OK);
+    ck_assert_int_eq(grpc_header_add(&headers, "efghijkl", 8, "m", 1), OCV_ERR_DATA);
+    ck_assert_int_eq(grpc_header_add(&headers, "efghijk", 7, "", 0), OCV_OK);
+    ck_assert_uint_eq(headers.len, 15);
+    ck_assert(grpc_header_next(&headers, &at, &name, &value));
+    ck_assert_str_eq(name, "ab");
+    ck_assert_str_eq(value, "cd");
+    ck_assert(grpc_header_next(&headers, &at, &name, &value));
+    ck_assert_str_eq(name, "efghijk");
+    ck_assert_str_eq(value, "");
+    ck_assert(!grpc_header_next(&headers, &at, &name, &value));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("grpc");
@@ -395,6 +463,8 @@ int main(void)
     tcase_add_test(tcase, test_large_request);
     tcase_add_test(tcase, test_threads);
     tcase_add_test(tcase, test_deadline);
+    tcase_add_test(tcase, test_gone);
+    tcase_add_test(tcase, test_headers);
     tcase_add_test(tcase, test_rubbish);
     tcase_add_test(tcase, test_descriptors);
     tcase_add_test(tcase, test_restart);

@@ -24,10 +24,10 @@ struct passed {
 };
 
 /* The back end may hang for longer than our caller waits. */
-static bool wanted(void *data)
+static int gone_fd(void *data)
 {
     const struct passed *passed = data;
-    return !grpc_call_cancelled(passed->call);
+    return grpc_call_gone_fd(passed->call);
 }
 
 int snap_relay_new(const struct snap_relay_options *options, struct snap_relay **out,
@@ -44,7 +44,7 @@ int snap_relay_new(const struct snap_relay_options *options, struct snap_relay *
         snap_relay_free(relay);
         return status;
     }
-    grpc_client_set_wanted(relay->client, wanted);
+    grpc_client_set_gone(relay->client, gone_fd);
     *out = relay;
     return OCV_OK;
 }
