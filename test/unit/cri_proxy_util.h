@@ -8,6 +8,7 @@
 #include "plugins/containerd/cri-proxy/proxy.h"
 
 #include <check.h>
+#include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -44,13 +45,13 @@ static inline int unix_socket(const char *path, bool listening)
  *
  * /echo   the request's bytes as they come, its x- headers, and its trailers back
  * /late   the request's bytes, once it is whole
+ * /wait   some bytes, and the end of the answer when the gate opens
  * /big    BIG bytes, whatever comes
- * /early  an answer before the request ends, then a reset without error
  * /reset  a reset with HTTP/2's code 11
  * /part   headers and some bytes, then a reset with code 11
  * /fail   status 5 in trailers only
- * /die    the connection is closed
- * /leave  an answer and GOAWAY
+ * /die    every connection is closed
+ * /leave  an answer and, on every connection, GOAWAY
  * /hang   nothing
  * others  as /late */
 
@@ -58,10 +59,10 @@ struct call {
     struct call *next;
     int32_t id;
     char path[128];
-    struct headers extra; /* x- headers and trailers */
+    struct ocv_buffer extra; /* x- headers */
     uint8_t *bytes;
     size_t at, len;
-    bool ended, answered;
+    bool ended, answered, reset;
 };
 
 struct engine_side {
@@ -69,11 +70,14 @@ struct engine_side {
     nghttp2_session *session;
     struct call *calls;
     bool die;
+    int dying, leaving; /* of the counters below, what was before it */
 };
 
 /* What tests look at. Atomic. */
-static int engine_connections, engine_resets, engine_last_reset;
+static int engine_connections, engine_closed;
 static int engine_received; /* bytes for /hang */
+/* And what they, or calls, tell all connections. Atomic. */
+static int engine_gate, engine_dying, engine_leaving;
 
 /* The last call's headers as they came, "name: value" in lines. */
 static char engine_headers[4096];
@@ -122,18 +126,16 @@ static ssize_t engine_read(nghttp2_session *session, int32_t id, uint8_t *out, s
     if (n)
         memcpy(out, call->bytes + call->at, n);
     call->at += n;
-    bool end = call->at == call->len &&
-               (call->ended || is(call, "/big") || is(call, "/early") || is(call, "/leave"));
-    if (is(call, "/part") || !end)
+    bool end = call->at == call->len && (call->ended || is(call, "/big") || is(call, "/leave"));
+    if (is(call, "/part") || (is(call, "/wait") && !look(&engine_gate)) || !end)
         return n ? (ssize_t)n : NGHTTP2_ERR_DEFERRED;
-    nghttp2_nv *extra = headers_list(&call->extra);
     nghttp2_nv list[64] = {text_nv("grpc-status", "0")};
-    size_t m = 1;
-    for (size_t i = 0; i < call->extra.n && m < 64; i++)
-        list[m++] = extra[i];
+    const char *name, *value;
+    size_t m = 1, at = 0;
+    while (m < 64 && grpc_header_next(&call->extra, &at, &name, &value))
+        list[m++] = text_nv(name, value);
     *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
     nghttp2_submit_trailer(session, id, list, m);
-    free(extra);
     return (ssize_t)n;
 }
 
@@ -159,7 +161,7 @@ static void engine_begin(struct engine_side *side, struct call *call)
     } else if (is(call, "/fail")) {
         nghttp2_submit_response(side->session, call->id, failed, 4, NULL);
     } else if (is(call, "/die")) {
-        side->die = true;
+        add(&engine_dying, 1);
     } else if (is(call, "/big")) {
         uint8_t *bytes = malloc(BIG);
         ck_assert_ptr_nonnull(bytes);
@@ -168,11 +170,11 @@ static void engine_begin(struct engine_side *side, struct call *call)
         engine_append(call, bytes, BIG);
         free(bytes);
         engine_answer(side, call);
-    } else if (is(call, "/part") || is(call, "/early") || is(call, "/leave")) {
+    } else if (is(call, "/part") || is(call, "/wait") || is(call, "/leave")) {
         engine_append(call, "some bytes", 10);
         engine_answer(side, call);
         if (is(call, "/leave"))
-            nghttp2_submit_goaway(side->session, 0, call->id, 0, NULL, 0);
+            add(&engine_leaving, 1);
     } else if (is(call, "/echo")) {
         engine_answer(side, call);
     }
@@ -186,7 +188,7 @@ static int engine_on_begin(nghttp2_session *session, const nghttp2_frame *frame,
     struct call *call = calloc(1, sizeof(*call));
     ck_assert_ptr_nonnull(call);
     call->id = frame->hd.stream_id;
-    headers_init(&call->extra);
+    ocv_buffer_init(&call->extra, GRPC_HEADERS_MAX);
     call->next = side->calls;
     side->calls = call;
     nghttp2_session_set_stream_user_data(session, call->id, call);
@@ -215,7 +217,7 @@ static int engine_on_header(nghttp2_session *session, const nghttp2_frame *frame
     if (call && name_len == 5 && memcmp(name, ":path", 5) == 0)
         snprintf(call->path, sizeof(call->path), "%.*s", (int)value_len, value);
     if (call && name_len > 2 && memcmp(name, "x-", 2) == 0)
-        headers_add(&call->extra, name, name_len, value, value_len, 0);
+        ck_assert_int_eq(grpc_header_add(&call->extra, name, name_len, value, value_len), OCV_OK);
     engine_note(name, name_len, value, value_len);
     return 0;
 }
@@ -223,10 +225,6 @@ static int engine_on_header(nghttp2_session *session, const nghttp2_frame *frame
 static int engine_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
     struct engine_side *side = data;
-    if (frame->hd.type == NGHTTP2_RST_STREAM) {
-        __atomic_store_n(&engine_last_reset, (int)frame->rst_stream.error_code, __ATOMIC_RELEASE);
-        add(&engine_resets, 1);
-    }
     struct call *call = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA
                             ? call_of(session, frame->hd.stream_id)
                             : NULL;
@@ -236,7 +234,7 @@ static int engine_on_frame(nghttp2_session *session, const nghttp2_frame *frame,
     if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
         engine_begin(side, call);
     bool quiet = is(call, "/hang") || is(call, "/reset") || is(call, "/fail") || is(call, "/die") ||
-                 is(call, "/part") || is(call, "/early") || is(call, "/big") || is(call, "/leave");
+                 is(call, "/part") || is(call, "/wait") || is(call, "/big") || is(call, "/leave");
     if (call->ended && !quiet)
         engine_answer(side, call);
     return 0;
@@ -253,26 +251,11 @@ static int engine_on_data(nghttp2_session *session, uint8_t flags, int32_t id, c
         return 0;
     }
     nghttp2_session_consume(session, id, len);
-    if (is(call, "/part")) {
-        nghttp2_submit_rst_stream(session, 0, id, 11);
-        return 0;
-    }
-    if (is(call, "/early") || is(call, "/big") || is(call, "/leave"))
+    if (is(call, "/part") || is(call, "/wait") || is(call, "/big") || is(call, "/leave"))
         return 0;
     engine_append(call, bytes, len);
     if (is(call, "/echo"))
         engine_answer(data, call);
-    return 0;
-}
-
-/* "/early" tells the client to stop once its answer is out. */
-static int engine_on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *data)
-{
-    const struct call *call =
-        frame->hd.type == NGHTTP2_HEADERS ? call_of(session, frame->hd.stream_id) : NULL;
-    (void)data;
-    if (call && is(call, "/early") && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
-        nghttp2_submit_rst_stream(session, 0, call->id, 0);
     return 0;
 }
 
@@ -285,9 +268,27 @@ static ssize_t engine_send(nghttp2_session *session, const uint8_t *bytes, size_
     return n >= 0 ? n : NGHTTP2_ERR_WOULDBLOCK;
 }
 
+/* What has been told to all connections. */
+static void engine_tell(struct engine_side *side)
+{
+    side->die = look(&engine_dying) != side->dying;
+    if (look(&engine_leaving) != side->leaving)
+        nghttp2_submit_goaway(side->session, 0,
+                              nghttp2_session_get_last_proc_stream_id(side->session), 0, NULL, 0);
+    side->leaving = look(&engine_leaving);
+    for (struct call *call = side->calls; call; call = call->next)
+        if (is(call, "/wait") && look(&engine_gate)) {
+            nghttp2_session_resume_data(side->session, call->id);
+        } else if (is(call, "/part") && call->at && !call->reset) {
+            call->reset = true;
+            nghttp2_submit_rst_stream(side->session, 0, call->id, 11);
+        }
+}
+
 static void *engine_serve(void *data)
 {
-    struct engine_side side = {.fd = (int)(intptr_t)data};
+    struct engine_side side = {
+        .fd = (int)(intptr_t)data, .dying = look(&engine_dying), .leaving = look(&engine_leaving)};
     nghttp2_session_callbacks *callbacks;
     nghttp2_option *option;
     nghttp2_session_callbacks_new(&callbacks);
@@ -296,7 +297,6 @@ static void *engine_serve(void *data)
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, engine_on_begin);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, engine_on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, engine_on_frame);
-    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, engine_on_sent);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, engine_on_data);
     nghttp2_session_callbacks_set_send_callback(callbacks, engine_send);
     nghttp2_session_server_new2(&side.session, callbacks, &side, option);
@@ -305,12 +305,13 @@ static void *engine_serve(void *data)
         uint8_t bytes[16384];
         short out = nghttp2_session_want_write(side.session) ? POLLOUT : 0;
         struct pollfd fd = {.fd = side.fd, .events = (short)(POLLIN | out)};
-        poll(&fd, 1, 1000);
+        poll(&fd, 1, 10);
         if (fd.revents & (POLLIN | POLLHUP)) {
             ssize_t n = recv(side.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
             if (n == 0 || (n > 0 && nghttp2_session_mem_recv(side.session, bytes, (size_t)n) < 0))
                 break;
         }
+        engine_tell(&side);
         if (!side.die && nghttp2_session_send(side.session) != 0)
             break;
     }
@@ -318,17 +319,18 @@ static void *engine_serve(void *data)
     nghttp2_session_callbacks_del(callbacks);
     nghttp2_option_del(option);
     close(side.fd);
+    add(&engine_closed, 1);
     while (side.calls) {
         struct call *call = side.calls;
         side.calls = call->next;
-        headers_free(&call->extra);
+        ocv_buffer_free(&call->extra);
         free(call->bytes);
         free(call);
     }
     return NULL;
 }
 
-#define ENGINE_THREADS 256
+#define ENGINE_THREADS 4096 /* of one test */
 static pthread_t engine_threads[ENGINE_THREADS];
 static size_t n_engine_threads;
 
@@ -576,7 +578,8 @@ static inline void set_up(void)
     snprintf(front, sizeof(front), "%s/front", directory);
     snprintf(back, sizeof(back), "%s/back", directory);
     snprintf(state, sizeof(state), "%s/state", directory);
-    engine_connections = engine_resets = engine_received = 0;
+    engine_connections = engine_closed = engine_received = 0;
+    engine_gate = engine_dying = engine_leaving = 0;
     n_engine_threads = 0;
     engine_start();
     ck_assert_msg(map_open(state, &proxy_map, &err) == OCV_OK, "%s", err.message);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One call. Three methods' requests may get another image name; everything else goes through as it
+ * comes. */
+#include "plugins/containerd/cri-proxy/proxy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum method { METHOD_OTHER, METHOD_PULL, METHOD_STATUS, METHOD_REMOVE };
+
+struct passing {
+    struct proxy *proxy;
+    struct grpc_call *call;
+    bool ended;               /* the engine's last word has gone to the client */
+    bool known;               /* a pull that was decided without a registry */
+    struct ocv_buffer edited; /* the request with another name, or empty */
+    char text[PINNED_TEXT_MAX];
+};
+
+/* "/runtime.v1.ImageService/PullImage": the service of today and of before 1.20. */
+static enum method method_of(const char *path)
+{
+    static const char *const services[] = {"/runtime.v1.ImageService/",
+                                           "/runtime.v1alpha2.ImageService/"};
+    static const char *const names[] = {
+        [METHOD_PULL] = "PullImage",
+        [METHOD_STATUS] = "ImageStatus",
+        [METHOD_REMOVE] = "RemoveImage",
+    };
+    for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++) {
+        size_t n = strlen(services[i]);
+        for (int m = METHOD_PULL; m <= METHOD_REMOVE && strncmp(path, services[i], n) == 0; m++)
+            if (strcmp(path + n, names[m]) == 0)
+                return (enum method)m;
+    }
+    return METHOD_OTHER;
+}
+
+/* ---- what becomes of a request -----------------------------------------------------------------
+ */
+
+/* The one message of the request. */
+static bool message_of(const struct grpc_call *call, const uint8_t **message, size_t *len)
+{
+    size_t at = 0, all = 0;
+    enum grpc_code code;
+    const uint8_t *bytes = grpc_call_request(call, &all);
+    if (!all || grpc_unframe(bytes, all, &at, len, &code) != 1 || at + *len != all)
+        return false;
+    *message = bytes + at;
+    return true;
+}
+
+/* Put another name into the request. It stays as it is where that cannot be done. */
+static void edit(struct passing *p, const uint8_t *message, size_t len,
+                 const struct wire_image *image, const char *name)
+{
+    if (ocv_buffer_append(&p->edited, "\0\0\0\0", 5, NULL) == OCV_OK &&
+        wire_replace_image(message, len, image, name, &p->edited, NULL) == OCV_OK)
+        grpc_frame((uint8_t *)p->edited.data, p->edited.len - 5);
+    else
+        p->edited.len = 0;
+}
+
+/* False: it must not be pulled, and the call has been told so. */
+static bool decide(struct passing *p, const uint8_t *message, size_t len,
+                   const struct wire_image *image)
+{
+    struct proxy *proxy = p->proxy;
+    struct wire_auth auth;
+    char name[PINNED_TEXT_MAX], refused[DECIDE_REASON_MAX] = "";
+    ocv_auto(ocv_reference) reference = pinned_parse(message + image->inner_at, image->inner_len);
+    if (!reference || wire_read_auth(message, len, &auth, NULL) < 0)
+        return true;
+    snprintf(p->text, sizeof(p->text), "%.*s", (int)image->inner_len,
+             (const char *)message + image->inner_at);
+    while (sem_wait(&proxy->deciding) < 0 && errno == EINTR)
+        ;
+    bool decided = !grpc_call_cancelled(p->call) &&
+                   decide_pull(proxy->options.decide, p->text, &auth, grpc_call_gone(p->call), name,
+                               &p->known, refused);
+    sem_post(&proxy->deciding);
+    wire_auth_free(&auth);
+    if (refused[0])
+        grpc_call_finish(p->call, GRPC_FAILED_PRECONDITION, refused);
+    else if (decided)
+        edit(p, message, len, image, name);
+    return !refused[0];
+}
+
+static bool look_at(struct passing *p)
+{
+    enum method method = method_of(grpc_call_path(p->call));
+    const uint8_t *message;
+    size_t len = 0;
+    struct wire_image image;
+    char name[PINNED_TEXT_MAX];
+    if (method == METHOD_OTHER || !message_of(p->call, &message, &len) ||
+        !wire_find_image(message, len, &image))
+        return true;
+    if (method == METHOD_PULL)
+        return decide(p, message, len, &image);
+    if (map_rewrite(p->proxy->options.map, message + image.inner_at, image.inner_len, name))
+        edit(p, message, len, &image, name);
+    return true;
+}
+
+/* ---- passing it on -----------------------------------------------------------------------------
+ */
+
+int pass_gone_fd(void *data)
+{
+    return grpc_call_gone_fd(((struct passing *)data)->call);
+}
+
+static int on_headers(void *data, const struct ocv_buffer *headers, bool last)
+{
+    struct passing *p = data;
+    p->ended = last;
+    if (!last)
+        return grpc_call_begin(p->call, headers) < 0 ? -1 : 0;
+    grpc_call_end(p->call, headers);
+    return 0;
+}
+
+static int on_bytes(void *data, const uint8_t *bytes, size_t len)
+{
+    return grpc_call_send(((struct passing *)data)->call, bytes, len) < 0 ? -1 : 0;
+}
+
+/* A client may say how long its request is. */
+static int headers_of_edited(const struct passing *p, struct ocv_buffer *out)
+{
+    const char *name, *value;
+    char number[24];
+    int status = OCV_OK;
+    snprintf(number, sizeof(number), "%zu", p->edited.len);
+    for (size_t at = 0;
+         status == OCV_OK && grpc_header_next(grpc_call_headers(p->call), &at, &name, &value);) {
+        value = strcmp(name, "content-length") == 0 ? number : value;
+        status = grpc_header_add(out, name, strlen(name), value, strlen(value));
+    }
+    return status;
+}
+
+static void pass(struct passing *p)
+{
+    ocv_auto_buffer headers;
+    struct grpc_result result;
+    struct ocv_error err = {0};
+    struct grpc_passed passed = {.headers = grpc_call_headers(p->call),
+                                 .on_headers = on_headers,
+                                 .on_message = on_bytes,
+                                 .data = p};
+    passed.body = grpc_call_request(p->call, &passed.len);
+    ocv_buffer_init(&headers, GRPC_HEADERS_MAX + 24);
+    if (p->edited.len && headers_of_edited(p, &headers) == OCV_OK) {
+        passed.headers = &headers;
+        passed.body = p->edited.data;
+        passed.len = p->edited.len;
+    }
+    int status = grpc_client_pass(p->proxy->engine, &passed, &result, &err);
+    if (p->known && p->ended && result.code != GRPC_OK)
+        decide_doubt(p->proxy->options.decide, p->text);
+    if (p->ended)
+        return;
+    char text[sizeof(err.message) + 32];
+    snprintf(text, sizeof(text), "container engine: %s", status < 0 ? err.message : result.message);
+    grpc_call_finish(p->call,
+                     status == OCV_OK            ? result.code
+                     : status == OCV_ERR_NETWORK ? GRPC_UNAVAILABLE
+                                                 : GRPC_INTERNAL,
+                     text);
+}
+
+void pass_call(void *data, struct grpc_call *call)
+{
+    struct passing p = {.proxy = data, .call = call};
+    ocv_buffer_init(&p.edited, GRPC_MESSAGE_MAX + 5);
+    if (look_at(&p))
+        pass(&p);
+    if (p.edited.data) /* it may have a password in it */
+        explicit_bzero(p.edited.data, p.edited.len);
+    ocv_buffer_free(&p.edited);
+}

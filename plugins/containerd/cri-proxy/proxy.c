@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The proxy's life, and what it does between calls. */
+#include "plugins/containerd/cri-proxy/proxy.h"
+
+#include "plugins/containerd/cri-proxy/proxy_log.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_BYTES (512u * 1024)
+
+static void *look_again(void *data)
+{
+    struct proxy *p = data;
+    char last[OCV_DIGEST_MAX] = "";
+    struct timespec when;
+    pthread_mutex_lock(&p->lock);
+    while (!p->stopping) {
+        pthread_mutex_unlock(&p->lock);
+        decide_again(p->options.decide, last);
+        clock_gettime(CLOCK_MONOTONIC, &when); /* the clock on the wall may be set back */
+        when.tv_sec += AGAIN_S;
+        pthread_mutex_lock(&p->lock);
+        if (!p->stopping)
+            pthread_cond_clockwait(&p->end, &p->lock, CLOCK_MONOTONIC, &when);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static void log_trouble(void *data, const char *line)
+{
+    (void)data;
+    log_line("%s", line);
+}
+
+static void tick(void *data)
+{
+    const struct proxy *p = data;
+    grpc_client_tend(p->engine);
+}
+
+static int start(struct proxy *p, struct ocv_error *err)
+{
+    const struct grpc_server_options server = {.handle = pass_call,
+                                               .data = p,
+                                               .tick = tick,
+                                               .workers = CALLS_MAX,
+                                               .drain_ms = p->options.drain_ms,
+                                               .framed = true,
+                                               .log = log_trouble};
+    pthread_attr_t attributes;
+    int status = grpc_server_new(&server, p->options.listen_fd, &p->server, err);
+    if (status == OCV_OK) /* which nobody asks for before it runs */
+        status = grpc_client_new(p->options.backend, &p->engine, err);
+    if (status < 0)
+        return status;
+    grpc_client_set_gone(p->engine, pass_gone_fd);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    p->looking = pthread_create(&p->again, &attributes, look_again, p) == 0;
+    pthread_attr_destroy(&attributes);
+    return p->looking ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+}
+
+int proxy_new(const struct proxy_options *options, struct proxy **out, struct ocv_error *err)
+{
+    struct proxy *p = calloc(1, sizeof(*p));
+    if (!p) {
+        close(options->listen_fd);
+        return ocv_error_nomem(err);
+    }
+    p->options = *options;
+    sem_init(&p->deciding, 0, DECISIONS_MAX);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->end, NULL);
+    int status = start(p, err);
+    if (status < 0) {
+        proxy_free(p);
+        return status;
+    }
+    *out = p;
+    return OCV_OK;
+}
+
+int proxy_run(struct proxy *p, struct ocv_error *err)
+{
+    return grpc_server_run(p->server, err);
+}
+
+void proxy_stop(struct proxy *p)
+{
+    grpc_server_stop(p->server);
+}
+
+void proxy_free(struct proxy *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->stopping = true;
+    pthread_cond_broadcast(&p->end);
+    pthread_mutex_unlock(&p->lock);
+    if (p->looking)
+        pthread_join(p->again, NULL);
+    grpc_server_free(p->server);
+    grpc_client_free(p->engine);
+    sem_destroy(&p->deciding);
+    pthread_cond_destroy(&p->end);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
