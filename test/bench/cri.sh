@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash
-# What the CRI proxy adds to a call: `cri_proxy`, called by run.sh, whose variables it uses.
+# What the CRI proxy adds to a call and to a cancel: `cri_proxy`, called by run.sh, whose variables it uses.
 # shellcheck disable=SC2154,SC2119
 
 cri_proxy()
@@ -28,4 +28,11 @@ cri_proxy()
     echo
     stop_daemon cri-proxy
     stop_daemon cri
+    start_daemon cri-proxy "$installed/bin/ocivariant-cri-proxy" --listen "$STATE/proxy.sock" \
+        --backend "$STATE/engine.sock" --state "$STATE/cri-proxy" --profile "$STATE/profile.json"
+    await cri-proxy grep -q 'image service on' "$STATE/log/cri-proxy"
+    "$tools/bench_cri" cancel "$STATE/engine.sock" "$STATE/proxy.sock"
+    echo
+    awk '/^VmRSS/ { printf "RSS of the proxy: %.1f MiB\n\n", $2 / 1024 }' "/proc/$(cat "$STATE/pids/cri-proxy")/status"
+    stop_daemon cri-proxy
 }
