@@ -240,7 +240,8 @@ struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *con
 {
     config = ocv_config_layer(config, "registries");
     for (size_t i = 0; i < config->n_registries; i++)
-        if (!strcasecmp(ocv_host_canonical(config->registries[i].host), ocv_host_canonical(host)))
+        if (!strcasecmp(ocv_reference_host_canonical(config->registries[i].host),
+                        ocv_reference_host_canonical(host)))
             return ocv_config_registry(config, i);
     return (struct ocv_registry_config){0};
 }

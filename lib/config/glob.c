@@ -31,7 +31,7 @@ static const char *wrong_component(const char *s, size_t n)
 
 static bool is_registry(const char *s)
 {
-    return ocv_host_valid(s) && (strpbrk(s, ".:[") || !strcmp(s, "localhost"));
+    return ocv_reference_host_valid(s) && (strpbrk(s, ".:[") || !strcmp(s, "localhost"));
 }
 
 static const char *wrong_glob(const char *glob, const char *host)
@@ -61,7 +61,7 @@ int ocv_glob_canonical(const char *glob, char **out, struct ocv_error *err)
     const char *wrong = wrong_glob(glob, host), *path = glob + strlen(host);
     if (wrong)
         return bad_glob(err, glob, wrong);
-    const char *canonical = ocv_host_canonical(host);
+    const char *canonical = ocv_reference_host_canonical(host);
     bool official = !strcasecmp(canonical, "docker.io") && *path && !strchr(path + 1, '/') &&
                     strcmp(path, "/**") != 0;
     if (asprintf(out, "%s%s%s", canonical, official ? "/library" : "", path) < 0) {

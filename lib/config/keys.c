@@ -113,7 +113,7 @@ static const struct ocv_yaml_rule device_policies = MAP_OF(device_policy);
 static const struct ocv_yaml_rule devices = MAP_OF(texts);
 static const struct ocv_yaml_rule overrides = MAP_OF(devices);
 
-#define REGISTRY .wanted = "the name of a registry", .good = ocv_host_valid
+#define REGISTRY .wanted = "the name of a registry", .good = ocv_reference_host_valid
 static const struct ocv_yaml_rule host = {.takes = OCV_TAKES_TEXT, REGISTRY};
 static const struct ocv_yaml_rule insecure = {
     .takes = OCV_TAKES_TEXT,

@@ -59,7 +59,7 @@ int ocv_config_add(struct ocv_config *c, const char *key, const char *text, cons
     if (!strcmp(key, "os_features") && !os_feature_ok(text))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (A-Z a-z 0-9 . _ -)",
                              text);
-    if (!strcmp(key, "host_names") && !ocv_host_valid(text))
+    if (!strcmp(key, "host_names") && !ocv_reference_host_valid(text))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not the name of a host", text);
     return ocv_strings_add(list, text, strlen(text), origin, err);
 }

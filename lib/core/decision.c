@@ -38,7 +38,7 @@ const struct ocv_entry *ocv_decision_default(const struct ocv_decision *decision
     return decision->fallback;
 }
 
-bool ocv_host_supports(const struct ocv_host *host, uint32_t id)
+bool ocv_host_table_supports(const struct ocv_host_table *host, uint32_t id)
 {
     const struct ocv_slot *slot = &host->slots[host->slot_of[id]];
     for (size_t l = 0; slot->ranks && l < slot->n_lists; l++)
@@ -55,7 +55,7 @@ size_t ocv_decision_matched(const struct ocv_decision *decision, const struct oc
     for (size_t i = 0; i < decision->n_candidates && !candidate; i++)
         candidate = decision->candidates[i].entry == entry;
     for (size_t i = 0; candidate && i < entry->n_properties; i++) {
-        if (!ocv_host_supports(&decision->host, entry->properties[i]))
+        if (!ocv_host_table_supports(&decision->host, entry->properties[i]))
             continue;
         if (n < max)
             ids[n] = entry->properties[i];

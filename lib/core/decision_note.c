@@ -56,7 +56,7 @@ static bool built_with(const struct ocv_decision *d, const struct ocv_entry *ent
         if (strcmp(other->digest, entry->digest) == 0)
             look(d, other, &base, &id);
     }
-    if (id == UINT32_MAX || ocv_host_supports(&d->host, id))
+    if (id == UINT32_MAX || ocv_host_table_supports(&d->host, id))
         return false;
     *out = ocv_index_property(d->index, id);
     return true;
@@ -69,7 +69,8 @@ static bool runs_by_the_base(const struct ocv_decision *d, const struct ocv_entr
     struct version v, best = {0, 0};
     for (size_t i = 0; i < entry->n_properties; i++) {
         uint32_t id = entry->properties[i];
-        if (!read_version(ocv_index_property(d->index, id), &v) || !ocv_host_supports(&d->host, id))
+        if (!read_version(ocv_index_property(d->index, id), &v) ||
+            !ocv_host_table_supports(&d->host, id))
             continue;
         if (v.major > best.major || (v.major == best.major && v.minor > best.minor))
             best = v;
@@ -107,7 +108,7 @@ static const char *untested(const struct ocv_decision *d, const struct ocv_entry
         struct ocv_property p = ocv_index_property(d->index, id);
         struct version have, newest;
         if (strcmp(p.ns, OCV_TESTED_NAMESPACE) != 0 || strcmp(p.feature, OCV_TESTED_VERSION) != 0 ||
-            !ocv_host_supports(&d->host, id))
+            !ocv_host_table_supports(&d->host, id))
             continue;
         *tested = host_version(&d->host.slots[d->host.slot_of[id]]);
         if (!read_number(p.value, &have) || !read_number(*tested, &newest) ||

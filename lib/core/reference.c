@@ -76,7 +76,7 @@ static bool port_valid(const char *s)
 }
 
 /* domain-name, IPv4 or [IPv6], with an optional port. */
-bool ocv_host_valid(const char *s)
+bool ocv_reference_host_valid(const char *s)
 {
     if (*s == '[') {
         const char *end = strchr(s, ']');
@@ -125,7 +125,7 @@ static void host_part(const char *authority, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), start);
 }
 
-bool ocv_host_is_loopback(const char *authority)
+bool ocv_reference_host_is_loopback(const char *authority)
 {
     char host[256];
     host_part(authority, host, sizeof(host));
@@ -138,7 +138,7 @@ bool ocv_host_is_loopback(const char *authority)
     return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-const char *ocv_host_canonical(const char *host)
+const char *ocv_reference_host_canonical(const char *host)
 {
     bool hub = !strcasecmp(host, "index.docker.io") || !strcasecmp(host, "registry-1.docker.io");
     return hub ? "docker.io" : host;
@@ -171,9 +171,9 @@ static int split_name(const char *text, char *name, struct ocv_reference *ref,
         *slash = '\0';
         host = name;
         path = slash + 1;
-        if (!ocv_host_valid(host))
+        if (!ocv_reference_host_valid(host))
             return bad_reference(err, text, "malformed host");
-        host = ocv_host_canonical(host);
+        host = ocv_reference_host_canonical(host);
     }
     if (path == name && is_image_id(path))
         return bad_reference(err, text, "64 hexadecimal digits are an image's id, not a name");

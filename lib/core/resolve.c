@@ -255,8 +255,8 @@ int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile
     if (status == OCV_OK)
         status = allocate(d, err);
     if (status == OCV_OK)
-        status =
-            ocv_host_build(&d->arena, index, profile, &request.options->preferences, &d->host, err);
+        status = ocv_host_table_build(&d->arena, index, profile, &request.options->preferences,
+                                      &d->host, err);
     if (status == OCV_OK)
         request.plain = means_plain(d, &request);
     for (size_t i = 0; i < index->n_entries && status == OCV_OK; i++)

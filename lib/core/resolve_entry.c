@@ -15,7 +15,8 @@ static uint32_t best_value(const struct ocv_slot *slot, size_t list, const uint3
     return best;
 }
 
-static size_t slot_end(const struct ocv_host *host, const struct ocv_entry *entry, size_t start)
+static size_t slot_end(const struct ocv_host_table *host, const struct ocv_entry *entry,
+                       size_t start)
 {
     uint32_t slot = host->slot_of[entry->properties[start]];
     size_t end = start + 1;
@@ -85,7 +86,7 @@ static size_t list_for(const struct ocv_slot *slot, size_t device)
 }
 
 /* Under `any`: does this device serve every slot of ids[0..n), all of one namespace? */
-static bool serves(const struct ocv_host *host, size_t device, const uint32_t *ids, size_t n,
+static bool serves(const struct ocv_host_table *host, size_t device, const uint32_t *ids, size_t n,
                    const struct ocv_slot **failing)
 {
     for (size_t i = 0, end; i < n; i = end) {
@@ -102,8 +103,9 @@ static bool serves(const struct ocv_host *host, size_t device, const uint32_t *i
 
 /* Under `any` the features must fit together on one device; which one speaks for the namespace when
  * several do is decided in any_key. */
-static bool some_device_serves(const struct ocv_host *host, const struct ocv_host_namespace *ns,
-                               const uint32_t *ids, size_t n, const struct ocv_slot **failing)
+static bool some_device_serves(const struct ocv_host_table *host,
+                               const struct ocv_host_table_namespace *ns, const uint32_t *ids,
+                               size_t n, const struct ocv_slot **failing)
 {
     const struct ocv_slot *last = NULL;
     for (size_t d = 0; d < ns->n_counted; d++)
@@ -114,17 +116,18 @@ static bool some_device_serves(const struct ocv_host *host, const struct ocv_hos
     return ns->n_counted == 0;
 }
 
-static size_t namespace_end(const struct ocv_host *host, const struct ocv_entry *entry,
+static size_t namespace_end(const struct ocv_host_table *host, const struct ocv_entry *entry,
                             size_t start)
 {
-    const struct ocv_host_namespace *ns = host->slots[host->slot_of[entry->properties[start]]].ns;
+    const struct ocv_host_table_namespace *ns =
+        host->slots[host->slot_of[entry->properties[start]]].ns;
     size_t end = start + 1;
     while (end < entry->n_properties && host->slots[host->slot_of[entry->properties[end]]].ns == ns)
         end++;
     return end;
 }
 
-bool ocv_entry_fits(const struct ocv_host *host, const struct ocv_entry *entry,
+bool ocv_entry_fits(const struct ocv_host_table *host, const struct ocv_entry *entry,
                     struct ocv_rejection *why)
 {
     for (size_t i = 0, end; i < entry->n_properties; i = end) {
@@ -137,7 +140,7 @@ bool ocv_entry_fits(const struct ocv_host *host, const struct ocv_entry *entry,
                 return false;
         }
         const struct ocv_slot *failing = NULL;
-        const struct ocv_host_namespace *ns = host->slots[host->slot_of[*ids]].ns;
+        const struct ocv_host_table_namespace *ns = host->slots[host->slot_of[*ids]].ns;
         if (ns->policy == OCV_POLICY_ANY && !some_device_serves(host, ns, ids, end - i, &failing)) {
             *why = (struct ocv_rejection){.entry = entry,
                                           .code = OCV_REJECT_DEVICE,
@@ -186,8 +189,8 @@ static void insert_component(struct ocv_component *key, size_t *n, struct ocv_co
 }
 
 /* Components of the slots in ids[0..n) of one namespace as `device` sees them (`any`). */
-static size_t device_key(const struct ocv_host *host, size_t device, const uint32_t *ids, size_t n,
-                         struct ocv_component *key)
+static size_t device_key(const struct ocv_host_table *host, size_t device, const uint32_t *ids,
+                         size_t n, struct ocv_component *key)
 {
     size_t count = 0;
     for (size_t i = 0, end; i < n; i = end) {
@@ -201,7 +204,7 @@ static size_t device_key(const struct ocv_host *host, size_t device, const uint3
 }
 
 /* `any`: the serving device with the best key speaks for the namespace. */
-static size_t any_key(const struct ocv_host *host, const struct ocv_host_namespace *ns,
+static size_t any_key(const struct ocv_host_table *host, const struct ocv_host_table_namespace *ns,
                       const uint32_t *ids, size_t n, struct ocv_component *best,
                       struct ocv_component *scratch)
 {
@@ -220,7 +223,7 @@ static size_t any_key(const struct ocv_host *host, const struct ocv_host_namespa
     return count;
 }
 
-static size_t all_key(const struct ocv_host *host, const uint32_t *ids, size_t n,
+static size_t all_key(const struct ocv_host_table *host, const uint32_t *ids, size_t n,
                       struct ocv_component *key)
 {
     size_t count = 0;
@@ -236,7 +239,7 @@ static size_t all_key(const struct ocv_host *host, const uint32_t *ids, size_t n
     return count;
 }
 
-static size_t key_size(const struct ocv_host *host, const struct ocv_entry *entry)
+static size_t key_size(const struct ocv_host_table *host, const struct ocv_entry *entry)
 {
     size_t n = 0;
     for (size_t i = 0; i < entry->n_properties; i = slot_end(host, entry, i))
@@ -247,7 +250,7 @@ static size_t key_size(const struct ocv_host *host, const struct ocv_entry *entr
 int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struct ocv_error *err)
 {
     const struct ocv_entry *entry = candidate->entry;
-    const struct ocv_host *host = &d->host;
+    const struct ocv_host_table *host = &d->host;
     size_t size = key_size(host, entry), n = 0;
     struct ocv_component *key = ocv_arena_alloc(&d->arena, size * 3 + 1, sizeof(*key));
     if (!key)
@@ -256,7 +259,7 @@ int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struc
     for (size_t i = 0, end; i < entry->n_properties; i = end) {
         end = namespace_end(host, entry, i);
         const uint32_t *ids = entry->properties + i;
-        const struct ocv_host_namespace *ns = host->slots[host->slot_of[*ids]].ns;
+        const struct ocv_host_table_namespace *ns = host->slots[host->slot_of[*ids]].ns;
         size_t m = ns->policy == OCV_POLICY_ANY ? any_key(host, ns, ids, end - i, part, scratch)
                                                 : all_key(host, ids, end - i, part);
         for (size_t k = 0; k < m; k++)

@@ -64,7 +64,7 @@ static bool device_wanted(const struct ocv_strings *wanted, const struct ocv_dev
     return !wanted;
 }
 
-static int count_devices(struct ocv_arena *arena, struct ocv_host_namespace *ns,
+static int count_devices(struct ocv_arena *arena, struct ocv_host_table_namespace *ns,
                          const struct ocv_strings *wanted, struct ocv_error *err)
 {
     const struct ocv_namespace *list = ns->list;
@@ -88,8 +88,8 @@ static int count_devices(struct ocv_arena *arena, struct ocv_host_namespace *ns,
 
 static int build_namespace(struct ocv_arena *arena, const struct ocv_index *index,
                            const struct ocv_profile *profile,
-                           const struct ocv_preferences *preferences, struct ocv_host_namespace *ns,
-                           struct ocv_error *err)
+                           const struct ocv_preferences *preferences,
+                           struct ocv_host_table_namespace *ns, struct ocv_error *err)
 {
     ns->rank = namespace_rank(index, preferences, ns->name);
     ns->list = host_lists(index, profile, ns->name);
@@ -154,7 +154,7 @@ static int one_list(struct ocv_arena *arena, struct ocv_slot *slot,
 static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
                          const struct ocv_feature *common, struct ocv_error *err)
 {
-    const struct ocv_host_namespace *ns = slot->ns;
+    const struct ocv_host_table_namespace *ns = slot->ns;
     bool own = false;
     for (size_t d = 0; d < ns->n_counted && !own; d++)
         own = device_list(ns->counted[d], slot->feature) != NULL;
@@ -255,8 +255,8 @@ static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
     return status;
 }
 
-static int allocate(struct ocv_arena *arena, const struct ocv_index *index, struct ocv_host *host,
-                    struct ocv_error *err)
+static int allocate(struct ocv_arena *arena, const struct ocv_index *index,
+                    struct ocv_host_table *host, struct ocv_error *err)
 {
     size_t slots = 0, namespaces = 0, n = index->n_properties;
     for (size_t i = 0; i < n; i++) {
@@ -271,17 +271,18 @@ static int allocate(struct ocv_arena *arena, const struct ocv_index *index, stru
     return host->slot_of && host->slots && host->namespaces ? OCV_OK : ocv_error_nomem(err);
 }
 
-int ocv_host_build(struct ocv_arena *arena, const struct ocv_index *index,
-                   const struct ocv_profile *profile, const struct ocv_preferences *preferences,
-                   struct ocv_host *out, struct ocv_error *err)
+int ocv_host_table_build(struct ocv_arena *arena, const struct ocv_index *index,
+                         const struct ocv_profile *profile,
+                         const struct ocv_preferences *preferences, struct ocv_host_table *out,
+                         struct ocv_error *err)
 {
-    *out = (struct ocv_host){0};
+    *out = (struct ocv_host_table){0};
     int status = allocate(arena, index, out, err);
     for (size_t i = 0; i < index->n_properties && status == OCV_OK; i++) {
         const struct ocv_property *p = &index->properties[i];
         bool new_ns = i == 0 || p->ns != p[-1].ns;
         if (new_ns) {
-            struct ocv_host_namespace *ns = &out->namespaces[out->n_namespaces++];
+            struct ocv_host_table_namespace *ns = &out->namespaces[out->n_namespaces++];
             ns->name = p->ns;
             status = build_namespace(arena, index, profile, preferences, ns, err);
         }

@@ -20,7 +20,7 @@
 #define OCV_UNSUPPORTED UINT32_MAX
 
 /** One namespace that the index uses, on this host. */
-struct ocv_host_namespace {
+struct ocv_host_table_namespace {
     const char *name;
     uint32_t rank; /* place in the namespace order; OCV_UNSUPPORTED: undeclared */
     const struct ocv_namespace *list; /* NULL: the host has nothing of it */
@@ -32,7 +32,7 @@ struct ocv_host_namespace {
 
 /** One (namespace, feature) that the index uses. */
 struct ocv_slot {
-    struct ocv_host_namespace *ns;
+    struct ocv_host_table_namespace *ns;
     const char *feature;
     uint32_t first, count; /* ids of its properties */
     uint32_t rank;         /* place in the host's feature order */
@@ -45,17 +45,18 @@ struct ocv_slot {
     bool *value_disabled;                  /* [id - first], or NULL */
 };
 
-struct ocv_host {
-    struct ocv_host_namespace *namespaces;
+struct ocv_host_table {
+    struct ocv_host_table_namespace *namespaces;
     size_t n_namespaces;
     struct ocv_slot *slots;
     size_t n_slots;
     uint32_t *slot_of; /* id -> slot */
 };
 
-int ocv_host_build(struct ocv_arena *arena, const struct ocv_index *index,
-                   const struct ocv_profile *profile, const struct ocv_preferences *preferences,
-                   struct ocv_host *out, struct ocv_error *err);
+int ocv_host_table_build(struct ocv_arena *arena, const struct ocv_index *index,
+                         const struct ocv_profile *profile,
+                         const struct ocv_preferences *preferences, struct ocv_host_table *out,
+                         struct ocv_error *err);
 
 /** One component of a sort key, (namespace, feature, group, value) in two words; smaller is better,
  * a longer key beats its own prefix. */
@@ -76,7 +77,7 @@ struct ocv_decision {
     struct ocv_arena arena;
     const struct ocv_index *index;
     const struct ocv_profile *profile;
-    struct ocv_host host;
+    struct ocv_host_table host;
     struct ocv_platform platform; /* resolved for */
     struct ocv_candidate *candidates;
     size_t n_candidates;
@@ -87,13 +88,13 @@ struct ocv_decision {
 
 /** Does every feature of the entry find a value on this host, device by device as the policies say?
  *  If not, `*why` is the first failure by namespace, feature. */
-bool ocv_entry_fits(const struct ocv_host *host, const struct ocv_entry *entry,
+bool ocv_entry_fits(const struct ocv_host_table *host, const struct ocv_entry *entry,
                     struct ocv_rejection *why);
 /** Place of the first of `required` that an entry that fits does not use; their number: none. */
-size_t ocv_entry_unmet(const struct ocv_host *host, const struct ocv_index *index,
+size_t ocv_entry_unmet(const struct ocv_host_table *host, const struct ocv_index *index,
                        const struct ocv_entry *entry, const struct ocv_strings *required);
 /** Does any list of the host hold the property? */
-bool ocv_host_supports(const struct ocv_host *host, uint32_t id);
+bool ocv_host_table_supports(const struct ocv_host_table *host, uint32_t id);
 /** Is `text` (PCI index, PCI address with or without domain, UUID) this device? */
 bool ocv_device_is(const struct ocv_device *device, const char *text);
 /** Sort key of a candidate that fits, in the decision's arena. */
@@ -101,7 +102,7 @@ int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struc
 int ocv_key_compare(const struct ocv_component *a, size_t n, const struct ocv_component *b,
                     size_t m);
 /** Has any list of the host this property? */
-bool ocv_host_supports(const struct ocv_host *host, uint32_t id);
+bool ocv_host_table_supports(const struct ocv_host_table *host, uint32_t id);
 /** What a host needs to have the property (schema/hints.yaml: "driver 575 or newer"), or NULL. */
 const char *ocv_hint_needs(struct ocv_property p);
 /** The slot a rejection is about, and the host list it was tested against; NULL if none. */

@@ -50,7 +50,7 @@ static bool device_has(const struct ocv_namespace *list, const struct ocv_device
 }
 
 /* Under `any` one device that counts is enough. */
-static bool devices_have(const struct ocv_host_namespace *ns, const char *rest)
+static bool devices_have(const struct ocv_host_table_namespace *ns, const char *rest)
 {
     size_t have = 0;
     for (size_t i = 0; i < ns->n_counted; i++)
@@ -58,14 +58,14 @@ static bool devices_have(const struct ocv_host_namespace *ns, const char *rest)
     return have && (have == ns->n_counted || ns->policy == OCV_POLICY_ANY);
 }
 
-static bool meets(const struct ocv_host *host, const struct ocv_index *index,
+static bool meets(const struct ocv_host_table *host, const struct ocv_index *index,
                   const struct ocv_entry *entry, const char *item)
 {
     for (size_t i = 0; i < entry->n_properties; i++) {
         uint32_t id = entry->properties[i];
-        const struct ocv_host_namespace *ns = host->slots[host->slot_of[id]].ns;
+        const struct ocv_host_table_namespace *ns = host->slots[host->slot_of[id]].ns;
         size_t n = strlen(ns->name);
-        if (covers(item, index->properties[id]) && ocv_host_supports(host, id))
+        if (covers(item, index->properties[id]) && ocv_host_table_supports(host, id))
             return true;
         if (!strncmp(item, ns->name, n) && !strncmp(item + n, " :: ", 4) &&
             devices_have(ns, item + n + 4))
@@ -74,7 +74,7 @@ static bool meets(const struct ocv_host *host, const struct ocv_index *index,
     return false;
 }
 
-size_t ocv_entry_unmet(const struct ocv_host *host, const struct ocv_index *index,
+size_t ocv_entry_unmet(const struct ocv_host_table *host, const struct ocv_index *index,
                        const struct ocv_entry *entry, const struct ocv_strings *required)
 {
     size_t i = 0;

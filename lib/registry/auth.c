@@ -33,7 +33,7 @@ void ocv_auth_free(struct ocv_token *tokens)
     }
 }
 
-const struct ocv_token *ocv_auth_find(const struct ocv_host *host, const char *repository)
+const struct ocv_token *ocv_auth_find(const struct ocv_registry_host *host, const char *repository)
 {
     for (const struct ocv_token *t = host->tokens; t; t = t->next)
         if (!strcmp(t->repository, repository))
@@ -41,7 +41,7 @@ const struct ocv_token *ocv_auth_find(const struct ocv_host *host, const char *r
     return NULL;
 }
 
-static void drop(struct ocv_host *host, const char *repository)
+static void drop(struct ocv_registry_host *host, const char *repository)
 {
     for (struct ocv_token **p = &host->tokens; *p; p = &(*p)->next) {
         if (strcmp((*p)->repository, repository))
@@ -54,7 +54,7 @@ static void drop(struct ocv_host *host, const char *repository)
 }
 
 /* Make room for one more: clients of a daemon choose which repositories it asks for. */
-static void drop_oldest(struct ocv_host *host)
+static void drop_oldest(struct ocv_registry_host *host)
 {
     struct ocv_token **p = &host->tokens;
     for (unsigned n = 1; *p && n < OCV_TOKENS_MAX; n++)
@@ -63,8 +63,9 @@ static void drop_oldest(struct ocv_host *host)
     *p = NULL;
 }
 
-static int keep(struct ocv_registry *registry, struct ocv_host *host, const char *repository,
-                const char *scheme, const char *secret, int64_t life_ms, struct ocv_error *err)
+static int keep(struct ocv_registry *registry, struct ocv_registry_host *host,
+                const char *repository, const char *scheme, const char *secret, int64_t life_ms,
+                struct ocv_error *err)
 {
     struct ocv_token *token = calloc(1, sizeof(*token));
     if (!token)

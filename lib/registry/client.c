@@ -137,9 +137,9 @@ void ocv_registry_free(struct ocv_registry *registry)
     if (!registry)
         return;
     while (registry->hosts) {
-        struct ocv_host *host = registry->hosts;
+        struct ocv_registry_host *host = registry->hosts;
         registry->hosts = host->next;
-        ocv_host_free(host);
+        ocv_registry_host_free(host);
     }
     if (registry->multi)
         curl_multi_cleanup(registry->multi);

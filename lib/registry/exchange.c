@@ -33,7 +33,7 @@ void ocv_exchange_finish_named(struct ocv_exchange *x, int status)
 
 static int hop_url(const struct ocv_exchange *x, char **url)
 {
-    const struct ocv_host *h = x->host;
+    const struct ocv_registry_host *h = x->host;
     if (x->redirect || x->url)
         *url = strdup(x->redirect ? x->redirect : x->url);
     else if (asprintf(url, "%s://%s%s%s", h->scheme == OCV_SCHEME_HTTPS ? "https" : "http",
@@ -63,20 +63,20 @@ static const char *authorization(struct ocv_exchange *x)
 }
 
 int ocv_exchange_hop_host(struct ocv_exchange *x, const char *origin, bool at_home,
-                          struct ocv_host **out)
+                          struct ocv_registry_host **out)
 {
     *out = x->host;
     if (at_home && !x->url)
         return OCV_OK;
     char authority[OCV_ORIGIN_MAX];
     ocv_origin_authority(origin, authority, sizeof(authority));
-    return ocv_host_at(x->registry, authority, out, &x->error);
+    return ocv_registry_host_at(x->registry, authority, out, &x->error);
 }
 
 static void go(struct ocv_exchange *x)
 {
     char *url = NULL, origin[OCV_ORIGIN_MAX], own[OCV_ORIGIN_MAX];
-    struct ocv_host *host = NULL;
+    struct ocv_registry_host *host = NULL;
     int status = hop_url(x, &url);
     if (status < 0) {
         ocv_exchange_finish(x, ocv_error_nomem(&x->error));

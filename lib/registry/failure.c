@@ -48,7 +48,7 @@ static void failure_text(const struct ocv_buffer *body, char *out, size_t size)
     }
 }
 
-static int cannot_connect(struct ocv_exchange *x, const struct ocv_host *host)
+static int cannot_connect(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     long code = 0;
     curl_easy_getinfo(x->transfer.easy, CURLINFO_OS_ERRNO, &code);
@@ -57,7 +57,8 @@ static int cannot_connect(struct ocv_exchange *x, const struct ocv_host *host)
                          host->authority, *why ? why : "no connection");
 }
 
-static int tls_failure(struct ocv_exchange *x, const struct ocv_host *host, const char *why)
+static int tls_failure(struct ocv_exchange *x, const struct ocv_registry_host *host,
+                       const char *why)
 {
     ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: TLS with %s failed: %s", x->what,
                   host->authority, why);
@@ -69,7 +70,7 @@ static int tls_failure(struct ocv_exchange *x, const struct ocv_host *host, cons
     return OCV_ERR_NETWORK;
 }
 
-int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_host *host)
+int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     const struct ocv_transfer *t = &x->transfer;
     const char *why = t->error[0] ? t->error : curl_easy_strerror(t->result);
@@ -115,7 +116,7 @@ int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_host *host)
     }
 }
 
-static void login_hint(struct ocv_exchange *x, const struct ocv_host *host)
+static void login_hint(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     const char *name = x->host->name;
     const char *note = x->registry->note;
@@ -124,7 +125,7 @@ static void login_hint(struct ocv_exchange *x, const struct ocv_host *host)
                    strcmp(name, "docker.io") ? name : "", x->credentials_used ? " (again)" : "");
 }
 
-int ocv_failure_http(struct ocv_exchange *x, const struct ocv_host *host)
+int ocv_failure_http(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     long status = x->transfer.response.status;
     char words[SERVER_WORDS_MAX];

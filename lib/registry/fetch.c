@@ -146,7 +146,7 @@ static int ask(struct job *job, struct ocv_error *err)
                                .sink = sink,
                                .data = job};
     job->state = JOB_RECEIVE;
-    return ocv_host_get(f->registry, f->reference->host, &x->host, err);
+    return ocv_registry_host_get(f->registry, f->reference->host, &x->host, err);
 }
 
 static void job_done(struct job *job)

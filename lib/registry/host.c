@@ -106,8 +106,8 @@ int ocv_hop_allowed(struct ocv_registry *registry, const char *from, const char 
     if (!strcmp(origin, from))
         return OCV_OK;
     ocv_origin_authority(origin, authority, sizeof(authority));
-    struct ocv_host *target = NULL;
-    if ((status = ocv_host_at(registry, authority, &target, err)) < 0 || !target)
+    struct ocv_registry_host *target = NULL;
+    if ((status = ocv_registry_host_at(registry, authority, &target, err)) < 0 || !target)
         return status;
     bool plain = !strncmp(origin, "http:", 5);
     if (plain && !strncmp(from, "https:", 6))
@@ -132,7 +132,7 @@ int ocv_hop_allowed(struct ocv_registry *registry, const char *from, const char 
 /* ---- the table ----------------------------------------------------------------------------------
  */
 
-void ocv_host_free(struct ocv_host *host)
+void ocv_registry_host_free(struct ocv_registry_host *host)
 {
     if (!host)
         return;
@@ -154,7 +154,7 @@ static bool named_insecure(const struct ocv_registry *registry, const char *name
 }
 
 /* registries.HOST.url: "https://mirror.example:8443/prefix"; a final /v2 is ours to add. */
-static int use_url(struct ocv_host *host, const char *url, struct ocv_error *err)
+static int use_url(struct ocv_registry_host *host, const char *url, struct ocv_error *err)
 {
     char full[1024], origin[OCV_ORIGIN_MAX], authority[OCV_ORIGIN_MAX];
     snprintf(full, sizeof(full), "%s%s", strstr(url, "://") ? "" : "https://", url);
@@ -182,7 +182,8 @@ static int use_url(struct ocv_host *host, const char *url, struct ocv_error *err
     return OCV_OK;
 }
 
-static int set_up(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err)
+static int set_up(struct ocv_registry *registry, struct ocv_registry_host *host,
+                  struct ocv_error *err)
 {
     struct ocv_registry_config config = {0};
     if (registry->config)
@@ -192,7 +193,7 @@ static int set_up(struct ocv_registry *registry, struct ocv_host *host, struct o
     host->prefix = strdup("");
     host->insecure = config.insecure || named_insecure(registry, host->name);
     host->configured = config.host || host->insecure;
-    host->loopback = ocv_host_is_loopback(host->name);
+    host->loopback = ocv_reference_host_is_loopback(host->name);
     host->scheme = OCV_SCHEME_HTTPS;
     int status = OCV_OK;
     bool own_tls = config.ca || config.cert;
@@ -209,31 +210,31 @@ static int set_up(struct ocv_registry *registry, struct ocv_host *host, struct o
     if (!host->authority || !host->account || !host->prefix)
         return ocv_error_nomem(err);
     if (config.url)
-        host->loopback = ocv_host_is_loopback(host->authority);
+        host->loopback = ocv_reference_host_is_loopback(host->authority);
     if (host->scheme == OCV_SCHEME_HTTP && !host->loopback && !host->insecure)
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "registries: %s: a plain HTTP url needs `insecure: true`", host->name);
     return OCV_OK;
 }
 
-int ocv_host_get(struct ocv_registry *registry, const char *name, struct ocv_host **out,
-                 struct ocv_error *err)
+int ocv_registry_host_get(struct ocv_registry *registry, const char *name,
+                          struct ocv_registry_host **out, struct ocv_error *err)
 {
-    for (struct ocv_host *h = registry->hosts; h; h = h->next) {
+    for (struct ocv_registry_host *h = registry->hosts; h; h = h->next) {
         if (!strcasecmp(h->name, name)) {
             *out = h;
             return OCV_OK;
         }
     }
-    struct ocv_host *host = calloc(1, sizeof(*host));
+    struct ocv_registry_host *host = calloc(1, sizeof(*host));
     if (!host || !(host->name = strdup(name))) {
-        ocv_host_free(host);
+        ocv_registry_host_free(host);
         return ocv_error_nomem(err);
     }
     ocv_buffer_init(&host->ca, OCV_CA_MAX);
     int status = set_up(registry, host, err);
     if (status < 0) {
-        ocv_host_free(host);
+        ocv_registry_host_free(host);
         return status;
     }
     host->next = registry->hosts;
@@ -242,14 +243,14 @@ int ocv_host_get(struct ocv_registry *registry, const char *name, struct ocv_hos
     return OCV_OK;
 }
 
-int ocv_host_at(struct ocv_registry *registry, const char *authority, struct ocv_host **out,
-                struct ocv_error *err)
+int ocv_registry_host_at(struct ocv_registry *registry, const char *authority,
+                         struct ocv_registry_host **out, struct ocv_error *err)
 {
-    for (struct ocv_host *h = registry->hosts; h; h = h->next) {
+    for (struct ocv_registry_host *h = registry->hosts; h; h = h->next) {
         if (!strcasecmp(h->authority, authority)) {
             *out = h;
             return OCV_OK;
         }
     }
-    return ocv_host_get(registry, authority, out, err);
+    return ocv_registry_host_get(registry, authority, out, err);
 }

@@ -33,7 +33,7 @@ static int document_init(struct document *d, struct ocv_registry *registry,
 {
     bool by_digest = strchr(object, ':');
     *d = (struct document){0};
-    int status = ocv_host_get(registry, reference->host, &d->exchange.host, err);
+    int status = ocv_registry_host_get(registry, reference->host, &d->exchange.host, err);
     if (status < 0)
         return ocv_error_prefix(err, "%s", reference->name);
     if (asprintf(&d->path, "/v2/%s/%s/%s", reference->repository, kind, object) < 0)

@@ -32,7 +32,7 @@ static int step_init(struct step *s, struct ocv_registry *registry,
                      const char *object, struct ocv_error *err)
 {
     *s = (struct step){.path = path, .upload = {.fd = -1}};
-    int status = ocv_host_get(registry, reference->host, &s->exchange.host, err);
+    int status = ocv_registry_host_get(registry, reference->host, &s->exchange.host, err);
     if (status < 0)
         return ocv_error_prefix(err, "%s", reference->name);
     if (asprintf(&s->what, "%s%s%s", reference->name, strchr(object, ':') ? "@" : ":", object) < 0)

@@ -32,8 +32,8 @@
 enum ocv_scheme { OCV_SCHEME_HTTP, OCV_SCHEME_HTTPS };
 
 /** What is known about one server. Lives as long as the client. */
-struct ocv_host {
-    struct ocv_host *next;
+struct ocv_registry_host {
+    struct ocv_registry_host *next;
     char *name;      /* as written in references or URLs: "docker.io", "localhost:5000" */
     char *authority; /* what is contacted: "registry-1.docker.io" */
     char *prefix;    /* path before /v2/ of a configured URL, or "" */
@@ -80,7 +80,7 @@ struct ocv_registry {
     void *log_data;
     int (*room)(void *data, size_t bytes, struct ocv_error *err);
     void *room_data;
-    struct ocv_host *hosts;
+    struct ocv_registry_host *hosts;
     uint64_t serial;
     char note[256]; /* why stored credentials could not be read; becomes part of a hint */
 };
@@ -100,12 +100,12 @@ int64_t ocv_clock_ms(void); /* monotonic milliseconds */
 int ocv_registry_left(const struct ocv_registry *registry, int wait_ms);
 
 /** The host of that name, made on first use. */
-int ocv_host_get(struct ocv_registry *registry, const char *name, struct ocv_host **out,
-                 struct ocv_error *err);
+int ocv_registry_host_get(struct ocv_registry *registry, const char *name,
+                          struct ocv_registry_host **out, struct ocv_error *err);
 /** The host that is contacted at that authority ("host" or "host:port"), made on first use. */
-int ocv_host_at(struct ocv_registry *registry, const char *authority, struct ocv_host **out,
-                struct ocv_error *err);
-void ocv_host_free(struct ocv_host *host);
+int ocv_registry_host_at(struct ocv_registry *registry, const char *authority,
+                         struct ocv_registry_host **out, struct ocv_error *err);
+void ocv_registry_host_free(struct ocv_registry_host *host);
 /** The URL without its path: scheme://host:port in lower case with the port always there.
  *  Anything but http and https, or user information in it: OCV_ERR_DATA. */
 int ocv_url_origin(const char *url, char out[OCV_ORIGIN_MAX], struct ocv_error *err);
@@ -120,8 +120,9 @@ bool ocv_address_is_local(const struct sockaddr *address);
 int ocv_hop_allowed(struct ocv_registry *registry, const char *from, const char *to,
                     const char *kind, bool *guard, struct ocv_error *err);
 /** Read certificates for a host (configuration, certs.d) into it, once. */
-int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err);
-void ocv_tls_unload(struct ocv_host *host);
+int ocv_tls_load(struct ocv_registry *registry, struct ocv_registry_host *host,
+                 struct ocv_error *err);
+void ocv_tls_unload(struct ocv_registry_host *host);
 
 /* ---- one HTTP exchange on the wire --------------------------------------------------------------
  */
@@ -184,7 +185,7 @@ struct ocv_upload {
 struct ocv_exchange {
     /* set by the caller; strings are borrowed */
     struct ocv_registry *registry;
-    struct ocv_host *host;
+    struct ocv_registry_host *host;
     const char *what;                /* names the thing in messages */
     const char *kind;                /* what a document is: "index", "token" */
     const char *method;              /* GET, HEAD, POST */
@@ -251,12 +252,12 @@ void ocv_exchange_finish_named(struct ocv_exchange *exchange, int status);
 int ocv_exchange_origin(const struct ocv_exchange *exchange, char out[OCV_ORIGIN_MAX]);
 /** The host of the current hop. */
 int ocv_exchange_hop_host(struct ocv_exchange *exchange, const char *origin, bool at_home,
-                          struct ocv_host **out);
+                          struct ocv_registry_host **out);
 
 /** curl_multi_perform; SIGPIPE does not reach the program. */
 CURLMcode ocv_multi_perform(CURLM *multi);
-int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const struct ocv_host *host,
-                       const char *authorization);
+int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
+                       const struct ocv_registry_host *host, const char *authorization);
 /** After an answer: never use a connection again on which more came than that. */
 void ocv_transfer_drop_surplus(const struct ocv_transfer *transfer,
                                const struct ocv_registry *registry);
@@ -269,15 +270,15 @@ size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
  * ------------------------------------------------------------------------------ */
 
 /** Fill exchange->error for the transfer's curl failure; returns the status. */
-int ocv_failure_curl(struct ocv_exchange *exchange, const struct ocv_host *host);
+int ocv_failure_curl(struct ocv_exchange *exchange, const struct ocv_registry_host *host);
 /** The same for an HTTP status that is no success. */
-int ocv_failure_http(struct ocv_exchange *exchange, const struct ocv_host *host);
+int ocv_failure_http(struct ocv_exchange *exchange, const struct ocv_registry_host *host);
 
 /* ---- authentication
  * ------------------------------------------------------------------------------- */
 
 /** The Authorization header for a repository, or NULL. */
-const struct ocv_token *ocv_auth_find(const struct ocv_host *host, const char *repository);
+const struct ocv_token *ocv_auth_find(const struct ocv_registry_host *host, const char *repository);
 /** Answer a 401: find credentials, get a token, keep it. `*used`: credentials were sent. */
 int ocv_auth_answer(struct ocv_exchange *exchange, const char *origin, bool *used,
                     struct ocv_error *err);

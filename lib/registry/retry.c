@@ -58,7 +58,7 @@ static bool retry(struct ocv_exchange *x, int64_t asked_s)
 /* An undecided host that does not understand us is asked once more with the other scheme. */
 static bool swap_scheme(struct ocv_exchange *x)
 {
-    struct ocv_host *h = x->host;
+    struct ocv_registry_host *h = x->host;
     if (h->decided || x->redirect || x->url)
         return false;
     if (x->swapped)
@@ -94,7 +94,7 @@ static bool scheme_trouble(const struct ocv_exchange *x)
     }
 }
 
-static bool worth_retry(const struct ocv_exchange *x, const struct ocv_host *host)
+static bool worth_retry(const struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     switch (x->transfer.result) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -167,7 +167,7 @@ static void follow(struct ocv_exchange *x)
 }
 
 /* 401 from the registry itself: get a token, or renew one that has expired. */
-static void log_in(struct ocv_exchange *x, const struct ocv_host *host)
+static void log_in(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     char origin[OCV_ORIGIN_MAX];
     const struct ocv_token *token = ocv_auth_find(x->host, x->repository);
@@ -192,7 +192,7 @@ static void log_in(struct ocv_exchange *x, const struct ocv_host *host)
         x->state = OCV_EXCHANGE_READY;
 }
 
-static void judge_status(struct ocv_exchange *x, struct ocv_host *host)
+static void judge_status(struct ocv_exchange *x, struct ocv_registry_host *host)
 {
     const struct ocv_response *r = &x->transfer.response;
     curl_off_t asked = 0;
@@ -264,14 +264,14 @@ static bool refused(const struct ocv_response *r)
 void ocv_exchange_judge(struct ocv_exchange *x)
 {
     struct ocv_transfer *t = &x->transfer;
-    struct ocv_host *hop = NULL;
+    struct ocv_registry_host *hop = NULL;
     char *url = NULL, origin[OCV_ORIGIN_MAX] = "";
     log_answer(x);
     ocv_transfer_drop_surplus(t, x->registry);
     curl_easy_getinfo(t->easy, CURLINFO_EFFECTIVE_URL, &url);
     if ((x->redirect || x->url) && url && ocv_url_origin(url, origin, NULL) == OCV_OK)
         (void)ocv_exchange_hop_host(x, origin, false, &hop);
-    struct ocv_host *host = hop ? hop : x->host;
+    struct ocv_registry_host *host = hop ? hop : x->host;
     bool success = t->response.status >= 200 && t->response.status <= 299;
     if (success)
         x->logins = 0; /* hours later the token of a retry may have expired */

@@ -131,7 +131,7 @@ static int set_up(struct ocv_streaming *s, struct ocv_registry *registry, struct
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: what of it?", q->reference->name);
     int status = set_path(s, err);
     if (status == OCV_OK)
-        status = ocv_host_get(registry, q->reference->host, &x->host, err);
+        status = ocv_registry_host_get(registry, q->reference->host, &x->host, err);
     if (status < 0)
         return status;
     x->registry = registry;

@@ -34,7 +34,7 @@ static bool ends_with(const char *name, const char *suffix)
     return n > m && !strcmp(name + n - m, suffix);
 }
 
-static int use_client_cert(struct ocv_host *host, const char *dir, const char *name,
+static int use_client_cert(struct ocv_registry_host *host, const char *dir, const char *name,
                            struct ocv_error *err)
 {
     if (host->cert)
@@ -64,7 +64,7 @@ static int visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static int read_certs_d(struct ocv_host *host, const char *root, bool anonymous,
+static int read_certs_d(struct ocv_registry_host *host, const char *root, bool anonymous,
                         struct ocv_error *err)
 {
     char dir[1024], path[1400];
@@ -90,7 +90,7 @@ static int read_certs_d(struct ocv_host *host, const char *root, bool anonymous,
     return status;
 }
 
-static int read_all_certs_d(struct ocv_registry *registry, struct ocv_host *host,
+static int read_all_certs_d(struct ocv_registry *registry, struct ocv_registry_host *host,
                             struct ocv_error *err)
 {
     bool anonymous = registry->anonymous || registry->given_only;
@@ -126,7 +126,8 @@ static int copy(char **out, const char *text, struct ocv_error *err)
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int load(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err)
+static int load(struct ocv_registry *registry, struct ocv_registry_host *host,
+                struct ocv_error *err)
 {
     struct ocv_registry_config config = {0};
     if (registry->config)
@@ -156,7 +157,8 @@ static int load(struct ocv_registry *registry, struct ocv_host *host, struct ocv
     return status;
 }
 
-int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host, struct ocv_error *err)
+int ocv_tls_load(struct ocv_registry *registry, struct ocv_registry_host *host,
+                 struct ocv_error *err)
 {
     if (host->tls_loaded)
         return OCV_OK;
@@ -167,7 +169,7 @@ int ocv_tls_load(struct ocv_registry *registry, struct ocv_host *host, struct oc
     return status;
 }
 
-void ocv_tls_unload(struct ocv_host *host)
+void ocv_tls_unload(struct ocv_registry_host *host)
 {
     ocv_buffer_free(&host->ca);
     X509_STORE_free(host->store);

@@ -143,7 +143,7 @@ static bool set_headers(struct ocv_exchange *exchange, const char *authorization
     return ok;
 }
 
-static void set_tls(CURL *easy, const struct ocv_host *host)
+static void set_tls(CURL *easy, const struct ocv_registry_host *host)
 {
     if (host->store) {
         curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
@@ -168,9 +168,10 @@ static void set_tls(CURL *easy, const struct ocv_host *host)
 
 /* libcurl does not see the store when it looks for a connection or a session to use again, and what
  * another host's authorities vouched for says nothing of this one. */
-static void set_reuse(CURL *easy, const struct ocv_registry *registry, const struct ocv_host *host)
+static void set_reuse(CURL *easy, const struct ocv_registry *registry,
+                      const struct ocv_registry_host *host)
 {
-    const struct ocv_host *other = registry->hosts;
+    const struct ocv_registry_host *other = registry->hosts;
     while (other && (!other->tls_loaded || other->store == host->store ||
                      strcasecmp(other->authority, host->authority) != 0))
         other = other->next;
@@ -258,7 +259,8 @@ static void set_method(CURL *easy, struct ocv_exchange *exchange)
         curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 }
 
-static void set_basics(struct ocv_exchange *exchange, const char *url, const struct ocv_host *host)
+static void set_basics(struct ocv_exchange *exchange, const char *url,
+                       const struct ocv_registry_host *host)
 {
     struct ocv_transfer *t = &exchange->transfer;
     CURL *easy = t->easy;
@@ -285,8 +287,8 @@ static void set_basics(struct ocv_exchange *exchange, const char *url, const str
         curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 }
 
-int ocv_transfer_start(struct ocv_exchange *exchange, const char *url, const struct ocv_host *host,
-                       const char *authorization)
+int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
+                       const struct ocv_registry_host *host, const char *authorization)
 {
     struct ocv_transfer *t = &exchange->transfer;
     ocv_transfer_stop(t, exchange->registry);

@@ -10,9 +10,9 @@
 
 static int host_of(const char *text, char **out, struct ocv_error *err)
 {
-    if (!ocv_host_valid(text))
+    if (!ocv_reference_host_valid(text))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.200s' is not the name of a registry", text);
-    *out = strdup(ocv_host_canonical(text));
+    *out = strdup(ocv_reference_host_canonical(text));
     for (char *at = *out; at && *at; at++) /* as rules write them */
         *at = (char)tolower((unsigned char)*at);
     return *out ? OCV_OK : ocv_error_nomem(err);

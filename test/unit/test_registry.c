@@ -333,11 +333,11 @@ static const struct {
 
 START_TEST(hops_are_judged)
 {
-    struct ocv_host *host = NULL;
+    struct ocv_registry_host *host = NULL;
     bool guard = true;
     new_client((struct ocv_registry_options){
         .insecure = (const char *const[]){"plain.example", "127.0.0.1:7000"}, .n_insecure = 2});
-    ck_assert_int_eq(ocv_host_get(client, hops[_i].registry, &host, &err), 0);
+    ck_assert_int_eq(ocv_registry_host_get(client, hops[_i].registry, &host, &err), 0);
     int status = ocv_hop_allowed(client, hops[_i].from, hops[_i].to, "redirect", &guard, &err);
     ck_assert_msg(status == hops[_i].status, "%s -> %s: %d %s", hops[_i].from, hops[_i].to, status,
                   err.message);
@@ -363,9 +363,9 @@ END_TEST
 
 START_TEST(guarded_address_is_refused)
 {
-    struct ocv_host *host = NULL;
+    struct ocv_registry_host *host = NULL;
     char url[64];
-    ck_assert_int_eq(ocv_host_get(client, "reg.example", &host, &err), 0);
+    ck_assert_int_eq(ocv_registry_host_get(client, "reg.example", &host, &err), 0);
     snprintf(url, sizeof(url), "http://127.0.0.1:%d/v2/good/manifests/v1", port);
     struct ocv_exchange x = {.registry = client,
                              .host = host,

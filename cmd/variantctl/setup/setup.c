@@ -114,7 +114,7 @@ static char *registry_name(const char *text)
     snprintf(host, sizeof(host), "%s", text);
     for (char *at = host; *at; at++)
         *at = (char)tolower((unsigned char)*at);
-    return strdup(ocv_host_canonical(host));
+    return strdup(ocv_reference_host_canonical(host));
 }
 
 static int add_registry(struct setup *setup, const char *text, struct ocv_error *err)

@@ -17,7 +17,7 @@
 
 const struct upstream *settings_upstream(const struct settings *settings, const char *name)
 {
-    name = ocv_host_canonical(name);
+    name = ocv_reference_host_canonical(name);
     for (size_t i = 0; i < settings->n_upstreams; i++)
         if (strcmp(settings->upstreams[i].name, name) == 0)
             return &settings->upstreams[i];
@@ -88,7 +88,7 @@ static bool host_ok(const char *name)
 static int add_upstream(struct settings *s, const char *given, const char *layout,
                         struct ocv_error *err)
 {
-    const char *name = ocv_host_canonical(given);
+    const char *name = ocv_reference_host_canonical(given);
     struct upstream *old = (struct upstream *)(uintptr_t)settings_upstream(s, name);
     if (!host_ok(name))
         return ocv_error_set(err, OCV_ERR_CONFIG,
@@ -226,7 +226,7 @@ static int add_registry(struct settings *s, const char *text, struct ocv_error *
     int status = add_upstream(s, name, NULL, err);
     if (status < 0 || !cut)
         return status;
-    status = ocv_config_set_registry(s->config, ocv_host_canonical(name), cut + 1, err);
+    status = ocv_config_set_registry(s->config, ocv_reference_host_canonical(name), cut + 1, err);
     return status < 0 ? ocv_error_prefix(err, "--registry") : OCV_OK;
 }
 

@@ -62,7 +62,7 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
 static bool insecure(const struct pull *pull)
 {
     const char *host = pull->image.reference->host;
-    if (ocv_host_is_loopback(host))
+    if (ocv_reference_host_is_loopback(host))
         return true;
     for (size_t i = 0; i < pull->cli->n_insecure; i++)
         if (!strcmp(pull->cli->insecure[i], host))

@@ -35,12 +35,12 @@ OCV_API int ocv_reference_parse(const char *text, struct ocv_reference **out,
 OCV_API void ocv_reference_free(struct ocv_reference *reference);
 /** True if the text is HOST[:PORT] as references write it: a name, an IPv4 address, an IPv6 address
  *  in brackets. */
-OCV_API bool ocv_host_valid(const char *host);
+OCV_API bool ocv_reference_host_valid(const char *host);
 /** "docker.io" for the other names of Docker Hub, else `host` itself. */
-OCV_API const char *ocv_host_canonical(const char *host);
+OCV_API const char *ocv_reference_host_canonical(const char *host);
 /** True if a reference's host is this machine: localhost, 127.0.0.0/8 or [::1], with or without a
  *  port. Registries there may be asked without TLS. */
-OCV_API bool ocv_host_is_loopback(const char *host);
+OCV_API bool ocv_reference_host_is_loopback(const char *host);
 /** True if the text is a legal tag: [A-Za-z0-9_][A-Za-z0-9._-]{0,127}. */
 OCV_API bool ocv_tag_valid(const char *tag);
 

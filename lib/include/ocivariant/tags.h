@@ -31,7 +31,7 @@ OCV_API int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err)
 OCV_API void ocv_tag_rules_free(struct ocv_tag_rules *rules);
 /** Let the rules for the repositories of the registry `of` know those of `host`, too, which stands
  *  in for it (`registries: HOST: mirror_of` of the configuration). To be said before rules are
- *  added. The one said last counts. Not ocv_host_valid: OCV_ERR_INVALID. */
+ *  added. The one said last counts. Not ocv_reference_host_valid: OCV_ERR_INVALID. */
 OCV_API int ocv_tag_rules_mirror(struct ocv_tag_rules *rules, const char *host, const char *of,
                                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add one rule file's text (YAML). `source` names it in messages. A family that is there already
