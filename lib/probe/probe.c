@@ -70,7 +70,7 @@ static int ask(const struct provider *provider, const struct ocv_probe_host *hos
     int status;
     if (!result.features || !result.devices)
         status = OCV_ERR_NOMEM;
-    else if (provider->cpu && ocv_host_cpu_unread(host, provider->ns))
+    else if (provider->cpu && ocv_probe_host_cpu_unread(host, provider->ns))
         status = (failure = host->cpuinfo_error).status;
     else if (provider->declaration)
         status = ocv_declaration_probe(provider->declaration, host, &result, &failure);
@@ -114,7 +114,7 @@ static int add_head(json_t *profile, const struct ocv_probe_host *host, struct o
     struct tm tm;
     if (gmtime_r(&now, &tm))
         strftime(generated, sizeof(generated), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    ocv_host_identity(host, hostname, boot_id, IDENTITY_MAX);
+    ocv_probe_host_identity(host, hostname, boot_id, IDENTITY_MAX);
     int status = set_text(profile, "schema", "dev.ocivariant.profile/v1", err);
     if (status == OCV_OK)
         status = set_text(profile, "generated", generated, err);
@@ -190,7 +190,7 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
     json_t *profile = json_object();
     if (!profile)
         return ocv_error_nomem(err);
-    int status = ocv_host_open(options, &host, err);
+    int status = ocv_probe_host_open(options, &host, err);
     if (status == OCV_OK) {
         status = ocv_declarations_open(options, &host, providers, N_PROVIDERS, &sources.files, err);
         if (status == OCV_OK)
@@ -201,7 +201,7 @@ int ocv_probe(const struct ocv_probe_options *options, struct ocv_buffer *json,
         if (status == OCV_OK && options->describe)
             status = ocv_pci_describe(
                 &host, options->datadir ? options->datadir : OCV_DEFAULT_DATADIR, profile, err);
-        ocv_host_close(&host);
+        ocv_probe_host_close(&host);
     }
     ocv_executables_free(&sources.programs);
     ocv_declarations_free(&sources.files);
@@ -218,13 +218,13 @@ int ocv_probe_namespaces(const struct ocv_probe_options *options, struct ocv_buf
 {
     struct ocv_probe_host host;
     struct ocv_declarations files = {0};
-    int status = ocv_host_open(options, &host, err);
+    int status = ocv_probe_host_open(options, &host, err);
     if (status < 0)
         return status;
     status = ocv_declarations_open(options, &host, providers, N_PROVIDERS, &files, err);
     for (size_t i = 0; i < files.n && status == OCV_OK; i++)
         status = ocv_buffer_printf(names, err, "%s\n", files.items[i].ns);
     ocv_declarations_free(&files);
-    ocv_host_close(&host);
+    ocv_probe_host_close(&host);
     return status;
 }

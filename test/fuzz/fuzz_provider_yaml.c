@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (status < 0 && status != OCV_ERR_NOMEM)
             abort();
     }
-    ocv_host_close(&(struct ocv_probe_host){.root = host.root});
+    ocv_probe_host_close(&(struct ocv_probe_host){.root = host.root});
     json_decref(result.features);
     json_decref(result.devices);
     ocv_declaration_free(&declaration);

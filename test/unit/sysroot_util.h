@@ -234,12 +234,12 @@ UNUSED static int ask_live(const struct provider *provider, struct ocv_result *r
 {
     struct ocv_probe_options options = {.sysroot = root};
     struct ocv_probe_host host;
-    ck_assert_int_eq(ocv_host_open(&options, &host, err), OCV_OK);
+    ck_assert_int_eq(ocv_probe_host_open(&options, &host, err), OCV_OK);
     host.live = true;
     *result = (struct ocv_result){
         .status = OCV_RESULT_ABSENT, .features = json_array(), .devices = json_array()};
     int status = provider->probe(&host, result, err);
-    ocv_host_close(&host);
+    ocv_probe_host_close(&host);
     return status;
 }
 

@@ -888,7 +888,7 @@ START_TEST(text_of_another_machine)
                        "30: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n");
     snprintf(path, sizeof(path), "%s", place("dump"));
     struct ocv_probe_options options = {.pci_dump = path};
-    ck_assert_msg(ocv_host_open(&options, &host, &err) == OCV_OK, "%s", err.message);
+    ck_assert_msg(ocv_probe_host_open(&options, &host, &err) == OCV_OK, "%s", err.message);
     ck_assert_int_eq(ocv_provider_amd.probe(&host, &result, &err), OCV_OK);
     ck_assert_int_eq(result.status, OCV_RESULT_OK);
     ck_assert_uint_eq(json_array_size(result.devices), 1);
@@ -896,7 +896,7 @@ START_TEST(text_of_another_machine)
     ck_assert_str_eq(values_of(lists, "gfx_arch"), "gfx942 gfx9_4_generic");
     ck_assert_str_eq(values_of(lists, "rocm_version"), "");
     json_decref(lists);
-    ocv_host_close(&host);
+    ocv_probe_host_close(&host);
 }
 END_TEST
 

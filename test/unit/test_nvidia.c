@@ -283,14 +283,14 @@ START_TEST(environment_speaks_of_this_machine_only)
 {
     struct ocv_probe_host host = {.live = true};
     ck_assert_int_eq(setenv("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", "9.0", 1), 0);
-    ck_assert_str_eq(ocv_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"), "9.0");
+    ck_assert_str_eq(ocv_probe_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"), "9.0");
     host.no_environment = true;
-    ck_assert_ptr_null(ocv_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"));
+    ck_assert_ptr_null(ocv_probe_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"));
     host = (struct ocv_probe_host){.live = false};
-    ck_assert_ptr_null(ocv_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"));
+    ck_assert_ptr_null(ocv_probe_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"));
     ck_assert_int_eq(setenv("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", "", 1), 0);
     host.live = true;
-    ck_assert_ptr_null(ocv_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"));
+    ck_assert_ptr_null(ocv_probe_host_variable(&host, "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"));
 }
 END_TEST
 
@@ -317,7 +317,7 @@ static void check_recording(const char *name)
     restore(name);
     snprintf(path, sizeof(path), "%s/%s", root, name);
     struct ocv_probe_options options = {.sysroot = path};
-    ck_assert_msg(ocv_host_open(&options, &host, &err) == OCV_OK, "%s", err.message);
+    ck_assert_msg(ocv_probe_host_open(&options, &host, &err) == OCV_OK, "%s", err.message);
     ck_assert_int_eq(host.pci_error.status, OCV_OK);
     json_int_t count = json_integer_value(json_object_get(expected, "device_count"));
     ck_assert_msg((json_int_t)(host.pci.n + host.pci.broken) == count, "%s", name);
@@ -346,7 +346,7 @@ static void check_recording(const char *name)
             ck_assert_str_eq(id, text_of(want, "subsystem"));
         }
     }
-    ocv_host_close(&host);
+    ocv_probe_host_close(&host);
     json_decref(expected);
 }
 

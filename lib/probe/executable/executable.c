@@ -174,7 +174,7 @@ int ocv_executables_open(const struct ocv_probe_options *options, const struct o
     *out = set;
     /* a file or a dump that is looked at alone says nothing of the machine that they would see */
     if (options->check || options->pci_dump ||
-        !ocv_host_libexec(host, "providers", directory, sizeof(directory)))
+        !ocv_probe_host_libexec(host, "providers", directory, sizeof(directory)))
         return OCV_OK;
     int status = ocv_executables_find(directory, &set, err);
     if (status == OCV_OK && set.n > 0)

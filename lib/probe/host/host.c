@@ -95,8 +95,8 @@ static int scan_pci(struct ocv_probe_host *host, struct ocv_error *err)
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : OCV_OK;
 }
 
-int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
-                  struct ocv_error *err)
+int ocv_probe_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
+                        struct ocv_error *err)
 {
     /* a text of PCI devices is another machine's: nothing of this one belongs to it */
     bool devices_only = options->pci_dump && !options->sysroot;
@@ -115,14 +115,14 @@ int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host
     if (status == OCV_OK)
         status = scan_pci(&host, err);
     if (status < 0) {
-        ocv_host_close(&host);
+        ocv_probe_host_close(&host);
         return status;
     }
     *out = host;
     return OCV_OK;
 }
 
-void ocv_host_close(struct ocv_probe_host *host)
+void ocv_probe_host_close(struct ocv_probe_host *host)
 {
     if (host->root >= 0)
         close(host->root);
@@ -132,13 +132,14 @@ void ocv_host_close(struct ocv_probe_host *host)
     host->root = -1;
 }
 
-bool ocv_host_cpu_unread(const struct ocv_probe_host *host, const char *ns)
+bool ocv_probe_host_cpu_unread(const struct ocv_probe_host *host, const char *ns)
 {
     struct utsname name;
     return host->cpuinfo_error.status < 0 && uname(&name) == 0 && strcmp(name.machine, ns) == 0;
 }
 
-bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char *path, size_t size)
+bool ocv_probe_host_libexec(const struct ocv_probe_host *host, const char *name, char *path,
+                            size_t size)
 {
     int n;
     if (!host->libexecdir && host->datadir) {
@@ -152,14 +153,14 @@ bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char 
     return n > 0 && (size_t)n < size;
 }
 
-const char *ocv_host_variable(const struct ocv_probe_host *host, const char *name)
+const char *ocv_probe_host_variable(const struct ocv_probe_host *host, const char *name)
 {
     const char *text = host->live && !host->no_environment ? secure_getenv(name) : NULL;
     return text && *text ? text : NULL;
 }
 
-void ocv_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,
-                       size_t size)
+void ocv_probe_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,
+                             size_t size)
 {
     hostname[0] = boot_id[0] = '\0';
     if (host->live && host->has_cpuid)

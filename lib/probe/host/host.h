@@ -15,7 +15,7 @@ struct ocv_probe_host {
     bool live; /**< that directory is /, so system calls speak of the same machine */
     bool deep;
     bool no_environment;
-    /** as the options give them, for ocv_host_libexec() */
+    /** as the options give them, for ocv_probe_host_libexec() */
     const char *libexecdir, *datadir;
     unsigned timeout_ms;  /**< of a child */
     const char *pci_dump; /**< stands for the PCI devices; borrowed from the options, or NULL */
@@ -30,21 +30,22 @@ struct ocv_probe_host {
     struct ocv_error pci_error; /**< why it could not: its status is OCV_OK else */
 };
 
-int ocv_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
-                  struct ocv_error *err) OCV_WARN_UNUSED;
-void ocv_host_close(struct ocv_probe_host *host);
+int ocv_probe_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_probe_host_close(struct ocv_probe_host *host);
 /** Path of a program of this project ("nvml-query"), or of the directory "providers": from
  * `libexecdir` of the options; else beside their datadir, where it is there; else the installed
  * one. Too long: false. Whether it exists is not said. */
-bool ocv_host_libexec(const struct ocv_probe_host *host, const char *name, char *path, size_t size);
+bool ocv_probe_host_libexec(const struct ocv_probe_host *host, const char *name, char *path,
+                            size_t size);
 /** A variable of the environment that speaks of the machine this runs on: NULL where it is unset or
  *  empty, the machine is another one, or the options say that the environment does not count. */
-const char *ocv_host_variable(const struct ocv_probe_host *host, const char *name);
+const char *ocv_probe_host_variable(const struct ocv_probe_host *host, const char *name);
 /** True if nothing says which processor a sysroot's machine has, because what would say it cannot
  * be read: that is told in the CPU namespace of this machine, the likeliest one. */
-bool ocv_host_cpu_unread(const struct ocv_probe_host *host, const char *ns);
+bool ocv_probe_host_cpu_unread(const struct ocv_probe_host *host, const char *ns);
 /** Host name and boot id of the machine, where known: buffers of `size` bytes, else empty. */
-void ocv_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,
-                       size_t size);
+void ocv_probe_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,
+                             size_t size);
 
 #endif

@@ -197,7 +197,8 @@ static int add_forced(const struct run *run)
 
 static int forced_rocm(const struct run *run, struct ocv_rocm_version *version)
 {
-    const char *text = ocv_host_variable(run->host, "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION");
+    const char *text =
+        ocv_probe_host_variable(run->host, "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION");
     if (text && !ocv_rocm_parse(text, version))
         return ocv_error_set(run->err, OCV_ERR_CONFIG,
                              "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION=%.200s: not a version", text);
@@ -242,7 +243,7 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
     int status = ocv_amd_look(host, &m, err);
     if (status < 0)
         return status;
-    run.force = ocv_host_variable(host, "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH");
+    run.force = ocv_probe_host_variable(host, "AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH");
     if (m.n || m.kfd.hidden || m.kfd.broken || run.force) {
         result->source = run.force ? "environment" : m.kfd.n ? "kfd" : "sysfs";
         read_xnack(&run);

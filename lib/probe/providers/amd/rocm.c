@@ -91,7 +91,7 @@ static struct ocv_rocm_version newest_tree(const struct ocv_probe_host *host)
 struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host)
 {
     struct ocv_rocm_version found = {0};
-    const char *own = ocv_host_variable(host, "ROCM_PATH");
+    const char *own = ocv_probe_host_variable(host, "ROCM_PATH");
     if ((own && read_tree(host, own, &found)) || read_tree(host, "opt/rocm", &found))
         return found;
     return newest_tree(host);

@@ -285,7 +285,7 @@ static bool is_ip(const char *text)
 static int read_force(const struct ocv_probe_host *host, const char **out, struct ocv_error *err)
 {
     static const char key[] = "INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP";
-    const char *text = ocv_host_variable(host, key);
+    const char *text = ocv_probe_host_variable(host, key);
     *out = text && *text ? text : NULL;
     if (*out && !is_ip(*out))
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%.200s: not NUMBER.NUMBER.NUMBER", key, *out);

@@ -22,13 +22,13 @@ static int read_forced(const struct ocv_probe_host *host, struct forced *out, st
     static const char cuda_key[] = "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION";
     static const char sm_key[] = "NV_VARIANT_PROVIDER_FORCE_SM_ARCH";
     *out = (struct forced){.cuda = false};
-    const char *text = ocv_host_variable(host, cuda_key);
+    const char *text = ocv_probe_host_variable(host, cuda_key);
     if (text) {
         if (!ocv_nvidia_force_cuda(text, &out->version))
             return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%s: not a version", cuda_key, text);
         out->cuda = true;
     }
-    text = ocv_host_variable(host, sm_key);
+    text = ocv_probe_host_variable(host, sm_key);
     if (text) {
         if (!ocv_nvidia_force_sm(text, &out->capability))
             return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%s: not MAJOR.MINOR", sm_key, text);

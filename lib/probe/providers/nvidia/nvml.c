@@ -178,7 +178,7 @@ int ocv_nvml_ask(const struct ocv_probe_host *host, struct ocv_nvml_answer *out,
     /* the rest is for the program to say which call it waits for */
     const unsigned time_ms = host->timeout_ms / 4 * 3;
     snprintf(time, sizeof(time), "%u", time_ms);
-    if (!ocv_host_libexec(host, PROGRAM, path, sizeof(path)))
+    if (!ocv_probe_host_libexec(host, PROGRAM, path, sizeof(path)))
         return ocv_error_set(err, OCV_ERR_INVALID, "the directory of " PROGRAM " is too long");
     const struct ocv_child_limits limits = {
         .timeout_ms = host->timeout_ms, .output_max = OCV_NVML_OUTPUT_MAX, .wide = true};
