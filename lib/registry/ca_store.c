@@ -19,34 +19,34 @@ struct entry {
     X509_STORE *store;
 };
 
-struct ocv_trust {
+struct ocv_ca_store {
     pthread_mutex_t lock;
     struct entry *entries;
     size_t n;
 };
 
-int ocv_trust_new(struct ocv_trust **out, struct ocv_error *err)
+int ocv_ca_store_new(struct ocv_ca_store **out, struct ocv_error *err)
 {
-    struct ocv_trust *trust = calloc(1, sizeof(*trust));
-    if (!trust)
+    struct ocv_ca_store *ca_store = calloc(1, sizeof(*ca_store));
+    if (!ca_store)
         return ocv_error_nomem(err);
-    pthread_mutex_init(&trust->lock, NULL);
-    *out = trust;
+    pthread_mutex_init(&ca_store->lock, NULL);
+    *out = ca_store;
     return OCV_OK;
 }
 
-void ocv_trust_free(struct ocv_trust *trust)
+void ocv_ca_store_free(struct ocv_ca_store *ca_store)
 {
-    if (!trust)
+    if (!ca_store)
         return;
-    while (trust->entries) {
-        struct entry *entry = trust->entries;
-        trust->entries = entry->next;
+    while (ca_store->entries) {
+        struct entry *entry = ca_store->entries;
+        ca_store->entries = entry->next;
         X509_STORE_free(entry->store);
         free(entry);
     }
-    pthread_mutex_destroy(&trust->lock);
-    free(trust);
+    pthread_mutex_destroy(&ca_store->lock);
+    free(ca_store);
 }
 
 /* All certificates of the text; what is none is passed over, as libcurl does. */
@@ -69,9 +69,10 @@ static X509_STORE *read_store(const struct ocv_buffer *pem)
     return store;
 }
 
-static struct entry *add(struct ocv_trust *trust, const char *digest, const struct ocv_buffer *pem)
+static struct entry *add(struct ocv_ca_store *ca_store, const char *digest,
+                         const struct ocv_buffer *pem)
 {
-    struct entry *entry = trust->n < STORES_MAX ? calloc(1, sizeof(*entry)) : NULL;
+    struct entry *entry = ca_store->n < STORES_MAX ? calloc(1, sizeof(*entry)) : NULL;
     if (!entry)
         return NULL;
     entry->store = read_store(pem);
@@ -80,31 +81,31 @@ static struct entry *add(struct ocv_trust *trust, const char *digest, const stru
         return NULL;
     }
     memcpy(entry->digest, digest, sizeof(entry->digest));
-    entry->next = trust->entries;
-    trust->entries = entry;
-    trust->n++;
+    entry->next = ca_store->entries;
+    ca_store->entries = entry;
+    ca_store->n++;
     return entry;
 }
 
-X509_STORE *ocv_trust_get(struct ocv_trust *trust, const struct ocv_buffer *pem)
+X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buffer *pem)
 {
     char digest[OCV_DIGEST_MAX] = "";
     const char *backend = curl_version_info(CURLVERSION_NOW)->ssl_version;
     if (!backend || strncmp(backend, "OpenSSL/", 8) != 0 || !pem->len ||
         ocv_digest_bytes(pem->data, pem->len, digest, NULL) < 0)
         return NULL;
-    pthread_mutex_lock(&trust->lock);
-    struct entry *entry = trust->entries;
+    pthread_mutex_lock(&ca_store->lock);
+    struct entry *entry = ca_store->entries;
     while (entry && strcmp(entry->digest, digest) != 0)
         entry = entry->next;
     if (!entry)
-        entry = add(trust, digest, pem);
+        entry = add(ca_store, digest, pem);
     X509_STORE *store = entry && X509_STORE_up_ref(entry->store) ? entry->store : NULL;
-    pthread_mutex_unlock(&trust->lock);
+    pthread_mutex_unlock(&ca_store->lock);
     return store;
 }
 
-CURLcode ocv_trust_apply(CURL *easy, void *context, void *store)
+CURLcode ocv_ca_store_apply(CURL *easy, void *context, void *store)
 {
     (void)easy;
     SSL_CTX_set1_cert_store(context, store);

@@ -98,7 +98,7 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
     r->retries = o->retries ? o->retries : 5;
     r->connect_timeout_ms = o->connect_timeout_ms ? o->connect_timeout_ms : 30000;
     r->stall_timeout_ms = o->stall_timeout_ms ? o->stall_timeout_ms : 60000;
-    r->trust = o->trust;
+    r->ca_store = o->ca_store;
     r->anonymous = o->anonymous;
     r->given_only = o->given_only;
     r->interrupted = o->interrupted;

@@ -71,7 +71,7 @@ struct ocv_registry {
     char *username, *password, *identity_token, *registry_token;
     char *auth_file, *certs_dir;
     unsigned retries, connect_timeout_ms, stall_timeout_ms;
-    struct ocv_trust *trust;
+    struct ocv_ca_store *ca_store;
     bool anonymous, given_only;
     unsigned patience_ms; /* of ocv_registry_deadline, 0: none */
     int64_t deadline;     /* monotonic milliseconds */
@@ -86,9 +86,9 @@ struct ocv_registry {
 };
 
 /** A store of the PEM text's certificates, with a reference taken; NULL: libcurl shall read it. */
-X509_STORE *ocv_trust_get(struct ocv_trust *trust, const struct ocv_buffer *pem);
+X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buffer *pem);
 /** CURLOPT_SSL_CTX_FUNCTION; its data is the store. */
-CURLcode ocv_trust_apply(CURL *easy, void *context, void *store);
+CURLcode ocv_ca_store_apply(CURL *easy, void *context, void *store);
 
 /** curl_global_init, once per process. */
 int ocv_registry_global(struct ocv_error *err);

@@ -149,10 +149,10 @@ static int load(struct ocv_registry *registry, struct ocv_registry_host *host,
         status = append_file(&host->ca, config.ca, err);
     if (status == OCV_OK)
         status = read_all_certs_d(registry, host, err);
-    if (status == OCV_OK && (host->ca.len || getenv("SSL_CERT_FILE") || registry->trust))
+    if (status == OCV_OK && (host->ca.len || getenv("SSL_CERT_FILE") || registry->ca_store))
         status = append_system(&host->ca, err);
-    if (status == OCV_OK && registry->trust && !host->insecure &&
-        (host->store = ocv_trust_get(registry->trust, &host->ca)))
+    if (status == OCV_OK && registry->ca_store && !host->insecure &&
+        (host->store = ocv_ca_store_get(registry->ca_store, &host->ca)))
         ocv_buffer_free(&host->ca);
     return status;
 }

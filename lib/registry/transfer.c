@@ -148,7 +148,7 @@ static void set_tls(CURL *easy, const struct ocv_registry_host *host)
     if (host->store) {
         curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-        curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ocv_trust_apply);
+        curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ocv_ca_store_apply);
         curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, host->store);
         /* 7.88 keeps the store that a host was verified with, and puts it in place of the next's */
         curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);

@@ -199,7 +199,7 @@ START_TEST(authorities_of_each)
 {
     char tls[512], yaml[768], own[64], other[64];
     struct ocv_config *config = NULL;
-    struct ocv_trust *trust = NULL;
+    struct ocv_ca_store *ca_store = NULL;
     make_certificates();
     shell("cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
           "-days 2 -subj /CN=other -keyout other.key -out other.crt 2>/dev/null",
@@ -216,10 +216,10 @@ START_TEST(authorities_of_each)
     ck_assert_int_eq(ocv_config_new(&config, &err), 0);
     ck_assert_msg(ocv_config_merge_yaml(config, "t", yaml, strlen(yaml), &err) == 0, "%s",
                   err.message);
-    ck_assert_int_eq(ocv_trust_new(&trust, &err), 0);
+    ck_assert_int_eq(ocv_ca_store_new(&ca_store, &err), 0);
     for (int round = 0; round < 4; round++) {
         if (round % 2 == 0)
-            new_client((struct ocv_registry_options){.config = config, .trust = trust});
+            new_client((struct ocv_registry_options){.config = config, .ca_store = ca_store});
         if (round < 2)
             ck_assert_msg(head_of(own) == 0, "%s", err.message);
         expect_error(head_of(other), OCV_ERR_NETWORK, "TLS with 127.0.0.1");
@@ -228,7 +228,7 @@ START_TEST(authorities_of_each)
     }
     ocv_registry_free(client);
     client = NULL;
-    ocv_trust_free(trust);
+    ocv_ca_store_free(ca_store);
     ocv_config_free(config);
 }
 END_TEST

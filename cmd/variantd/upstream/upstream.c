@@ -41,7 +41,7 @@ struct clients {
     const struct settings *settings;
     char agent[64];
     volatile int interrupted;
-    struct ocv_trust *trust;
+    struct ocv_ca_store *ca_store;
     pthread_mutex_t lock;
     struct client *idle[4]; /* by kind: identity and patience */
 };
@@ -54,7 +54,7 @@ int clients_new(const struct settings *settings, struct clients **out, struct oc
     clients->settings = settings;
     snprintf(clients->agent, sizeof(clients->agent), "variantd/%s", ocv_version());
     pthread_mutex_init(&clients->lock, NULL);
-    int status = ocv_trust_new(&clients->trust, err);
+    int status = ocv_ca_store_new(&clients->ca_store, err);
     if (status < 0) {
         clients_free(clients);
         return status;
@@ -79,7 +79,7 @@ void clients_free(struct clients *clients)
         return;
     for (size_t i = 0; i < sizeof(clients->idle) / sizeof(*clients->idle); i++)
         drop(clients->idle[i]);
-    ocv_trust_free(clients->trust);
+    ocv_ca_store_free(clients->ca_store);
     pthread_mutex_destroy(&clients->lock);
     free(clients);
 }
@@ -168,7 +168,7 @@ static int make(struct clients *clients, unsigned kind, struct client **out, str
         .retries = blob ? BLOB_RETRIES : DOCUMENT_RETRIES,
         .connect_timeout_ms = blob ? BLOB_CONNECT_MS : DOCUMENT_CONNECT_MS,
         .stall_timeout_ms = blob ? BLOB_STALL_MS : DOCUMENT_STALL_MS,
-        .trust = clients->trust,
+        .ca_store = clients->ca_store,
         .interrupted = &clients->interrupted,
         .log = log_debug,
         .room = make_room,

@@ -33,10 +33,10 @@ extern "C" {
 struct ocv_registry;
 
 /** Certificate authorities that are read once for several clients, of any thread. Optional. */
-struct ocv_trust;
-OCV_API int ocv_trust_new(struct ocv_trust **out, struct ocv_error *err) OCV_WARN_UNUSED;
+struct ocv_ca_store;
+OCV_API int ocv_ca_store_new(struct ocv_ca_store **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** After the clients that use it. NULL is allowed. */
-OCV_API void ocv_trust_free(struct ocv_trust *trust);
+OCV_API void ocv_ca_store_free(struct ocv_ca_store *ca_store);
 
 /** Settings; zero-initialised means the defaults. Strings are copied. */
 struct ocv_registry_options {
@@ -57,7 +57,7 @@ struct ocv_registry_options {
     const volatile int *interrupted; /**< non-zero: stop with OCV_ERR_INTERRUPTED; may be NULL */
     void (*log)(void *data, const char *line); /**< -v: requests and retries, never a secret */
     void *log_data;
-    struct ocv_trust *trust; /**< shared by clients; must outlive them; may be NULL */
+    struct ocv_ca_store *ca_store; /**< shared by clients; must outlive them; may be NULL */
     bool anonymous; /**< no password, token or client certificate is read or sent, whatever the
                          files, the configuration and this structure say */
     const char *identity_token; /**< instead of a password: for the token server of every host */
@@ -232,7 +232,7 @@ OCV_API int ocv_http(const struct ocv_http_request *request, long *status,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** What a client does, for programs that load this library with dlopen, so that a command that
- * needs no network never pays for libcurl; trust and deadlines are for those that link it.
+ * needs no network never pays for libcurl; authorities and deadlines are for those that link it.
  * `version` counts up when members are appended. */
 struct ocv_registry_api {
     unsigned version;
