@@ -213,7 +213,7 @@ static bool ask_daemon(struct cli_probe *probe)
     long http = 0;
     if (!path || !*path)
         path = OCV_PATH_SOCKET;
-    int status = ocv_local_get(path, "/v1/profile", DAEMON_TIMEOUT_MS, &http, json, &err);
+    int status = ocv_daemon_get(path, "/v1/profile", DAEMON_TIMEOUT_MS, &http, json, &err);
     if (status == OCV_OK && http != 200)
         status = ocv_error_set(&err, OCV_ERR_DATA, "%s: HTTP %ld", path, http);
     if (status == OCV_OK) {

@@ -44,7 +44,7 @@ static int read_tag(const char *path, const char *tag, const json_t *value,
     const json_t *size = json_object_get(value, "size");
     out->tag = tag;
     out->descriptor.size = json_is_integer(size) ? json_integer_value(size) : -1;
-    if (!ocv_tag_valid(tag) || !digest || !ocv_digest_known(digest) ||
+    if (!ocv_reference_tag_valid(tag) || !digest || !ocv_digest_known(digest) ||
         (type && strlen(type) >= sizeof(out->descriptor.media_type)))
         return complain(err, path, image->reference, "a tag without a usable digest");
     snprintf(out->descriptor.digest, sizeof(out->descriptor.digest), "%s", digest);

@@ -66,7 +66,7 @@ static bool api_answers(const char *path)
     long status = 0;
     ocv_buffer_init(&body, 4096);
     return !*path ||
-           (ocv_local_get(path, "/v1/healthz", SELFCHECK_MS, &status, &body, NULL) == OCV_OK &&
+           (ocv_daemon_get(path, "/v1/healthz", SELFCHECK_MS, &status, &body, NULL) == OCV_OK &&
             status == 200);
 }
 

@@ -26,8 +26,8 @@ static bool ask(const struct cli *cli, const char *target, struct ocv_buffer *an
     const char *path = ocv_config_get(cli->config, "socket");
     struct ocv_error err = {0};
     long http = 0;
-    int status = ocv_local_get(path && *path ? path : OCV_PATH_SOCKET, target, TIMEOUT_MS, &http,
-                               answer, &err);
+    int status = ocv_daemon_get(path && *path ? path : OCV_PATH_SOCKET, target, TIMEOUT_MS, &http,
+                                answer, &err);
     if (status == OCV_OK && http != 200)
         cli_say(cli, "variantd does not choose (HTTP %ld): choosing here", http);
     else if (status < 0 && status != OCV_ERR_NOT_FOUND)

@@ -95,8 +95,8 @@ static int judge(struct pull *pull, const struct ocv_record *said, struct ocv_er
     bool fits = true;
     ocv_auto_buffer reason;
     ocv_buffer_init(&reason, RECORD_MAX);
-    int status = ocv_judge(said->label, said->properties, said->statics, pull->cli->profile,
-                           &options, &fits, &reason, err);
+    int status = ocv_fit_check(said->label, said->properties, said->statics, pull->cli->profile,
+                               &options, &fits, &reason, err);
     if (status == OCV_OK && !fits)
         progress_warn(pull->progress, pull->cli->program, "%s does not fit this host: %s",
                       pull->image.text, reason.data ? reason.data : "");

@@ -276,7 +276,7 @@ static int read_statics(struct ocv_index *index, const json_t *annotations, stru
         int status;
         if (!ocv_property_name_valid(ns, strlen(ns)) || !text) {
             status = ocv_index_warn(index, err, "'%.100s' is malformed, ignored", key);
-        } else if (ocv_namespace_owned(ns)) {
+        } else if (ocv_vocabulary_owns(ns)) {
             status =
                 ocv_index_warn(index, err, "%s is ignored: '%s' is probed on the host", key, ns);
         } else if (index->n_statics == STATICS_MAX) {

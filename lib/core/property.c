@@ -55,7 +55,7 @@ static int by_name(const void *key, const void *element)
     return strcmp(key, *(const char *const *)element);
 }
 
-bool ocv_namespace_owned(const char *ns)
+bool ocv_vocabulary_owns(const char *ns)
 {
     return bsearch(ns, ocv_vocabulary_namespaces,
                    sizeof(ocv_vocabulary_namespaces) / sizeof(*ocv_vocabulary_namespaces),

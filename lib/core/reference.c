@@ -23,7 +23,7 @@ static bool is_tag_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
 }
 
-bool ocv_tag_valid(const char *tag)
+bool ocv_reference_tag_valid(const char *tag)
 {
     size_t n = strnlen(tag, 129);
     if (n == 0 || n > 128 || tag[0] == '.' || tag[0] == '-')
@@ -219,7 +219,7 @@ static int split_suffixes(const char *text, char *rest, struct ocv_reference *re
     char *colon = strchr(slash ? slash : rest, ':');
     if (colon) {
         *colon++ = '\0';
-        if (!ocv_tag_valid(colon))
+        if (!ocv_reference_tag_valid(colon))
             return bad_reference(err, text, "malformed tag");
     }
     const char *tag = colon ? colon : at ? NULL : "latest";

@@ -72,9 +72,9 @@ static int judge_bare(const char *label, const struct ocv_resolve_options *optio
     return OCV_OK;
 }
 
-int ocv_judge(const char *label, const char *properties, const char *statics,
-              const struct ocv_profile *profile, const struct ocv_resolve_options *options,
-              bool *fits, struct ocv_buffer *reason, struct ocv_error *err)
+int ocv_fit_check(const char *label, const char *properties, const char *statics,
+                  const struct ocv_profile *profile, const struct ocv_resolve_options *options,
+                  bool *fits, struct ocv_buffer *reason, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
     ocv_auto(ocv_decision) decision = NULL;

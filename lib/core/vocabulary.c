@@ -124,7 +124,7 @@ enum ocv_word ocv_vocabulary_check(const char *ns, const char *feature, const ch
                                    char meant[OCV_WORD_MAX])
 {
     char word[OCV_WORD_MAX];
-    if (!ocv_namespace_owned(ns))
+    if (!ocv_vocabulary_owns(ns))
         return unknown(OCV_WORD_NAMESPACE, meant_namespace(ns), meant);
     feature_ref found = feature ? find_feature(ns, feature) : NULL;
     if (feature && !found)

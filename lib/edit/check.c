@@ -31,7 +31,7 @@ static int set_static(struct ocv_author *author, const char *key, const char *va
     const char *ns = key + strlen(OCV_ANNOTATION_STATIC);
     if (!ocv_property_name_valid(ns, strlen(ns)) || strlen(ns) > 64)
         return ocv_error_set(err, OCV_ERR_DATA, "'%.64s' is not a namespace", ns);
-    if (value && ocv_namespace_owned(ns))
+    if (value && ocv_vocabulary_owns(ns))
         return ocv_error_set(err, OCV_ERR_DATA, "%s is probed on the host: it cannot be static",
                              ns);
     return set(author, key, value, err);

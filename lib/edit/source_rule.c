@@ -21,7 +21,7 @@ static bool is_label(const char *text)
 
 static int check_static(const struct ocv_yaml_reader *r, const struct ocv_yaml *name)
 {
-    if (ocv_namespace_owned(name->text))
+    if (ocv_vocabulary_owns(name->text))
         return ocv_yaml_fail(r, name, "%s is probed on the host: it cannot be static", name->text);
     return OCV_OK;
 }

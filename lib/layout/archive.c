@@ -293,8 +293,8 @@ static int describe(struct archive *archive, const char *digest, const struct oc
     return OCV_OK;
 }
 
-int ocv_archive_write(const struct ocv_layout *layout, const char *manifest_digest,
-                      const char *const *names, size_t n, int fd, struct ocv_error *err)
+int ocv_layout_write_archive(const struct ocv_layout *layout, const char *manifest_digest,
+                             const char *const *names, size_t n, int fd, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);

@@ -103,8 +103,8 @@ static int receive(const struct talk *t, struct ocv_buffer *raw, struct ocv_erro
     }
 }
 
-int ocv_local_http_parse(const char *bytes, size_t len, long *status, size_t *body, size_t *length,
-                         struct ocv_error *err)
+int ocv_daemon_parse_answer(const char *bytes, size_t len, long *status, size_t *body,
+                            size_t *length, struct ocv_error *err)
 {
     const char *end = len ? memmem(bytes, len < HEAD_MAX ? len : HEAD_MAX, "\r\n\r\n", 4) : NULL;
     if (!end || len < 12 || memcmp(bytes, "HTTP/1.", 7) != 0 || bytes[8] != ' ')
@@ -150,8 +150,8 @@ static bool target_ok(const char *target)
     return true;
 }
 
-int ocv_local_get(const char *path, const char *target, unsigned timeout_ms, long *http_status,
-                  struct ocv_buffer *body, struct ocv_error *err)
+int ocv_daemon_get(const char *path, const char *target, unsigned timeout_ms, long *http_status,
+                   struct ocv_buffer *body, struct ocv_error *err)
 {
     struct talk t = {.fd = -1, .deadline = ocv_clock_ms() + timeout_ms, .path = path};
     ocv_auto_buffer raw;
@@ -167,8 +167,8 @@ int ocv_local_get(const char *path, const char *target, unsigned timeout_ms, lon
         close(t.fd);
     size_t at = 0, length = 0;
     if (status == OCV_OK) {
-        status =
-            ocv_local_http_parse(raw.data ? raw.data : "", raw.len, http_status, &at, &length, err);
+        status = ocv_daemon_parse_answer(raw.data ? raw.data : "", raw.len, http_status, &at,
+                                         &length, err);
         if (status < 0)
             ocv_error_prefix(err, "%s", path);
     }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct engine {
-    const struct ocv_http_request *request;
+    const struct ocv_engine_request *request;
     CURL *easy;
     CURLM *multi;
     struct curl_slist *headers;
@@ -21,7 +21,7 @@ struct engine {
 static size_t on_body(char *bytes, size_t size, size_t count, void *data)
 {
     struct engine *e = data;
-    const struct ocv_http_request *r = e->request;
+    const struct ocv_engine_request *r = e->request;
     if (r->body && r->body(r->data, bytes, size * count)) {
         e->stopped = true;
         return 0;
@@ -55,7 +55,7 @@ static void set_upload(struct engine *e)
 
 static void set_method(struct engine *e)
 {
-    const struct ocv_http_request *r = e->request;
+    const struct ocv_engine_request *r = e->request;
     if (r->upload)
         set_upload(e);
     else if (!strcmp(r->method, "HEAD"))
@@ -67,7 +67,7 @@ static void set_method(struct engine *e)
 
 static bool set_headers(struct engine *e)
 {
-    const struct ocv_http_request *r = e->request;
+    const struct ocv_engine_request *r = e->request;
     e->headers = curl_slist_append(NULL, "Expect:");
     for (size_t i = 0; e->headers && i < r->n_headers; i++) {
         struct curl_slist *longer = curl_slist_append(e->headers, r->headers[i]);
@@ -81,7 +81,7 @@ static bool set_headers(struct engine *e)
 
 static int set_up(struct engine *e, struct ocv_error *err)
 {
-    const struct ocv_http_request *r = e->request;
+    const struct ocv_engine_request *r = e->request;
     e->easy = curl_easy_init();
     e->multi = curl_multi_init();
     if (!e->easy || !e->multi)
@@ -130,7 +130,7 @@ static int perform(struct engine *e, CURLcode *result, struct ocv_error *err)
 
 static int failure(struct engine *e, CURLcode result, struct ocv_error *err)
 {
-    const struct ocv_http_request *r = e->request;
+    const struct ocv_engine_request *r = e->request;
     const char *where = r->socket ? r->socket : r->url;
     long code = 0;
     if (e->stopped)
@@ -149,7 +149,7 @@ static int failure(struct engine *e, CURLcode result, struct ocv_error *err)
                          e->error[0] ? e->error : curl_easy_strerror(result));
 }
 
-int ocv_http(const struct ocv_http_request *request, long *status, struct ocv_error *err)
+int ocv_engine_http(const struct ocv_engine_request *request, long *status, struct ocv_error *err)
 {
     struct engine e = {.request = request};
     CURLcode result = CURLE_OK;

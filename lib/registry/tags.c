@@ -68,7 +68,7 @@ static int visit_page(struct listing *l, struct ocv_error *err)
         const char *tag = json_string_value(item);
         if (status != OCV_OK)
             break;
-        if (!tag || !ocv_tag_valid(tag))
+        if (!tag || !ocv_reference_tag_valid(tag))
             continue; /* cannot be asked for, so it is no tag */
         if (++l->n > OCV_TAGS_MAX)
             status = ocv_error_set(err, OCV_ERR_DATA, "%s has more than %u tags",

@@ -230,7 +230,7 @@ static enum verdict ask(const struct verdict_policy *policy, const struct verdic
         snprintf(why, size, "the question is too long");
         return VERDICT_UNKNOWN;
     }
-    int status = ocv_local_get(policy->socket, target, VERDICT_TIMEOUT_MS, &http, &body, &err);
+    int status = ocv_daemon_get(policy->socket, target, VERDICT_TIMEOUT_MS, &http, &body, &err);
     if (status == OCV_OK && http == 200)
         return parse(&body, answer, why, size);
     if (status == OCV_OK)

@@ -21,7 +21,7 @@ static void check(const struct lock *lock)
         if (!image->n_tags != !image->tags || image->n_tags > LOCK_TAGS_MAX)
             abort();
         for (size_t j = 0; j < image->n_tags; j++)
-            if (!ocv_tag_valid(image->tags[j].tag) ||
+            if (!ocv_reference_tag_valid(image->tags[j].tag) ||
                 !ocv_digest_known(image->tags[j].descriptor.digest))
                 abort();
         for (size_t j = 0; j < image->n_choices; j++) {

@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_reference(text);
     check_platform(text);
     ocv_digest_wellformed(text);
-    ocv_tag_valid(text);
+    ocv_reference_tag_valid(text);
     free(text);
     return 0;
 }

@@ -160,9 +160,9 @@ static inline const char *requests(void)
     ocv_buffer_init(&text, 1024 * 1024);
     ck_assert_int_eq(ocv_buffer_append(&text, "", 0, NULL), 0);
     snprintf(url, sizeof(url), "http://127.0.0.1:%d/log", port);
-    struct ocv_http_request r = {
+    struct ocv_engine_request r = {
         .method = "GET", .url = url, .upload_fd = -1, .body = keep, .data = &text};
-    ck_assert_int_eq(ocv_http(&r, &status, &err), 0);
+    ck_assert_int_eq(ocv_engine_http(&r, &status, &err), 0);
     ck_assert_int_eq(status, 200);
     return text.data;
 }

@@ -39,7 +39,7 @@ static int write_archive(const struct ocv_layout *layout, const char *digest, co
     int fd = open(at("a.tar"), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     ck_assert_int_ge(fd, 0);
     err.message[0] = '\0';
-    int status = ocv_archive_write(layout, digest, n, count, fd, &err);
+    int status = ocv_layout_write_archive(layout, digest, n, count, fd, &err);
     close(fd);
     return status;
 }
@@ -196,7 +196,7 @@ START_TEST(full_and_slow_outputs)
     struct ocv_descriptor m =
         make_image(layout, OCV_MEDIA_TYPE_CONFIG, LAYER, bytes, 1000000, bytes, 500000);
     int fd = open("/dev/full", O_WRONLY);
-    refuses(ocv_archive_write(layout, m.digest, NULL, 0, fd, &err), OCV_ERR_IO);
+    refuses(ocv_layout_write_archive(layout, m.digest, NULL, 0, fd, &err), OCV_ERR_IO);
     ck_assert_ptr_nonnull(strstr(err.message, strerror(ENOSPC)));
     close(fd);
     /* a non-blocking pipe that is read slowly gets the same bytes */
@@ -207,7 +207,7 @@ START_TEST(full_and_slow_outputs)
     if (pid == 0) {
         fcntl(ends[1], F_SETFL, O_NONBLOCK);
         close(ends[0]);
-        _exit(ocv_archive_write(layout, m.digest, NULL, 0, ends[1], NULL) < 0);
+        _exit(ocv_layout_write_archive(layout, m.digest, NULL, 0, ends[1], NULL) < 0);
     }
     close(ends[1]);
     fd = open(at("a.tar"), O_RDONLY);

@@ -175,7 +175,7 @@ START_TEST(passing_blobs_stay_in_memory)
     make_content();
     ocv_layout_free(open_layout("l"));
     struct ocv_layout *layout;
-    need(ocv_layout_open(at("l"), OCV_LAYOUT_CREATE | OCV_LAYOUT_PASSING, &layout, &err));
+    need(ocv_layout_open(at("l"), OCV_LAYOUT_CREATE | OCV_LAYOUT_NOSYNC, &layout, &err));
     struct ocv_blob_writer *writer = open_writer(layout, 0);
     need(ocv_blob_writer_write(writer, bytes, SIZE - 1, &err));
     ck_assert_int_ne(partial_flags(partial("l")), 0);

@@ -42,8 +42,8 @@ START_TEST(test_judge)
     struct ocv_error err = {0};
     ocv_buffer_init(&reason, 4096);
     ck_assert_int_eq(ocv_profile_parse(profile_text, strlen(profile_text), &profile, &err), OCV_OK);
-    int status = ocv_judge(cases[_i].label, cases[_i].properties, cases[_i].statics, profile,
-                           &options, &fits, &reason, &err);
+    int status = ocv_fit_check(cases[_i].label, cases[_i].properties, cases[_i].statics, profile,
+                               &options, &fits, &reason, &err);
     ck_assert_msg(status == cases[_i].status, "%d %s", status, err.message);
     if (status < 0)
         return;

@@ -83,7 +83,7 @@ START_TEST(test_answers)
     long http = 0;
     ocv_buffer_init(&body, 1024);
     int status =
-        ocv_local_get(path, "/v1/x?a=b", answers[_i].answer ? 5000 : 100, &http, &body, &err);
+        ocv_daemon_get(path, "/v1/x?a=b", answers[_i].answer ? 5000 : 100, &http, &body, &err);
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);
     close(fd);
@@ -111,7 +111,7 @@ START_TEST(test_too_large)
     struct ocv_buffer body;
     long http = 0;
     ocv_buffer_init(&body, 1024);
-    ck_assert_int_lt(ocv_local_get(path, "/", 5000, &http, &body, NULL), 0);
+    ck_assert_int_lt(ocv_daemon_get(path, "/", 5000, &http, &body, NULL), 0);
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);
     close(fd);
@@ -128,11 +128,11 @@ START_TEST(test_nobody)
     struct ocv_buffer body;
     long http = 0;
     ocv_buffer_init(&body, 1024);
-    ck_assert_int_eq(ocv_local_get("/nonexistent/socket", "/", 1000, &http, &body, NULL),
+    ck_assert_int_eq(ocv_daemon_get("/nonexistent/socket", "/", 1000, &http, &body, NULL),
                      OCV_ERR_NOT_FOUND);
     int fd = listen_here();
     close(fd); /* the socket file of a daemon that died */
-    ck_assert_int_eq(ocv_local_get(path, "/", 1000, &http, &body, NULL), OCV_ERR_NOT_FOUND);
+    ck_assert_int_eq(ocv_daemon_get(path, "/", 1000, &http, &body, NULL), OCV_ERR_NOT_FOUND);
     unlink(path);
     rmdir(directory);
 }
@@ -147,10 +147,11 @@ START_TEST(test_bad_arguments)
     memset(longer, 'x', sizeof(longer) - 1);
     longer[0] = '/';
     longer[sizeof(longer) - 1] = '\0';
-    ck_assert_int_eq(ocv_local_get(longer, "/", 10, &http, &body, NULL), OCV_ERR_INVALID);
-    ck_assert_int_eq(ocv_local_get("/x", "no-slash", 10, &http, &body, NULL), OCV_ERR_INVALID);
-    ck_assert_int_eq(ocv_local_get("/x", "/a b", 10, &http, &body, NULL), OCV_ERR_INVALID);
-    ck_assert_int_eq(ocv_local_get("/x", "/a\r\nHost: b", 10, &http, &body, NULL), OCV_ERR_INVALID);
+    ck_assert_int_eq(ocv_daemon_get(longer, "/", 10, &http, &body, NULL), OCV_ERR_INVALID);
+    ck_assert_int_eq(ocv_daemon_get("/x", "no-slash", 10, &http, &body, NULL), OCV_ERR_INVALID);
+    ck_assert_int_eq(ocv_daemon_get("/x", "/a b", 10, &http, &body, NULL), OCV_ERR_INVALID);
+    ck_assert_int_eq(ocv_daemon_get("/x", "/a\r\nHost: b", 10, &http, &body, NULL),
+                     OCV_ERR_INVALID);
 }
 END_TEST
 

@@ -142,13 +142,13 @@ START_TEST(vocabulary_is_sound)
         const char *kind = text(member(item(namespaces, i), "kind"));
         ck_assert_msg(ocv_property_name_valid(ns, strlen(ns)), "%s", ns);
         ck_assert_msg(matches("^(cpu|gpu|npu)$", kind), "%s: %s", ns, kind);
-        ck_assert_msg(ocv_namespace_owned(ns), "%s", ns); /* the generated header has it */
+        ck_assert_msg(ocv_vocabulary_owns(ns), "%s", ns); /* the generated header has it */
         yaml_node_t *features = member(item(namespaces, i), "features");
         ck_assert_uint_ge(length(features), 1);
         for (size_t k = 0; k < length(features); k++)
             check_feature(ns, item(features, k));
     }
-    ck_assert(!ocv_namespace_owned("priority"));
+    ck_assert(!ocv_vocabulary_owns("priority"));
     yaml_document_delete(&vocabulary);
 }
 END_TEST

@@ -139,10 +139,10 @@ START_TEST(test_names)
     ck_assert(!ocv_property_name_valid("a\0b", 3));
     ck_assert(ocv_property_value_valid("1.0", 3));
     ck_assert(!ocv_property_value_valid("1-0", 3));
-    ck_assert(ocv_namespace_owned("nvidia"));
-    ck_assert(ocv_namespace_owned("x86_64"));
-    ck_assert(!ocv_namespace_owned("priority"));
-    ck_assert(!ocv_namespace_owned(""));
+    ck_assert(ocv_vocabulary_owns("nvidia"));
+    ck_assert(ocv_vocabulary_owns("x86_64"));
+    ck_assert(!ocv_vocabulary_owns("priority"));
+    ck_assert(!ocv_vocabulary_owns(""));
 }
 END_TEST
 

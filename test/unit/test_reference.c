@@ -196,17 +196,17 @@ START_TEST(test_tags)
     char tag[130];
     memset(tag, 'a', sizeof(tag));
     tag[128] = '\0';
-    ck_assert(ocv_tag_valid(tag));
+    ck_assert(ocv_reference_tag_valid(tag));
     tag[128] = 'a';
     tag[129] = '\0';
-    ck_assert(!ocv_tag_valid(tag));
-    ck_assert(ocv_tag_valid("_"));
-    ck_assert(ocv_tag_valid("A.b-C_9"));
-    ck_assert(!ocv_tag_valid(""));
-    ck_assert(!ocv_tag_valid("-a"));
-    ck_assert(!ocv_tag_valid(".a"));
-    ck_assert(!ocv_tag_valid("a/b"));
-    ck_assert(!ocv_tag_valid("a+b"));
+    ck_assert(!ocv_reference_tag_valid(tag));
+    ck_assert(ocv_reference_tag_valid("_"));
+    ck_assert(ocv_reference_tag_valid("A.b-C_9"));
+    ck_assert(!ocv_reference_tag_valid(""));
+    ck_assert(!ocv_reference_tag_valid("-a"));
+    ck_assert(!ocv_reference_tag_valid(".a"));
+    ck_assert(!ocv_reference_tag_valid("a/b"));
+    ck_assert(!ocv_reference_tag_valid("a+b"));
 }
 END_TEST
 

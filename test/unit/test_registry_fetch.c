@@ -205,15 +205,15 @@ START_TEST(http_uploads_a_file)
     ocv_auto_buffer body;
     ocv_buffer_init(&body, 65536);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct ocv_http_request r = {
+    struct ocv_engine_request r = {
         .method = "POST", .url = url, .upload = true, .upload_fd = fd, .body = keep, .data = &body};
-    ck_assert_msg(ocv_http(&r, &status, &err) == 0, "%s", err.message);
+    ck_assert_msg(ocv_engine_http(&r, &status, &err) == 0, "%s", err.message);
     close(fd);
     ck_assert_int_eq(status, 200);
     ck_assert_ptr_nonnull(strstr(body.data, "access_token"));
     r.socket = "/nonexistent/engine.sock";
     r.upload = false;
-    expect_error(ocv_http(&r, &status, &err), OCV_ERR_NETWORK, "/nonexistent/engine.sock");
+    expect_error(ocv_engine_http(&r, &status, &err), OCV_ERR_NETWORK, "/nonexistent/engine.sock");
 }
 END_TEST
 
@@ -281,16 +281,16 @@ START_TEST(http_on_a_unix_socket)
     ocv_buffer_init(&body, 65536);
     snprintf(path, sizeof(path), "%s/engine.sock", home);
     pid_t engine = start_engine(path);
-    struct ocv_http_request r = {.socket = path,
-                                 .method = "POST",
-                                 .url = "http://localhost/v1.41/images/create",
-                                 .headers = (const char *const[]){"X-Registry-Auth: abc"},
-                                 .n_headers = 1,
-                                 .upload_fd = -1,
-                                 .body = keep,
-                                 .data = &body};
+    struct ocv_engine_request r = {.socket = path,
+                                   .method = "POST",
+                                   .url = "http://localhost/v1.41/images/create",
+                                   .headers = (const char *const[]){"X-Registry-Auth: abc"},
+                                   .n_headers = 1,
+                                   .upload_fd = -1,
+                                   .body = keep,
+                                   .data = &body};
     setenv("http_proxy", "http://127.0.0.1:1", 1);
-    int result = ocv_http(&r, &status, &err);
+    int result = ocv_engine_http(&r, &status, &err);
     waitpid(engine, NULL, 0);
     ck_assert_msg(result == 0, "%s", err.message);
     ck_assert_int_eq(status, 404);

@@ -234,8 +234,8 @@ START_TEST(judged_alone)
         bool fits = false;
         set_config(config, "require", images[i].require);
         const struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config)};
-        ck_assert_int_eq(ocv_judge(images[i].label, images[i].properties, NULL, profile, &options,
-                                   &fits, &reason, NULL),
+        ck_assert_int_eq(ocv_fit_check(images[i].label, images[i].properties, NULL, profile,
+                                       &options, &fits, &reason, NULL),
                          OCV_OK);
         ck_assert_int_eq(fits, images[i].fits);
         if (!fits)

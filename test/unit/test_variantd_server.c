@@ -365,7 +365,8 @@ static bool api_answers(const char *path)
     ocv_auto_buffer body;
     long status = 0;
     ocv_buffer_init(&body, 4096);
-    return ocv_local_get(path, "/v1/healthz", 100, &status, &body, NULL) == OCV_OK && status == 200;
+    return ocv_daemon_get(path, "/v1/healthz", 100, &status, &body, NULL) == OCV_OK &&
+           status == 200;
 }
 
 /* Clients of the socket that never finish a request: the daemon does not look as if it hung, and

@@ -129,9 +129,9 @@ static int fetch(struct got *got)
     long status = 0;
     struct ocv_error err = {0};
     snprintf(url, sizeof(url), "http://127.0.0.1:%u/", port);
-    struct ocv_http_request request = {
+    struct ocv_engine_request request = {
         .method = "GET", .url = url, .upload_fd = -1, .body = on_body, .data = got};
-    return ocv_http(&request, &status, &err);
+    return ocv_engine_http(&request, &status, &err);
 }
 
 static const struct {

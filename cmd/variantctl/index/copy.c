@@ -82,8 +82,7 @@ static int make_staging(struct copier *c, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_IO, "cannot make a directory in %s",
                              base && *base ? base : "/var/tmp");
     }
-    return ocv_layout_open(c->staging_dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_PASSING, &c->staging,
-                           err);
+    return ocv_layout_open(c->staging_dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_NOSYNC, &c->staging, err);
 }
 
 /* A registry that refused the bytes of a file is right if they are not those of their name. */

@@ -45,7 +45,7 @@ static void warn_namespaces(const struct build *b, const struct ocv_index *index
     for (size_t i = 0; i < n; i++) {
         char key[160];
         snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.100s", names[i]);
-        if (!ocv_namespace_owned(names[i]) && !ocv_author_annotation(b->author, key))
+        if (!ocv_vocabulary_owns(names[i]) && !ocv_author_annotation(b->author, key))
             cli_warn(b->cli,
                      "no provider that comes with this program gives the namespace '%s': only "
                      "hosts with a provider for it can use its variants",

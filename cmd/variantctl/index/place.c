@@ -37,7 +37,7 @@ int place_open(struct cli *cli, const char *text, struct place *out, struct ocv_
         out->name = NULL;
         return ocv_error_nomem(err);
     }
-    if (!out->tag || !ocv_tag_valid(out->tag))
+    if (!out->tag || !ocv_reference_tag_valid(out->tag))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.200s' is not oci:DIR:TAG", text);
     return open_layout(out, err);
 }

@@ -14,7 +14,7 @@ static struct ocv_reference *tagged(const char *repository, const char *tag)
     struct ocv_reference *reference = NULL;
     char text[1024];
     int n = snprintf(text, sizeof(text), "%s:%s", repository, tag);
-    if (n < 0 || (size_t)n >= sizeof(text) || !ocv_tag_valid(tag) ||
+    if (n < 0 || (size_t)n >= sizeof(text) || !ocv_reference_tag_valid(tag) ||
         ocv_reference_parse(text, &reference, NULL) < 0)
         return NULL;
     return reference;

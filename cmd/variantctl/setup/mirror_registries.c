@@ -31,7 +31,7 @@ static bool ask(const struct setup *setup, struct health *out)
     const char *path = ocv_config_get(setup->cli->config, "socket");
     ocv_buffer_init(&text, HEALTH_MAX);
     if (*setup->root ||
-        ocv_local_get(path ? path : OCV_PATH_SOCKET, "/v1/healthz", ASK_MS, &http, &text, NULL) <
+        ocv_daemon_get(path ? path : OCV_PATH_SOCKET, "/v1/healthz", ASK_MS, &http, &text, NULL) <
             0 ||
         http != 200 || setup_json_load("healthz", text.data, text.len, &parsed, NULL) < 0)
         return false;

@@ -138,7 +138,7 @@ static int format_json(const struct request *r, const char *family, const struct
 static int add_tag(void *data, size_t line, const char *text)
 {
     struct request *r = data;
-    if (!ocv_tag_valid(text))
+    if (!ocv_reference_tag_valid(text))
         return ocv_error_set(r->err, OCV_ERR_DATA, "%s:%zu: not a tag (one a line, no repository)",
                              r->tags_file, line);
     return rules_tags_add(&r->tags, text, r->err);

@@ -166,7 +166,7 @@ const char *known_ask(const struct ocv_config *config, struct known *k, const ch
     if (!k->repository || !k->digest || !write_target(k, name, target))
         return NULL;
     int status =
-        ocv_local_get(path && *path ? path : OCV_PATH_SOCKET, target, ASK_MS, &http, &body, NULL);
+        ocv_daemon_get(path && *path ? path : OCV_PATH_SOCKET, target, ASK_MS, &http, &body, NULL);
     *answers = status != OCV_ERR_NOT_FOUND;
     if (status < 0 || http != 200)
         return NULL;

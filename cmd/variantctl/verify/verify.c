@@ -110,8 +110,8 @@ static const char *judge_image(const struct verify *v, const struct ocv_resolve_
     bool fits = false;
     if (!k->by)
         return "none";
-    if (ocv_judge(k->said.label, k->said.properties, k->said.statics, v->cli->profile, choose,
-                  &fits, reason, err) < 0)
+    if (ocv_fit_check(k->said.label, k->said.properties, k->said.statics, v->cli->profile, choose,
+                      &fits, reason, err) < 0)
         return "unknown";
     if (!fits && strcmp(k->by, "labels") == 0)
         return "warning"; /* FROM inherits labels: they may be another image's */

@@ -18,8 +18,8 @@ int fit_by_properties(const struct instance *instance, const char *reference, co
     const struct ocv_resolve_options options = {
         .preferences = ocv_config_preferences(settings_for_text(instance->settings, reference)),
         .any_use = true};
-    int status =
-        ocv_judge(label, properties, statics, snapshot->profile, &options, &fits, &reason, &err);
+    int status = ocv_fit_check(label, properties, statics, snapshot->profile, &options, &fits,
+                               &reason, &err);
     node_put(snapshot);
     out->verdict = status < 0 ? "unknown" : fits ? "fits" : "misfit";
     snprintf(out->label, sizeof(out->label), "%s", label ? label : "");

@@ -90,7 +90,7 @@ static enum route_kind make_reference(struct route *out, enum route_kind kind, c
     char text[URL_MAX + 512];
     bool digest = kind != ROUTE_TAG && kind != ROUTE_TAGS;
     const char *end = kind == ROUTE_TAGS ? "latest" : object;
-    if (digest ? !ocv_digest_wellformed(object) : !ocv_tag_valid(end))
+    if (digest ? !ocv_digest_wellformed(object) : !ocv_reference_tag_valid(end))
         return ROUTE_BAD_NAME;
     for (size_t i = 0; i < len; i++) /* these would begin a tag or a digest */
         if (name[i] == ':' || name[i] == '@')

@@ -52,7 +52,7 @@ static int visit(void *data, const char *tag, const char *image_name,
     if (full && strcmp(name->repository, s->reference->repository) != 0)
         return OCV_OK;
     const char *found = full ? name->tag : image_name ? NULL : tag;
-    if (!found || !ocv_tag_valid(found))
+    if (!found || !ocv_reference_tag_valid(found))
         return OCV_OK;
     if (s->listing)
         return add_tag(s, found);

@@ -110,7 +110,7 @@ int staging_fetch(struct pull *pull, const char *near, struct staging *out, stru
         out->dir[0] = '\0';
     if (status == OCV_OK)
         status =
-            ocv_layout_open(out->dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_PASSING, &out->layout, err);
+            ocv_layout_open(out->dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_NOSYNC, &out->layout, err);
     if (status == OCV_OK)
         status = pull_to_layout(pull, out->layout, err);
     return status;
@@ -120,8 +120,8 @@ int staging_write(const struct pull *pull, const struct staging *staging, int fd
                   struct ocv_error *err)
 {
     const char *names[] = {pull->name};
-    return ocv_archive_write(staging->layout, pull->child.descriptor.digest, names,
-                             pull->name ? 1 : 0, fd, err);
+    return ocv_layout_write_archive(staging->layout, pull->child.descriptor.digest, names,
+                                    pull->name ? 1 : 0, fd, err);
 }
 
 /* The archive appears by rename, whole or not at all. */

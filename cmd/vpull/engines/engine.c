@@ -110,7 +110,7 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
     long code = 0;
     int status = r.text ? ocv_buffer_printf(&url, err, "%s%s", endpoint->base, call->path)
                         : ocv_error_nomem(err);
-    struct ocv_http_request request = {
+    struct ocv_engine_request request = {
         .socket = endpoint->socket[0] ? endpoint->socket : NULL,
         .method = call->method,
         .url = url.data,

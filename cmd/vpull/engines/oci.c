@@ -30,7 +30,7 @@ static int pull_oci(struct pull *pull, const char *argument, char *where, size_t
     int status = OCV_OK;
     if (!ok || !dir)
         status = ocv_error_set(err, OCV_ERR_INVALID, "--to oci:%s: give oci:DIR[:TAG]", argument);
-    else if (tag && !ocv_tag_valid(tag))
+    else if (tag && !ocv_reference_tag_valid(tag))
         status =
             ocv_error_set(err, OCV_ERR_INVALID, "--to oci:%s: '%s' is not a tag", argument, tag);
     if (status == OCV_OK)

@@ -22,10 +22,10 @@ extern "C" {
 
 struct ocv_layout;
 /** Flags of ocv_layout_open, joined by `|`. */
-enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_PASSING = 2, OCV_LAYOUT_VERIFY = 4 };
+enum { OCV_LAYOUT_READ = 0, OCV_LAYOUT_CREATE = 1, OCV_LAYOUT_NOSYNC = 2, OCV_LAYOUT_VERIFY = 4 };
 
 /** Open a layout directory; OCV_LAYOUT_CREATE makes what is missing and allows writing. With
- *  OCV_LAYOUT_PASSING as well, streamed blobs need not survive a power cut: they are read again at
+ *  OCV_LAYOUT_NOSYNC as well, streamed blobs need not survive a power cut: they are read again at
  *  once, so they stay in memory and are not waited for. With OCV_LAYOUT_VERIFY whoever would write
  *  a blob that is there reads it first, also where the same file (inode, time of change, size) was
  *  found to be right before. Holds no lock.
@@ -115,9 +115,9 @@ OCV_API int ocv_layout_list(const struct ocv_layout *layout, ocv_layout_visit vi
  * manifest, config and layers as they are, each verified on the way. `names` become its names
  * ("host/name:tag"). Needs no seeking. zstd layers, artifacts, foreign layers that are not there:
  * OCV_ERR_UNSUPPORTED or OCV_ERR_NOT_FOUND before the first byte. */
-OCV_API int ocv_archive_write(const struct ocv_layout *layout, const char *manifest_digest,
-                              const char *const *names, size_t n, int fd,
-                              struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API int ocv_layout_write_archive(const struct ocv_layout *layout, const char *manifest_digest,
+                                     const char *const *names, size_t n, int fd,
+                                     struct ocv_error *err) OCV_WARN_UNUSED;
 
 OCV_DEFINE_CLEANUP(ocv_layout)
 

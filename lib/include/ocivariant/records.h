@@ -43,7 +43,7 @@ OCV_API void ocv_record_free(struct ocv_record *record);
 /** `ocv_auto_record said = {0};` is freed on leaving the scope. */
 #define ocv_auto_record __attribute__((cleanup(ocv_record_free))) struct ocv_record
 /** What an index says of its entry: child, index, label, properties and statics, as a record of it
- *  keeps them and ocv_judge reads them. Freed with ocv_record_free. */
+ *  keeps them and ocv_fit_check reads them. Freed with ocv_record_free. */
 OCV_API int ocv_entry_describe(const struct ocv_index *index, const struct ocv_entry *entry,
                                struct ocv_record *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** At most OCV_RECORDS_MAX are kept, the oldest go. */

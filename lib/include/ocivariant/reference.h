@@ -42,7 +42,7 @@ OCV_API const char *ocv_reference_host_canonical(const char *host);
  *  port. Registries there may be asked without TLS. */
 OCV_API bool ocv_reference_host_is_loopback(const char *host);
 /** True if the text is a legal tag: [A-Za-z0-9_][A-Za-z0-9._-]{0,127}. */
-OCV_API bool ocv_tag_valid(const char *tag);
+OCV_API bool ocv_reference_tag_valid(const char *tag);
 
 OCV_DEFINE_CLEANUP(ocv_reference)
 

@@ -212,7 +212,7 @@ OCV_API int ocv_registry_credentials(struct ocv_registry *registry, const char *
                                      struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** HTTP on a unix or TCP socket, for container engines (Docker Engine API, libpod). */
-struct ocv_http_request {
+struct ocv_engine_request {
     const char *socket;         /**< unix socket path, or NULL */
     const char *method;         /**< "GET", "POST", "DELETE", "HEAD" */
     const char *url;            /**< with unix sockets "http://localhost/..." */
@@ -228,8 +228,8 @@ struct ocv_http_request {
     void *data;
 };
 /** Perform it. `*status`: the HTTP status. No proxy, no redirects. */
-OCV_API int ocv_http(const struct ocv_http_request *request, long *status,
-                     struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API int ocv_engine_http(const struct ocv_engine_request *request, long *status,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** What a client does, for programs that load this library with dlopen, so that a command that
  * needs no network never pays for libcurl; authorities and deadlines are for those that link it.
@@ -249,7 +249,7 @@ struct ocv_registry_api {
                     const struct ocv_descriptor *, struct ocv_buffer *, struct ocv_error *);
     int (*credentials)(struct ocv_registry *, const char *, struct ocv_buffer *,
                        struct ocv_error *);
-    int (*http)(const struct ocv_http_request *, long *, struct ocv_error *);
+    int (*http)(const struct ocv_engine_request *, long *, struct ocv_error *);
     /* version 2 */
     int (*stream)(struct ocv_registry *, const struct ocv_stream *, struct ocv_error *);
     int (*tags)(struct ocv_registry *, const struct ocv_reference *, int (*)(void *, const char *),

@@ -45,9 +45,10 @@ OCV_API void ocv_decision_free(struct ocv_decision *decision);
  * NULL) are the index's own business and left out. `options` as for ocv_resolve. `*fits`; where it
  * does not, `reason` gets one line, and where it does the line of ocv_decision_note, if any.
  * Malformed properties: OCV_ERR_DATA. */
-OCV_API int ocv_judge(const char *label, const char *properties, const char *statics,
-                      const struct ocv_profile *profile, const struct ocv_resolve_options *options,
-                      bool *fits, struct ocv_buffer *reason, struct ocv_error *err) OCV_WARN_UNUSED;
+OCV_API int ocv_fit_check(const char *label, const char *properties, const char *statics,
+                          const struct ocv_profile *profile,
+                          const struct ocv_resolve_options *options, bool *fits,
+                          struct ocv_buffer *reason, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The chosen entry or NULL. */
 OCV_API const struct ocv_entry *ocv_decision_selected(const struct ocv_decision *decision);
 /** Number of compatible entries. */

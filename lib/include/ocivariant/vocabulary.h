@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /** Namespaces that a provider of this project owns (schema/vocabulary.yaml). */
-OCV_API bool ocv_namespace_owned(const char *ns);
+OCV_API bool ocv_vocabulary_owns(const char *ns);
 /** Bytes of a word of the vocabulary that is suggested, with NUL. */
 #define OCV_WORD_MAX 64
 /** Which part of a property is no word of the vocabulary. */

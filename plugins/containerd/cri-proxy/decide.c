@@ -44,8 +44,8 @@ static int get_profile(const struct decide *d, struct ocv_profile **out,
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
     int status = d->profile_file ? read_file(d->profile_file, &text, err)
-                                 : ocv_local_get(d->socket, "/v1/profile", DECIDE_PROFILE_MS, &http,
-                                                 &text, err);
+                                 : ocv_daemon_get(d->socket, "/v1/profile", DECIDE_PROFILE_MS,
+                                                  &http, &text, err);
     if (status < 0)
         return ocv_error_prefix(err, "no profile of this node");
     if (http != 200)
