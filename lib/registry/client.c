@@ -104,8 +104,8 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
     r->interrupted = o->interrupted;
     r->log = o->log;
     r->log_data = o->log_data;
-    r->room = o->room;
-    r->room_data = o->room_data;
+    r->budget = o->budget;
+    r->budget_data = o->budget_data;
     return true;
 }
 

@@ -78,8 +78,8 @@ struct ocv_registry {
     const volatile int *interrupted;
     void (*log)(void *data, const char *line);
     void *log_data;
-    int (*room)(void *data, size_t bytes, struct ocv_error *err);
-    void *room_data;
+    int (*budget)(void *data, size_t bytes, struct ocv_error *err);
+    void *budget_data;
     struct ocv_registry_host *hosts;
     uint64_t serial;
     char note[256]; /* why stored credentials could not be read; becomes part of a hint */
@@ -150,10 +150,10 @@ struct ocv_transfer {
     struct curl_slist *headers;
     bool running;
     bool done;
-    bool guard;   /* refuse loopback and link-local addresses */
-    bool refused; /* an address was refused */
-    bool began;   /* the answer's head was judged */
-    bool roomy;   /* there is room for its body */
+    bool guard;    /* refuse loopback and link-local addresses */
+    bool refused;  /* an address was refused */
+    bool began;    /* the answer's head was judged */
+    bool budgeted; /* the budget has taken its body */
     CURLcode result;
     int abort_status; /* why a callback of ours stopped the transfer, or 0 */
     char error[CURL_ERROR_SIZE];

@@ -38,12 +38,12 @@ static int make_room(struct ocv_exchange *exchange, size_t len)
     struct ocv_transfer *t = &exchange->transfer;
     const struct ocv_registry *registry = exchange->registry;
     int64_t told = t->response.encoded ? -1 : t->response.content_length;
-    if (t->roomy || !registry->room || exchange->sink ||
-        (told <= (int64_t)OCV_ROOM_FREE && t->body.len + len <= OCV_ROOM_FREE))
+    if (t->budgeted || !registry->budget || exchange->sink ||
+        (told <= (int64_t)OCV_BUDGET_FREE && t->body.len + len <= OCV_BUDGET_FREE))
         return OCV_OK;
-    t->roomy = true;
-    return registry->room(registry->room_data, told < 0 ? exchange->body_max : (size_t)told,
-                          &exchange->error);
+    t->budgeted = true;
+    return registry->budget(registry->budget_data, told < 0 ? exchange->body_max : (size_t)told,
+                            &exchange->error);
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *data)
@@ -300,7 +300,7 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
                                                                       : OCV_ERROR_BODY_MAX);
     ocv_response_reset(&t->response);
     t->exchange = exchange;
-    t->done = t->began = t->roomy = t->refused = false;
+    t->done = t->began = t->budgeted = t->refused = false;
     t->abort_status = 0;
     t->error[0] = '\0';
     set_basics(exchange, url, host);

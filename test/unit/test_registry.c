@@ -71,7 +71,7 @@ START_TEST(room_is_asked_for_what_is_large)
     ocv_auto_buffer body;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     snprintf(blob.digest, sizeof(blob.digest), "%s", blob_digest);
-    new_client((struct ocv_registry_options){.room = count_room, .room_data = &asked});
+    new_client((struct ocv_registry_options){.budget = count_room, .budget_data = &asked});
     ck_assert_int_eq(get("good:v1", &body, &d), 0);
     ck_assert_uint_eq(asked, 0);
     body.max = OCV_MANIFEST_MAX;

@@ -171,12 +171,12 @@ static int make(struct clients *clients, unsigned kind, struct client **out, str
         .ca_store = clients->ca_store,
         .interrupted = &clients->interrupted,
         .log = log_debug,
-        .room = make_room,
+        .budget = make_room,
     };
     struct client *client = calloc(1, sizeof(*client));
     if (!client)
         return ocv_error_nomem(err);
-    options.room_data = client;
+    options.budget_data = client;
     int status = ocv_registry_new(&options, &client->registry, err);
     if (status < 0) {
         free(client);
@@ -324,7 +324,7 @@ static int take_room(const struct source *from, struct document *document, struc
     size_t len = document->body.len;
     if (from->client)
         document->room = client_room(from->client, len);
-    if (document->room || len <= OCV_ROOM_FREE)
+    if (document->room || len <= OCV_BUDGET_FREE)
         return OCV_OK;
     if (!budget_acquire(len))
         return ocv_error_set(err, OCV_ERR_NOMEM, "no room for %zu bytes at this moment", len);

@@ -64,14 +64,14 @@ struct ocv_registry_options {
     const char *registry_token; /**< instead of both: a token as a registry takes it */
     bool given_only; /**< what this structure names and nothing else: neither files nor helpers are
                           asked for credentials, and no client certificate of theirs is sent */
-    /** A document (manifest, index, list, small blob) of more than OCV_ROOM_FREE bytes, or of a
+    /** A document (manifest, index, list, small blob) of more than OCV_BUDGET_FREE bytes, or of a
      *  length that is not announced (then the most that are read), is about to be kept in memory.
      *  May block, which holds the server back. A negative status stops with it, `err` filled.
      *  Called again where it is asked for again. May be NULL. */
-    int (*room)(void *data, size_t bytes, struct ocv_error *err);
-    void *room_data;
+    int (*budget)(void *data, size_t bytes, struct ocv_error *err);
+    void *budget_data;
 };
-#define OCV_ROOM_FREE (64u * 1024)
+#define OCV_BUDGET_FREE (64u * 1024)
 
 /** Make a client. Nothing is asked yet; files of credentials are read when a host wants some. */
 OCV_API int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
