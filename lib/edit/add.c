@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int ocv_author_check_label(const char *label, struct ocv_error *err)
+int ocv_edit_check_label(const char *label, struct ocv_error *err)
 {
     if (ocv_label_valid(label, strlen(label)))
         return OCV_OK;
@@ -32,8 +32,8 @@ static size_t count(const struct ocv_properties *properties)
     return properties ? ocv_properties_count(properties) : 0;
 }
 
-int ocv_author_canonical(const struct ocv_properties *properties, struct ocv_buffer *out,
-                         struct ocv_error *err)
+int ocv_edit_canonical(const struct ocv_properties *properties, struct ocv_buffer *out,
+                       struct ocv_error *err)
 {
     ocv_buffer_init(out, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = properties ? ocv_properties_format(properties, out, err) : OCV_OK;
@@ -64,7 +64,7 @@ static int platform_json(const struct ocv_platform *p, json_t **out, struct ocv_
                               {"os.version", p->os_version}};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && status == OCV_OK; i++)
         if (texts[i][1] && *texts[i][1])
-            status = ocv_author_put_text(platform, texts[i][0], texts[i][1], err);
+            status = ocv_edit_put_text(platform, texts[i][0], texts[i][1], err);
     if (status == OCV_OK)
         status = put_features(platform, p, err);
     if (status < 0)
@@ -74,10 +74,10 @@ static int platform_json(const struct ocv_platform *p, json_t **out, struct ocv_
     return status;
 }
 
-static int put_variant(json_t *json, const struct ocv_author_image *image, struct ocv_error *err)
+static int put_variant(json_t *json, const struct ocv_edit_image *image, struct ocv_error *err)
 {
     ocv_auto_buffer text;
-    int status = ocv_author_canonical(image->properties, &text, err);
+    int status = ocv_edit_canonical(image->properties, &text, err);
     if (status < 0 || !image->label)
         return status;
     json_t *annotations = json_pack("{s:s, s:s}", OCV_ANNOTATION_LABEL, image->label,
@@ -86,7 +86,7 @@ static int put_variant(json_t *json, const struct ocv_author_image *image, struc
                                                                      : OCV_OK;
 }
 
-static int make_entry(const struct ocv_author_image *image, struct ocv_author_entry *out,
+static int make_entry(const struct ocv_edit_image *image, struct ocv_edit_entry *out,
                       struct ocv_error *err)
 {
     const struct ocv_descriptor *d = &image->descriptor;
@@ -101,7 +101,7 @@ static int make_entry(const struct ocv_author_image *image, struct ocv_author_en
         json_decref(json);
         return status;
     }
-    return ocv_author_entry_make(json, out, err);
+    return ocv_edit_entry_make(json, out, err);
 }
 
 /* ---- default entries ---------------------------------------------------------------------------
@@ -109,33 +109,33 @@ static int make_entry(const struct ocv_author_image *image, struct ocv_author_en
 
 /* An ordinary image for machines that have an annotated `null`: the ordinary one is the default,
  * because old clients do not need to be told by us. */
-static int yield_to_ordinary(struct ocv_author *author, const struct ocv_author_entry *entry,
+static int yield_to_ordinary(struct ocv_edit *edit, const struct ocv_edit_entry *entry,
                              struct ocv_error *err)
 {
-    for (size_t i = 0; i < author->n; i++) {
-        const struct ocv_author_entry *e = &author->entries[i];
-        if (e->class != OCV_AUTHOR_DEFAULT || !e->label || !ocv_author_same_platform(e, entry))
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct ocv_edit_entry *e = &edit->entries[i];
+        if (e->class != OCV_EDIT_DEFAULT || !e->label || !ocv_edit_same_platform(e, entry))
             continue;
-        struct ocv_author_entry null = ocv_author_take(author, i);
-        null.class = OCV_AUTHOR_VARIANT;
-        int status = ocv_author_place(author, &null, err);
+        struct ocv_edit_entry null = ocv_edit_take(edit, i);
+        null.class = OCV_EDIT_VARIANT;
+        int status = ocv_edit_place(edit, &null, err);
         if (status == OCV_OK)
-            status = ocv_author_insert(author, &null, err);
+            status = ocv_edit_insert(edit, &null, err);
         if (status < 0)
-            ocv_author_entry_free(&null);
+            ocv_edit_entry_free(&null);
         return status;
     }
     return OCV_OK;
 }
 
 /* `entry` was added as `null`, and there is one that is annotated so. */
-static bool null_twice(const struct ocv_author_entry *entry, const struct ocv_author_entry *other)
+static bool null_twice(const struct ocv_edit_entry *entry, const struct ocv_edit_entry *other)
 {
     return entry->by_null && other->label && !strcmp(other->label, "null") &&
-           ocv_author_same_platform(entry, other);
+           ocv_edit_same_platform(entry, other);
 }
 
-static int refuse_default(const struct ocv_author_entry *e, const struct ocv_author_entry *other,
+static int refuse_default(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
                           struct ocv_error *err)
 {
     bool both_ways = e->changed && other->changed && e->by_null != other->by_null && !other->label;
@@ -148,7 +148,7 @@ static int refuse_default(const struct ocv_author_entry *e, const struct ocv_aut
 /* ---- adding ------------------------------------------------------------------------------------
  */
 
-static int check_properties(const struct ocv_author_entry *e, const struct ocv_author_entry *other,
+static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
                             struct ocv_error *err)
 {
     const char *a = json_string_value(
@@ -174,20 +174,20 @@ static int check_properties(const struct ocv_author_entry *e, const struct ocv_a
     return status;
 }
 
-int ocv_author_check_against(const struct ocv_author *author, const struct ocv_author_entry *e,
-                             struct ocv_error *err)
+int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
+                           struct ocv_error *err)
 {
-    for (size_t i = 0; i < author->n; i++) {
-        const struct ocv_author_entry *other = &author->entries[i];
-        if (other == e || other->class == OCV_AUTHOR_OTHER)
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct ocv_edit_entry *other = &edit->entries[i];
+        if (other == e || other->class == OCV_EDIT_OTHER)
             continue;
         if (null_twice(e, other))
             return refuse_default(e, other, err);
         if (!other->label != !e->label || (e->label && strcmp(e->label, other->label) != 0))
             continue;
-        if (!e->label && ocv_author_same_platform(e, other))
+        if (!e->label && ocv_edit_same_platform(e, other))
             return refuse_default(e, other, err);
-        if (e->label && ocv_author_same_place(author, e, other))
+        if (e->label && ocv_edit_same_place(edit, e, other))
             return ocv_error_set(err, OCV_ERR_DATA, "the second image for %s/%s with this label",
                                  e->os, e->architecture);
         int status = e->label ? check_properties(e, other, err) : OCV_OK;
@@ -204,47 +204,45 @@ static int check_platform(const struct ocv_platform *p, struct ocv_error *err)
     return ocv_error_set(err, OCV_ERR_DATA, "the image config names no os and architecture");
 }
 
-int ocv_author_add(struct ocv_author *author, const struct ocv_author_image *image,
-                   struct ocv_error *err)
+int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image, struct ocv_error *err)
 {
-    struct ocv_author_entry entry = {0};
+    struct ocv_edit_entry entry = {0};
     int status = check_platform(&image->platform, err);
     if (status == OCV_OK && image->label)
-        status = ocv_author_check_label(image->label, err);
+        status = ocv_edit_check_label(image->label, err);
     if (status == OCV_OK && image->label)
         status = check_set(image->label, count(image->properties), err);
     if (status == OCV_OK)
         status = make_entry(image, &entry, err);
     if (status == OCV_OK && entry.label && !strcmp(entry.label, "null")) {
         entry.by_null = true;
-        status = ocv_author_entry_plain(&entry, err);
+        status = ocv_edit_entry_plain(&entry, err);
     }
     if (status == OCV_OK)
-        status = ocv_author_check_against(author, &entry, err);
-    if (status == OCV_OK && entry.class == OCV_AUTHOR_DEFAULT)
-        status = yield_to_ordinary(author, &entry, err);
+        status = ocv_edit_check_against(edit, &entry, err);
+    if (status == OCV_OK && entry.class == OCV_EDIT_DEFAULT)
+        status = yield_to_ordinary(edit, &entry, err);
     if (status == OCV_OK)
-        status = ocv_author_place(author, &entry, err);
+        status = ocv_edit_place(edit, &entry, err);
     if (status == OCV_OK)
-        status = ocv_author_insert(author, &entry, err);
+        status = ocv_edit_insert(edit, &entry, err);
     if (status < 0)
-        ocv_author_entry_free(&entry);
+        ocv_edit_entry_free(&entry);
     return status;
 }
 
-int ocv_author_add_raw(struct ocv_author *author, const char *json, size_t len,
-                       struct ocv_error *err)
+int ocv_edit_add_raw(struct ocv_edit *edit, const char *json, size_t len, struct ocv_error *err)
 {
-    struct ocv_author_entry entry = {0};
-    int status = ocv_author_entry_read(json, len, &entry, err);
-    for (size_t i = 0; status == OCV_OK && entry.class == OCV_AUTHOR_OTHER && i < author->n; i++)
-        if (!strcmp(author->entries[i].text, entry.text)) {
-            ocv_author_entry_free(&entry); /* of two names of one image */
+    struct ocv_edit_entry entry = {0};
+    int status = ocv_edit_entry_read(json, len, &entry, err);
+    for (size_t i = 0; status == OCV_OK && entry.class == OCV_EDIT_OTHER && i < edit->n; i++)
+        if (!strcmp(edit->entries[i].text, entry.text)) {
+            ocv_edit_entry_free(&entry); /* of two names of one image */
             return OCV_OK;
         }
     if (status == OCV_OK)
-        status = ocv_author_insert(author, &entry, err);
+        status = ocv_edit_insert(edit, &entry, err);
     if (status < 0)
-        ocv_author_entry_free(&entry);
+        ocv_edit_entry_free(&entry);
     return status;
 }

@@ -8,24 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *ocv_author_annotation(const struct ocv_author *author, const char *key)
+const char *ocv_edit_annotation(const struct ocv_edit *edit, const char *key)
 {
-    return json_string_value(json_object_get(author->annotations, key));
+    return json_string_value(json_object_get(edit->annotations, key));
 }
 
-static int set(struct ocv_author *author, const char *key, const char *value, struct ocv_error *err)
+static int set(struct ocv_edit *edit, const char *key, const char *value, struct ocv_error *err)
 {
-    const char *now = ocv_author_annotation(author, key);
+    const char *now = ocv_edit_annotation(edit, key);
     if ((!now && !value) || (now && value && !strcmp(now, value)))
         return OCV_OK;
-    int status = ocv_author_put_text(author->annotations, key, value, err);
+    int status = ocv_edit_put_text(edit->annotations, key, value, err);
     if (status < 0)
         return ocv_error_prefix(err, "annotation");
-    author->annotations_changed = author->changed = true;
+    edit->annotations_changed = edit->changed = true;
     return OCV_OK;
 }
 
-static int set_static(struct ocv_author *author, const char *key, const char *value,
+static int set_static(struct ocv_edit *edit, const char *key, const char *value,
                       struct ocv_error *err)
 {
     const char *ns = key + strlen(OCV_ANNOTATION_STATIC);
@@ -34,15 +34,15 @@ static int set_static(struct ocv_author *author, const char *key, const char *va
     if (value && ocv_vocabulary_owns(ns))
         return ocv_error_set(err, OCV_ERR_DATA, "%s is probed on the host: it cannot be static",
                              ns);
-    return set(author, key, value, err);
+    return set(edit, key, value, err);
 }
 
-static int set_namespaces(struct ocv_author *author, const char *text, struct ocv_error *err)
+static int set_namespaces(struct ocv_edit *edit, const char *text, struct ocv_error *err)
 {
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = ocv_buffer_append(&list, "", 0, err);
-    author->namespaces_derived = text == NULL;
+    edit->namespaces_derived = text == NULL;
     for (const char *at = text ? text : ""; *at && status == OCV_OK;) {
         at += strspn(at, ", \t");
         size_t n = strcspn(at, ", \t");
@@ -52,45 +52,43 @@ static int set_namespaces(struct ocv_author *author, const char *text, struct oc
             status = ocv_buffer_printf(&list, err, "%s%.*s", list.len ? ", " : "", (int)n, at);
         at += n;
     }
-    return status < 0 || !text ? status : set(author, OCV_ANNOTATION_NAMESPACES, list.data, err);
+    return status < 0 || !text ? status : set(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
 }
 
-int ocv_author_set(struct ocv_author *author, const char *key, const char *value,
-                   struct ocv_error *err)
+int ocv_edit_set(struct ocv_edit *edit, const char *key, const char *value, struct ocv_error *err)
 {
     if (!*key)
         return ocv_error_set(err, OCV_ERR_INVALID, "an annotation without a name");
     if (!strcmp(key, OCV_ANNOTATION_NAMESPACES))
-        return set_namespaces(author, value, err);
+        return set_namespaces(edit, value, err);
     if (!strncmp(key, OCV_ANNOTATION_STATIC, strlen(OCV_ANNOTATION_STATIC)))
-        return set_static(author, key, value, err);
+        return set_static(edit, key, value, err);
     if (!strncmp(key, "dev.ocivariant.", strlen("dev.ocivariant.")))
         return ocv_error_set(err, OCV_ERR_INVALID, "%.100s is written by this library itself", key);
-    return set(author, key, value, err);
+    return set(edit, key, value, err);
 }
 
 /* Parse the document with the namespaces that the default rule gives. */
-int ocv_author_derive_namespaces(struct ocv_author *author, struct ocv_buffer *out,
-                                 struct ocv_error *err)
+int ocv_edit_derive_namespaces(struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
 {
-    json_t *kept = author->annotations;
+    json_t *kept = edit->annotations;
     ocv_auto(ocv_index) index = NULL;
     ocv_auto_buffer bytes;
     ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
-    bool was[2] = {author->changed, author->annotations_changed};
+    bool was[2] = {edit->changed, edit->annotations_changed};
     json_t *without = json_copy(kept);
     if (!without || json_object_size(without) != json_object_size(kept)) {
         json_decref(without); /* jansson does not tell that it lost a member */
         return ocv_error_nomem(err);
     }
     json_object_del(without, OCV_ANNOTATION_NAMESPACES);
-    author->annotations = without;
-    author->changed = author->annotations_changed = true;
-    int status = ocv_author_write(author, &bytes, err);
+    edit->annotations = without;
+    edit->changed = edit->annotations_changed = true;
+    int status = ocv_edit_write(edit, &bytes, err);
     json_decref(without);
-    author->annotations = kept;
-    author->changed = was[0];
-    author->annotations_changed = was[1];
+    edit->annotations = kept;
+    edit->changed = was[0];
+    edit->annotations_changed = was[1];
     if (status == OCV_OK)
         status = ocv_index_parse(bytes.data, bytes.len, NULL, &index, err);
     const char *const *names;
@@ -110,24 +108,24 @@ static bool declared(const struct ocv_index *index, const char *ns)
     return false;
 }
 
-static int undeclared(const struct ocv_author *author, const char *ns, struct ocv_error *err)
+static int undeclared(const struct ocv_edit *edit, const char *ns, struct ocv_error *err)
 {
-    const char *now = ocv_author_annotation(author, OCV_ANNOTATION_NAMESPACES);
+    const char *now = ocv_edit_annotation(edit, OCV_ANNOTATION_NAMESPACES);
     ocv_error_set(err, OCV_ERR_DATA, "the namespaces of the index leave out '%s'", ns);
     ocv_error_hint(err, "--namespaces '%.300s%s%s', most important first", now ? now : "",
                    now && *now ? ", " : "", ns);
     return OCV_ERR_DATA;
 }
 
-static int check_entries(const struct ocv_author *author, const struct ocv_index *index,
+static int check_entries(const struct ocv_edit *edit, const struct ocv_index *index,
                          struct ocv_error *err)
 {
     int status = OCV_OK;
-    for (size_t i = 0; i < author->n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < edit->n && status == OCV_OK; i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
-        bool changed = author->entries[i].changed;
-        if (author->entries[i].class == OCV_AUTHOR_OTHER ||
-            (!changed && (!author->annotations_changed || e->code != OCV_REJECT_NONE)))
+        bool changed = edit->entries[i].changed;
+        if (edit->entries[i].class == OCV_EDIT_OTHER ||
+            (!changed && (!edit->annotations_changed || e->code != OCV_REJECT_NONE)))
             continue; /* what was wrong before does not forbid to mend another entry */
         if (e->code != OCV_REJECT_NONE)
             return ocv_error_set(err, OCV_ERR_DATA, "entry %zu (%s) would not be used: %s", i,
@@ -136,32 +134,32 @@ static int check_entries(const struct ocv_author *author, const struct ocv_index
         for (size_t k = 0; k < e->n_properties && status == OCV_OK; k++) {
             struct ocv_property p = ocv_index_property(index, e->properties[k]);
             if (!declared(index, p.ns))
-                status = undeclared(author, p.ns, err);
+                status = undeclared(edit, p.ns, err);
         }
     }
     return status;
 }
 
-int ocv_author_format(struct ocv_author *author, struct ocv_buffer *out, struct ocv_error *err)
+int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto_buffer list;
     ocv_auto(ocv_index) index = NULL;
     ocv_buffer_init(&list, OCV_MANIFEST_MAX);
     int status = OCV_OK;
-    if (author->changed && author->namespaces_derived) {
-        status = ocv_author_derive_namespaces(author, &list, err);
+    if (edit->changed && edit->namespaces_derived) {
+        status = ocv_edit_derive_namespaces(edit, &list, err);
         if (status == OCV_OK)
-            status = set(author, OCV_ANNOTATION_NAMESPACES, list.data, err);
+            status = set(edit, OCV_ANNOTATION_NAMESPACES, list.data, err);
     }
     out->len = 0;
     if (status == OCV_OK)
-        status = ocv_author_write(author, out, err);
+        status = ocv_edit_write(edit, out, err);
     if (status == OCV_OK)
         status = ocv_index_parse(out->data, out->len, NULL, &index, err);
-    if (status < 0 || !author->changed)
+    if (status < 0 || !edit->changed)
         return status;
     const char *const *warnings;
-    if (author->annotations_changed && ocv_index_warnings(index, &warnings))
+    if (edit->annotations_changed && ocv_index_warnings(index, &warnings))
         return ocv_error_set(err, OCV_ERR_DATA, "%s", warnings[0]);
-    return check_entries(author, index, err);
+    return check_entries(edit, index, err);
 }

@@ -15,114 +15,111 @@ static const char empty_index[] =
     "{\"annotations\":{\"" OCV_ANNOTATION_SCHEMA "\":\"1\"},\"manifests\":[],\"mediaType\":"
     "\"" OCV_MEDIA_TYPE_INDEX "\",\"schemaVersion\":2}";
 
-void ocv_author_free(struct ocv_author *author)
+void ocv_edit_free(struct ocv_edit *edit)
 {
-    if (!author)
+    if (!edit)
         return;
-    for (size_t i = 0; i < author->n_members; i++) {
-        free(author->members[i].before);
-        free(author->members[i].value);
+    for (size_t i = 0; i < edit->n_members; i++) {
+        free(edit->members[i].before);
+        free(edit->members[i].value);
     }
-    for (size_t i = 0; i < author->n; i++)
-        ocv_author_entry_free(&author->entries[i]);
-    free(author->members);
-    free(author->entries);
-    free(author->original);
-    free(author->tail);
-    free(author->lead);
-    free(author->trail);
-    json_decref(author->annotations);
-    free(author);
+    for (size_t i = 0; i < edit->n; i++)
+        ocv_edit_entry_free(&edit->entries[i]);
+    free(edit->members);
+    free(edit->entries);
+    free(edit->original);
+    free(edit->tail);
+    free(edit->lead);
+    free(edit->trail);
+    json_decref(edit->annotations);
+    free(edit);
 }
 
 /* Read the entries of the list at `text`. */
-static int read_entries(struct ocv_author *author, const char *text, size_t len,
-                        struct ocv_error *err)
+static int read_entries(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
 {
     const char *p = text + 1, *end = text + len - 1;
-    size_t blanks = ocv_author_scan_blanks(p, end);
-    author->lead = strndup(p, blanks);
+    size_t blanks = ocv_edit_scan_blanks(p, end);
+    edit->lead = strndup(p, blanks);
     p += blanks;
     const char *last = p == end ? text + 1 : p;
     while (p < end) {
-        size_t n = ocv_author_scan_value(p, end);
-        struct ocv_author_entry entry;
-        int status = ocv_author_entry_read(p, n, &entry, err);
+        size_t n = ocv_edit_scan_value(p, end);
+        struct ocv_edit_entry entry;
+        int status = ocv_edit_entry_read(p, n, &entry, err);
         if (status < 0)
             return status;
-        struct ocv_author_entry *grown = author->entries;
-        if (author->n == author->cap) {
-            author->cap = author->cap ? author->cap * 2 : 16;
-            grown = realloc(author->entries, author->cap * sizeof(*grown));
+        struct ocv_edit_entry *grown = edit->entries;
+        if (edit->n == edit->cap) {
+            edit->cap = edit->cap ? edit->cap * 2 : 16;
+            grown = realloc(edit->entries, edit->cap * sizeof(*grown));
         }
         if (!grown) {
-            ocv_author_entry_free(&entry);
+            ocv_edit_entry_free(&entry);
             return ocv_error_nomem(err);
         }
-        author->entries = grown;
-        author->entries[author->n++] = entry;
+        edit->entries = grown;
+        edit->entries[edit->n++] = entry;
         p += n;
         last = p;
-        p += ocv_author_scan_blanks(p, end);
+        p += ocv_edit_scan_blanks(p, end);
         p += p < end && *p == ',';
-        p += ocv_author_scan_blanks(p, end);
+        p += ocv_edit_scan_blanks(p, end);
     }
-    author->trail = strndup(last, (size_t)(end - last));
-    return author->lead && author->trail ? OCV_OK : ocv_error_nomem(err);
+    edit->trail = strndup(last, (size_t)(end - last));
+    return edit->lead && edit->trail ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int add_member(struct ocv_author *author, const char *before, size_t before_len,
+static int add_member(struct ocv_edit *edit, const char *before, size_t before_len,
                       const char *value, size_t value_len, struct ocv_error *err)
 {
-    if (author->n_members == MEMBERS_MAX)
+    if (edit->n_members == MEMBERS_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "index: more than %u members", MEMBERS_MAX);
-    struct ocv_author_member *grown =
-        realloc(author->members, (author->n_members + 1) * sizeof(*grown));
+    struct ocv_edit_member *grown = realloc(edit->members, (edit->n_members + 1) * sizeof(*grown));
     if (!grown)
         return ocv_error_nomem(err);
-    author->members = grown;
-    struct ocv_author_member *m = &grown[author->n_members++];
+    edit->members = grown;
+    struct ocv_edit_member *m = &grown[edit->n_members++];
     m->before = strndup(before, before_len);
     m->value = strndup(value, value_len);
     return m->before && m->value ? OCV_OK : ocv_error_nomem(err);
 }
 
 /* Cut the object at `text` into its members. */
-static int read_members(struct ocv_author *author, const char *text, size_t len,
-                        struct ocv_error *err)
+static int read_members(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
 {
     const char *p = text, *end = text + len, *start = text;
     int status = OCV_OK;
-    p += ocv_author_scan_blanks(p, end) + 1;
+    p += ocv_edit_scan_blanks(p, end) + 1;
     for (;;) {
-        p += ocv_author_scan_blanks(p, end);
+        p += ocv_edit_scan_blanks(p, end);
         if (p >= end || *p == '}')
             break;
         p += *p == ',';
-        p += ocv_author_scan_blanks(p, end);
+        p += ocv_edit_scan_blanks(p, end);
         const char *key = p;
-        size_t key_len = ocv_author_scan_value(p, end);
+        size_t key_len = ocv_edit_scan_value(p, end);
         p += key_len;
-        p += ocv_author_scan_blanks(p, end);
+        p += ocv_edit_scan_blanks(p, end);
         p += p < end && *p == ':';
-        p += ocv_author_scan_blanks(p, end);
-        size_t n = ocv_author_scan_value(p, end);
-        status = add_member(author, start, (size_t)(p - start), p, n, err);
+        p += ocv_edit_scan_blanks(p, end);
+        size_t n = ocv_edit_scan_value(p, end);
+        status = add_member(edit, start, (size_t)(p - start), p, n, err);
         if (status == OCV_OK && key_len == strlen("\"manifests\"") &&
             !memcmp(key, "\"manifests\"", key_len)) {
-            author->manifests = author->n_members - 1;
-            status = read_entries(author, p, n, err);
+            edit->manifests = edit->n_members - 1;
+            status = read_entries(edit, p, n, err);
         }
         if (status < 0)
             return status;
         p += n;
         start = p;
     }
-    author->tail = strndup(start, (size_t)(end - start));
-    return author->tail ? OCV_OK : ocv_error_nomem(err);
+    edit->tail = strndup(start, (size_t)(end - start));
+    return edit->tail ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int read_annotations(struct ocv_author *author, const char *text, size_t len,
+static int read_annotations(struct ocv_edit *edit, const char *text, size_t len,
                             struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
@@ -130,42 +127,41 @@ static int read_annotations(struct ocv_author *author, const char *text, size_t 
     if (status < 0)
         return status;
     const char *type = json_string_value(json_object_get(root, "mediaType"));
-    author->typed = json_object_get(root, "mediaType") != NULL;
-    author->docker = type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
+    edit->typed = json_object_get(root, "mediaType") != NULL;
+    edit->docker = type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
     json_t *found = json_object_get(root, "annotations");
-    author->annotations = json_is_object(found) ? json_incref(found) : json_object();
-    return author->annotations ? OCV_OK : ocv_error_nomem(err);
+    edit->annotations = json_is_object(found) ? json_incref(found) : json_object();
+    return edit->annotations ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int read_document(struct ocv_author *author, const char *text, size_t len,
-                         struct ocv_error *err)
+static int read_document(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
 {
-    int status = read_annotations(author, text, len, err);
+    int status = read_annotations(edit, text, len, err);
     if (status == OCV_OK)
-        status = read_members(author, text, len, err);
-    if (status == OCV_OK && !author->lead) /* a key written with escapes */
+        status = read_members(edit, text, len, err);
+    if (status == OCV_OK && !edit->lead) /* a key written with escapes */
         status = ocv_error_set(err, OCV_ERR_UNSUPPORTED, "index: 'manifests' cannot be edited");
     return status;
 }
 
-int ocv_author_new(enum ocv_author_layout layout, struct ocv_author **out, struct ocv_error *err)
+int ocv_edit_new(enum ocv_edit_layout layout, struct ocv_edit **out, struct ocv_error *err)
 {
-    ocv_auto(ocv_author) author = calloc(1, sizeof(*author));
-    if (!author)
+    ocv_auto(ocv_edit) edit = calloc(1, sizeof(*edit));
+    if (!edit)
         return ocv_error_nomem(err);
-    author->layout = layout;
-    author->changed = true;
-    author->namespaces_derived = true;
-    int status = read_document(author, empty_index, strlen(empty_index), err);
+    edit->layout = layout;
+    edit->changed = true;
+    edit->namespaces_derived = true;
+    int status = read_document(edit, empty_index, strlen(empty_index), err);
     if (status < 0)
         return status;
-    *out = author;
-    author = NULL;
+    *out = edit;
+    edit = NULL;
     return OCV_OK;
 }
 
 /* Namespaces in the order of the default rule? Then they follow what is added and removed. */
-static int note_namespaces(struct ocv_author *author, const struct ocv_index *index,
+static int note_namespaces(struct ocv_edit *edit, const struct ocv_index *index,
                            struct ocv_error *err)
 {
     const char *const *names;
@@ -178,52 +174,52 @@ static int note_namespaces(struct ocv_author *author, const struct ocv_index *in
     for (size_t i = 0; i < n && status == OCV_OK; i++)
         status = ocv_buffer_printf(&now, err, "%s%s", i ? ", " : "", names[i]);
     if (status == OCV_OK)
-        status = ocv_author_derive_namespaces(author, &rule, err);
-    author->namespaces_derived = status == OCV_OK && declared && now.len == rule.len &&
-                                 (now.len == 0 || !memcmp(now.data, rule.data, now.len));
+        status = ocv_edit_derive_namespaces(edit, &rule, err);
+    edit->namespaces_derived = status == OCV_OK && declared && now.len == rule.len &&
+                               (now.len == 0 || !memcmp(now.data, rule.data, now.len));
     ocv_buffer_free(&now);
     ocv_buffer_free(&rule);
     return status;
 }
 
-int ocv_author_read(const void *bytes, size_t len, struct ocv_author **out, struct ocv_error *err)
+int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out, struct ocv_error *err)
 {
-    ocv_auto(ocv_author) author = calloc(1, sizeof(*author));
-    if (!author || !(author->original = malloc(len + 1)))
+    ocv_auto(ocv_edit) edit = calloc(1, sizeof(*edit));
+    if (!edit || !(edit->original = malloc(len + 1)))
         return ocv_error_nomem(err);
-    memcpy(author->original, bytes, len);
-    author->original[len] = '\0'; /* pieces of it are copied as texts */
-    author->original_len = len;
-    int status = read_document(author, author->original, len, err);
+    memcpy(edit->original, bytes, len);
+    edit->original[len] = '\0'; /* pieces of it are copied as texts */
+    edit->original_len = len;
+    int status = read_document(edit, edit->original, len, err);
     if (status < 0)
         return status;
-    *out = author;
-    author = NULL;
+    *out = edit;
+    edit = NULL;
     return OCV_OK;
 }
 
-int ocv_author_open(const void *bytes, size_t len, const char *media_type,
-                    enum ocv_author_layout layout, struct ocv_author **out, struct ocv_error *err)
+int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
+                  enum ocv_edit_layout layout, struct ocv_edit **out, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
-    ocv_auto(ocv_author) author = NULL;
+    ocv_auto(ocv_edit) edit = NULL;
     int status = ocv_index_parse(bytes, len, media_type, &index, err);
     if (status < 0)
         return status;
-    if ((status = ocv_author_read(bytes, len, &author, err)) < 0)
+    if ((status = ocv_edit_read(bytes, len, &edit, err)) < 0)
         return status;
-    if (author->docker) {
+    if (edit->docker) {
         ocv_error_set(err, OCV_ERR_UNSUPPORTED,
                       "a Docker manifest list: registries and tools drop its annotations");
         ocv_error_hint(err, "make a new OCI index of its images");
         return OCV_ERR_UNSUPPORTED;
     }
-    author->layout = layout;
-    status = note_namespaces(author, index, err);
+    edit->layout = layout;
+    status = note_namespaces(edit, index, err);
     if (status < 0)
         return status;
-    *out = author;
-    author = NULL;
+    *out = edit;
+    edit = NULL;
     return OCV_OK;
 }
 
@@ -233,9 +229,9 @@ static int put(struct ocv_buffer *out, const char *text, struct ocv_error *err)
 }
 
 /* The line end and indentation of what stands at that depth of the document, or "". */
-static const char *line_at(const struct ocv_author *author, size_t depth, char out[BREAK_MAX])
+static const char *line_at(const struct ocv_edit *edit, size_t depth, char out[BREAK_MAX])
 {
-    const char *end = author->lines ? strrchr(author->lead, '\n') : NULL;
+    const char *end = edit->lines ? strrchr(edit->lead, '\n') : NULL;
     size_t width = end ? strlen(end + 1) / 2 * depth : 0; /* entries stand two deep */
     if (!end || width + 2 > BREAK_MAX)
         return "";
@@ -244,13 +240,13 @@ static const char *line_at(const struct ocv_author *author, size_t depth, char o
 }
 
 /* A changed value, in the manner of the document. */
-static int put_json(const struct ocv_author *author, size_t depth, const json_t *json,
+static int put_json(const struct ocv_edit *edit, size_t depth, const json_t *json,
                     struct ocv_buffer *out, struct ocv_error *err)
 {
     char line[BREAK_MAX];
-    const char *end = line_at(author, depth, line);
+    const char *end = line_at(edit, depth, line);
     size_t width = *end ? strlen(end + 1) / depth : 0;
-    size_t flags = author->original ? JSON_COMPACT : JSON_COMPACT | JSON_SORT_KEYS;
+    size_t flags = edit->original ? JSON_COMPACT : JSON_COMPACT | JSON_SORT_KEYS;
     if (width == 0 || width > INDENT_MAX)
         return ocv_json_append(json, flags, out, err);
     ocv_auto_buffer text;
@@ -267,87 +263,86 @@ static int put_json(const struct ocv_author *author, size_t depth, const json_t 
     return status;
 }
 
-static int put_entry(const struct ocv_author *author, const struct ocv_author_entry *entry,
+static int put_entry(const struct ocv_edit *edit, const struct ocv_edit_entry *entry,
                      struct ocv_buffer *out, struct ocv_error *err)
 {
-    return author->lines && entry->changed ? put_json(author, 2, entry->json, out, err)
-                                           : put(out, entry->text, err);
+    return edit->lines && entry->changed ? put_json(edit, 2, entry->json, out, err)
+                                         : put(out, entry->text, err);
 }
 
-static int write_entries(const struct ocv_author *author, struct ocv_buffer *out,
-                         struct ocv_error *err)
+static int write_entries(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
 {
     int status = put(out, "[", err);
-    for (size_t i = 0; i < author->n && status == OCV_OK; i++) {
+    for (size_t i = 0; i < edit->n && status == OCV_OK; i++) {
         if (i)
             status = put(out, ",", err);
         if (status == OCV_OK)
-            status = put(out, author->lead, err);
+            status = put(out, edit->lead, err);
         if (status == OCV_OK)
-            status = put_entry(author, &author->entries[i], out, err);
+            status = put_entry(edit, &edit->entries[i], out, err);
     }
     if (status == OCV_OK)
-        status = put(out, author->trail, err);
+        status = put(out, edit->trail, err);
     return status == OCV_OK ? put(out, "]", err) : status;
 }
 
-static bool is_annotations(const struct ocv_author_member *m)
+static bool is_annotations(const struct ocv_edit_member *m)
 {
     return strstr(m->before, "\"annotations\"") != NULL;
 }
 
-static int write_value(const struct ocv_author *author, size_t i, bool *annotated,
+static int write_value(const struct ocv_edit *edit, size_t i, bool *annotated,
                        struct ocv_buffer *out, struct ocv_error *err)
 {
-    const struct ocv_author_member *m = &author->members[i];
-    if (i == author->manifests)
-        return write_entries(author, out, err);
-    if (!is_annotations(m) || !author->annotations_changed)
+    const struct ocv_edit_member *m = &edit->members[i];
+    if (i == edit->manifests)
+        return write_entries(edit, out, err);
+    if (!is_annotations(m) || !edit->annotations_changed)
         return put(out, m->value, err);
     *annotated = true;
-    return put_json(author, 1, author->annotations, out, err);
+    return put_json(edit, 1, edit->annotations, out, err);
 }
 
 /* The key of a member that the document had not. */
-static int put_key(const struct ocv_author *author, const char *key, struct ocv_buffer *out,
+static int put_key(const struct ocv_edit *edit, const char *key, struct ocv_buffer *out,
                    struct ocv_error *err)
 {
     char line[BREAK_MAX];
-    const char *end = line_at(author, 1, line);
+    const char *end = line_at(edit, 1, line);
     return ocv_buffer_printf(out, err, ",%s\"%s\":%s", end, key, *end ? " " : "");
 }
 
-int ocv_author_write(const struct ocv_author *author, struct ocv_buffer *out, struct ocv_error *err)
+int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
 {
     bool annotated = false;
     int status = OCV_OK;
-    if (!author->changed)
-        return ocv_buffer_append(out, author->original, author->original_len, err);
-    for (size_t i = 0; i < author->n_members && status == OCV_OK; i++) {
-        status = put(out, author->members[i].before, err);
+    if (!edit->changed)
+        return ocv_buffer_append(out, edit->original, edit->original_len, err);
+    for (size_t i = 0; i < edit->n_members && status == OCV_OK; i++) {
+        status = put(out, edit->members[i].before, err);
         if (status == OCV_OK)
-            status = write_value(author, i, &annotated, out, err);
+            status = write_value(edit, i, &annotated, out, err);
     }
-    if (status == OCV_OK && author->annotations_changed && !annotated &&
-        json_object_size(author->annotations)) {
-        status = put_key(author, "annotations", out, err);
+    if (status == OCV_OK && edit->annotations_changed && !annotated &&
+        json_object_size(edit->annotations)) {
+        status = put_key(edit, "annotations", out, err);
         if (status == OCV_OK)
-            status = put_json(author, 1, author->annotations, out, err);
+            status = put_json(edit, 1, edit->annotations, out, err);
     }
-    if (status == OCV_OK && author->add_type) {
-        status = put_key(author, "mediaType", out, err);
+    if (status == OCV_OK && edit->add_type) {
+        status = put_key(edit, "mediaType", out, err);
         if (status == OCV_OK)
             status = put(out, "\"" OCV_MEDIA_TYPE_INDEX "\"", err);
     }
-    return status == OCV_OK ? put(out, author->tail, err) : status;
+    return status == OCV_OK ? put(out, edit->tail, err) : status;
 }
 
-size_t ocv_author_count(const struct ocv_author *author)
+size_t ocv_edit_count(const struct ocv_edit *edit)
 {
-    return author->n;
+    return edit->n;
 }
 
-const char *ocv_author_entry(const struct ocv_author *author, size_t i)
+const char *ocv_edit_entry(const struct ocv_edit *edit, size_t i)
 {
-    return i < author->n ? author->entries[i].text : NULL;
+    return i < edit->n ? edit->entries[i].text : NULL;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_for(const struct ocv_author_entry *e, const struct ocv_platform *platform)
+static bool is_for(const struct ocv_edit_entry *e, const struct ocv_platform *platform)
 {
     return !platform ||
            ((!platform->os || !strcmp(platform->os, e->os)) &&
@@ -13,46 +13,46 @@ static bool is_for(const struct ocv_author_entry *e, const struct ocv_platform *
 }
 
 /* `null` is the entry of that label; where there is none, the ordinary images. */
-static const char *meaning(const struct ocv_author *author, const char *which,
+static const char *meaning(const struct ocv_edit *edit, const char *which,
                            const struct ocv_platform *platform)
 {
     bool ordinary = false;
     if (!which || strcmp(which, "null") != 0)
         return which;
-    for (size_t i = 0; i < author->n; i++) {
-        const struct ocv_author_entry *e = &author->entries[i];
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct ocv_edit_entry *e = &edit->entries[i];
         if (e->label && !strcmp(e->label, which) && is_for(e, platform))
             return which;
-        ordinary = ordinary || (!e->label && e->class == OCV_AUTHOR_DEFAULT && is_for(e, platform));
+        ordinary = ordinary || (!e->label && e->class == OCV_EDIT_DEFAULT && is_for(e, platform));
     }
     return ordinary ? NULL : which;
 }
 
-static bool is_meant(const struct ocv_author_entry *e, const char *which,
+static bool is_meant(const struct ocv_edit_entry *e, const char *which,
                      const struct ocv_platform *platform)
 {
     if (!is_for(e, platform))
         return false;
     if (!which)
-        return !e->label && e->class == OCV_AUTHOR_DEFAULT;
+        return !e->label && e->class == OCV_EDIT_DEFAULT;
     return strchr(which, ':') ? !strcmp(which, e->digest) : e->label && !strcmp(which, e->label);
 }
 
 /* By what it can be named here, but its digest. */
-static const char *name_of(const struct ocv_author_entry *e)
+static const char *name_of(const struct ocv_edit_entry *e)
 {
-    return e->label ? e->label : e->class == OCV_AUTHOR_DEFAULT ? "null" : NULL;
+    return e->label ? e->label : e->class == OCV_EDIT_DEFAULT ? "null" : NULL;
 }
 
-static int not_found(const struct ocv_author *author, const char *which, struct ocv_error *err)
+static int not_found(const struct ocv_edit *edit, const char *which, struct ocv_error *err)
 {
     char names[200] = "";
-    for (size_t i = 0; i < author->n; i++) {
-        const char *label = name_of(&author->entries[i]);
+    for (size_t i = 0; i < edit->n; i++) {
+        const char *label = name_of(&edit->entries[i]);
         size_t used = strlen(names);
         bool told = false; /* a label stands once for each platform */
         for (size_t k = 0; label && k < i; k++) {
-            const char *other = name_of(&author->entries[k]);
+            const char *other = name_of(&edit->entries[k]);
             told = told || (other && !strcmp(other, label));
         }
         if (label && !told)
@@ -65,95 +65,94 @@ static int not_found(const struct ocv_author *author, const char *which, struct 
     return OCV_ERR_NOT_FOUND;
 }
 
-static bool is_used(const struct ocv_author *author, const char *digest)
+static bool is_used(const struct ocv_edit *edit, const char *digest)
 {
-    for (size_t i = 0; i < author->n; i++)
-        if (author->entries[i].class != OCV_AUTHOR_OTHER &&
-            !strcmp(author->entries[i].digest, digest))
+    for (size_t i = 0; i < edit->n; i++)
+        if (edit->entries[i].class != OCV_EDIT_OTHER && !strcmp(edit->entries[i].digest, digest))
             return true;
     return false;
 }
 
 /* What is about an image that is not there any more goes as well. */
-static void drop_orphans(struct ocv_author *author, const char *digest)
+static void drop_orphans(struct ocv_edit *edit, const char *digest)
 {
-    for (size_t i = author->n; i-- > 0;) {
-        struct ocv_author_entry *e = &author->entries[i];
-        if (e->class != OCV_AUTHOR_OTHER || !e->subject || strcmp(e->subject, digest) != 0)
+    for (size_t i = edit->n; i-- > 0;) {
+        struct ocv_edit_entry *e = &edit->entries[i];
+        if (e->class != OCV_EDIT_OTHER || !e->subject || strcmp(e->subject, digest) != 0)
             continue;
-        struct ocv_author_entry gone = ocv_author_take(author, i);
-        ocv_author_entry_free(&gone);
+        struct ocv_edit_entry gone = ocv_edit_take(edit, i);
+        ocv_edit_entry_free(&gone);
     }
 }
 
-int ocv_author_remove(struct ocv_author *author, const char *which,
-                      const struct ocv_platform *platform, struct ocv_error *err)
+int ocv_edit_remove(struct ocv_edit *edit, const char *which, const struct ocv_platform *platform,
+                    struct ocv_error *err)
 {
     size_t removed = 0;
-    const char *meant = meaning(author, which, platform);
-    for (size_t i = author->n; i-- > 0;) {
-        if (i >= author->n || !is_meant(&author->entries[i], meant, platform))
+    const char *meant = meaning(edit, which, platform);
+    for (size_t i = edit->n; i-- > 0;) {
+        if (i >= edit->n || !is_meant(&edit->entries[i], meant, platform))
             continue;
-        struct ocv_author_entry gone = ocv_author_take(author, i);
-        if (!is_used(author, gone.digest))
-            drop_orphans(author, gone.digest);
-        ocv_author_entry_free(&gone);
+        struct ocv_edit_entry gone = ocv_edit_take(edit, i);
+        if (!is_used(edit, gone.digest))
+            drop_orphans(edit, gone.digest);
+        ocv_edit_entry_free(&gone);
         removed++;
     }
-    return removed ? OCV_OK : not_found(author, which, err);
+    return removed ? OCV_OK : not_found(edit, which, err);
 }
 
 /* After its annotations changed: where it stands and under which platform. */
-static int settle(struct ocv_author *author, size_t i, struct ocv_error *err)
+static int settle(struct ocv_edit *edit, size_t i, struct ocv_error *err)
 {
-    struct ocv_author_entry entry = ocv_author_take(author, i);
-    int status = ocv_author_check_against(author, &entry, err);
+    struct ocv_edit_entry entry = ocv_edit_take(edit, i);
+    int status = ocv_edit_check_against(edit, &entry, err);
     if (status == OCV_OK)
-        status = ocv_author_place(author, &entry, err);
+        status = ocv_edit_place(edit, &entry, err);
     if (status == OCV_OK)
-        status = ocv_author_insert(author, &entry, err);
+        status = ocv_edit_insert(edit, &entry, err);
     if (status < 0)
-        ocv_author_entry_free(&entry);
+        ocv_edit_entry_free(&entry);
     return status;
 }
 
 /* Entries that are meant stand first in `list`, by digest of their text; edited one by one. */
-int ocv_author_annotate(struct ocv_author *author, const char *which,
-                        const struct ocv_platform *platform, const char *label,
-                        const struct ocv_properties *properties, struct ocv_error *err)
+int ocv_edit_annotate(struct ocv_edit *edit, const char *which, const struct ocv_platform *platform,
+                      const char *label, const struct ocv_properties *properties,
+                      struct ocv_error *err)
 {
     ocv_auto_buffer text;
     size_t found = 0;
-    int status = ocv_author_canonical(properties, &text, err);
+    int status = ocv_edit_canonical(properties, &text, err);
     if (status == OCV_OK && label)
-        status = ocv_author_check_label(label, err);
-    const char *meant = meaning(author, which, platform);
-    for (size_t i = 0; i < author->n; i++)
-        author->entries[i].order = is_meant(&author->entries[i], meant, platform) &&
-                                   author->entries[i].class != OCV_AUTHOR_OTHER;
-    for (size_t i = 0; i < author->n && status == OCV_OK; i++) {
-        struct ocv_author_entry *e = &author->entries[i];
+        status = ocv_edit_check_label(label, err);
+    const char *meant = meaning(edit, which, platform);
+    for (size_t i = 0; i < edit->n; i++)
+        edit->entries[i].order = is_meant(&edit->entries[i], meant, platform) &&
+                                 edit->entries[i].class != OCV_EDIT_OTHER;
+    for (size_t i = 0; i < edit->n && status == OCV_OK; i++) {
+        struct ocv_edit_entry *e = &edit->entries[i];
         if (e->order != 1)
             continue;
         found++;
         if (properties)
             status =
-                ocv_author_entry_set(e, "annotations", OCV_ANNOTATION_PROPERTIES, text.data, err);
+                ocv_edit_entry_set(e, "annotations", OCV_ANNOTATION_PROPERTIES, text.data, err);
         if (status == OCV_OK && label)
             status = !strcmp(label, "null")
-                         ? ocv_author_entry_plain(e, err)
-                         : ocv_author_entry_set(e, "annotations", OCV_ANNOTATION_LABEL, label, err);
+                         ? ocv_edit_entry_plain(e, err)
+                         : ocv_edit_entry_set(e, "annotations", OCV_ANNOTATION_LABEL, label, err);
     }
     bool again = true;
     while (again && status == OCV_OK) {
         again = false;
-        for (size_t i = 0; i < author->n && status == OCV_OK && !again; i++)
-            if (author->entries[i].order == 1) {
-                author->entries[i].order = 0;
-                if (author->entries[i].changed)
-                    status = settle(author, i, err);
+        for (size_t i = 0; i < edit->n && status == OCV_OK && !again; i++)
+            if (edit->entries[i].order == 1) {
+                edit->entries[i].order = 0;
+                if (edit->entries[i].changed)
+                    status = settle(edit, i, err);
                 again = true;
             }
     }
-    return status == OCV_OK && !found ? not_found(author, which, err) : status;
+    return status == OCV_OK && !found ? not_found(edit, which, err) : status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Inside of index authoring: a document whose parts keep their own bytes, so that what is not
  * changed is written as it was read. The public face is in ocivariant.h. */
-#ifndef OCV_AUTHOR_H
-#define OCV_AUTHOR_H
+#ifndef OCV_EDIT_INTERNAL_H
+#define OCV_EDIT_INTERNAL_H
 
 #include "lib/base/json.h"
 #include "ocivariant/edit.h"
@@ -12,9 +12,9 @@
 #define OCV_ANNOTATION_REFERENCE_DIGEST "vnd.docker.reference.digest"
 
 /** Where an entry stands: defaults, then other images, then what is no image. */
-enum ocv_author_class { OCV_AUTHOR_DEFAULT, OCV_AUTHOR_VARIANT, OCV_AUTHOR_OTHER };
+enum ocv_edit_class { OCV_EDIT_DEFAULT, OCV_EDIT_VARIANT, OCV_EDIT_OTHER };
 
-struct ocv_author_entry {
+struct ocv_edit_entry {
     char *text;                 /**< its bytes in the document */
     json_t *json;               /**< the same, parsed; the strings below are borrowed from it */
     bool changed;               /**< added or edited here: must be what readers accept */
@@ -24,20 +24,20 @@ struct ocv_author_entry {
     const char *os, *architecture, *variant, *os_version; /**< empty where absent */
     const json_t *os_features;                            /**< a list, or NULL */
     const char *subject; /**< of an attestation: the digest that it is about, or NULL */
-    enum ocv_author_class class;
+    enum ocv_edit_class class;
 };
 
 /** A member of the document: what stands before its value (key included), and the value. */
-struct ocv_author_member {
+struct ocv_edit_member {
     char *before, *value;
 };
 
-struct ocv_author {
-    enum ocv_author_layout layout;
+struct ocv_edit {
+    enum ocv_edit_layout layout;
     char *original; /**< the bytes that were opened; NULL for a new document */
     size_t original_len;
     bool changed;
-    struct ocv_author_member *members;
+    struct ocv_edit_member *members;
     size_t n_members;
     char *tail;          /**< after the last member */
     size_t manifests;    /**< which member */
@@ -48,80 +48,80 @@ struct ocv_author {
     bool add_type;           /**< it gets one */
     bool lines;              /**< what is changed is written in lines, if the document is */
     bool namespaces_derived; /**< their list is what the default rule gives: keep it so */
-    struct ocv_author_entry *entries;
+    struct ocv_edit_entry *entries;
     size_t n, cap;
 };
 
 /* ---- scan.c ---------------------------------------------------------------------------------- */
 
 /** Length of the JSON value that begins at `text` (known to be valid JSON). */
-size_t ocv_author_scan_value(const char *text, const char *end);
+size_t ocv_edit_scan_value(const char *text, const char *end);
 /** Blanks at `text`. */
-size_t ocv_author_scan_blanks(const char *text, const char *end);
+size_t ocv_edit_scan_blanks(const char *text, const char *end);
 
 /* ---- document.c ------------------------------------------------------------------------------ */
 
 /** Any index as its parts, a Docker list, too; nothing is known of its namespaces. */
-int ocv_author_read(const void *bytes, size_t len, struct ocv_author **out,
-                    struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Write the document as it stands, without any check. */
-int ocv_author_write(const struct ocv_author *author, struct ocv_buffer *out,
-                     struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- check.c --------------------------------------------------------------------------------- */
 
 /** Append the list of namespaces that readers assume where the annotation is absent. */
-int ocv_author_derive_namespaces(struct ocv_author *author, struct ocv_buffer *out,
-                                 struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_derive_namespaces(struct ocv_edit *edit, struct ocv_buffer *out,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- entry.c --------------------------------------------------------------------------------- */
 
-/** Make an entry of its bytes. Freed with ocv_author_entry_free. */
-int ocv_author_entry_read(const char *text, size_t len, struct ocv_author_entry *out,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
-/** Make an entry of JSON (taken over) with sorted keys. */
-int ocv_author_entry_make(json_t *json, struct ocv_author_entry *out,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
-void ocv_author_entry_free(struct ocv_author_entry *entry);
-/** True if both run on exactly the same machines as far as their platform says. */
-bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv_author_entry *b);
-/** True if one label cannot stand on both: the platform without what hides variants. */
-bool ocv_author_same_place(const struct ocv_author *author, const struct ocv_author_entry *a,
-                           const struct ocv_author_entry *b);
-/** Order of the formats of one build: the plain one, then those with more and more features. */
-int ocv_author_compare_features(const struct ocv_author_entry *a, const struct ocv_author_entry *b);
-/** Set a text of an object, or with NULL remove it. Text that is no UTF-8: OCV_ERR_DATA. */
-int ocv_author_put_text(json_t *object, const char *key, const char *value,
+/** Make an entry of its bytes. Freed with ocv_edit_entry_free. */
+int ocv_edit_entry_read(const char *text, size_t len, struct ocv_edit_entry *out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
+/** Make an entry of JSON (taken over) with sorted keys. */
+int ocv_edit_entry_make(json_t *json, struct ocv_edit_entry *out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_edit_entry_free(struct ocv_edit_entry *entry);
+/** True if both run on exactly the same machines as far as their platform says. */
+bool ocv_edit_same_platform(const struct ocv_edit_entry *a, const struct ocv_edit_entry *b);
+/** True if one label cannot stand on both: the platform without what hides variants. */
+bool ocv_edit_same_place(const struct ocv_edit *edit, const struct ocv_edit_entry *a,
+                         const struct ocv_edit_entry *b);
+/** Order of the formats of one build: the plain one, then those with more and more features. */
+int ocv_edit_compare_features(const struct ocv_edit_entry *a, const struct ocv_edit_entry *b);
+/** Set a text of an object, or with NULL remove it. Text that is no UTF-8: OCV_ERR_DATA. */
+int ocv_edit_put_text(json_t *object, const char *key, const char *value,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
 /** Leave out label and properties: an ordinary image is what a default entry is. Of an entry with
  *  properties OCV_ERR_DATA. */
-int ocv_author_entry_plain(struct ocv_author_entry *entry, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_entry_plain(struct ocv_edit_entry *entry, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set, or with NULL remove, a member of the platform or an annotation. */
-int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, const char *key,
-                         const char *value, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_entry_set(struct ocv_edit_entry *entry, const char *object, const char *key,
+                       const char *value, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- add.c ----------------------------------------------------------------------------------- */
 
 /** A label that writers may make, else OCV_ERR_DATA with a hint. */
-int ocv_author_check_label(const char *label, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_check_label(const char *label, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Compare with all other entries: the same label or ordinary image twice, or one label with two
  *  meanings, is OCV_ERR_DATA. */
-int ocv_author_check_against(const struct ocv_author *author, const struct ocv_author_entry *entry,
-                             struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_entry *entry,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
 /** Initialise `out` and write the properties (NULL: none) as they stand in annotations. */
-int ocv_author_canonical(const struct ocv_properties *properties, struct ocv_buffer *out,
-                         struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_canonical(const struct ocv_properties *properties, struct ocv_buffer *out,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- layout.c -------------------------------------------------------------------------------- */
 
 /** Give the entry the platform.variant that its class asks for. */
-int ocv_author_place(struct ocv_author *author, struct ocv_author_entry *entry,
-                     struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_place(struct ocv_edit *edit, struct ocv_edit_entry *entry,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Put the entry (taken over) where it belongs. */
-int ocv_author_insert(struct ocv_author *author, struct ocv_author_entry *entry,
-                      struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_insert(struct ocv_edit *edit, struct ocv_edit_entry *entry,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Take entry `i` out; it is the caller's then. */
-struct ocv_author_entry ocv_author_take(struct ocv_author *author, size_t i);
+struct ocv_edit_entry ocv_edit_take(struct ocv_edit *edit, size_t i);
 
 #endif

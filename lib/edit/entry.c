@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ocv_author_entry_free(struct ocv_author_entry *entry)
+void ocv_edit_entry_free(struct ocv_edit_entry *entry)
 {
     free(entry->text);
     json_decref(entry->json);
-    *entry = (struct ocv_author_entry){0};
+    *entry = (struct ocv_edit_entry){0};
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -19,7 +19,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static bool is_image(const struct ocv_author_entry *e)
+static bool is_image(const struct ocv_edit_entry *e)
 {
     const char *type = text_of(e->json, "mediaType");
     const char *artifact = text_of(e->json, "artifactType");
@@ -32,7 +32,7 @@ static bool is_image(const struct ocv_author_entry *e)
 }
 
 /* Fill what is borrowed from the JSON. */
-static void describe(struct ocv_author_entry *e)
+static void describe(struct ocv_edit_entry *e)
 {
     const json_t *annotations = json_object_get(e->json, "annotations");
     const json_t *platform = json_object_get(e->json, "platform");
@@ -46,30 +46,30 @@ static void describe(struct ocv_author_entry *e)
     e->subject = json_string_value(json_object_get(annotations, OCV_ANNOTATION_REFERENCE_DIGEST));
     bool reference = json_object_get(annotations, OCV_ANNOTATION_REFERENCE_TYPE);
     if (reference || !is_image(e))
-        e->class = OCV_AUTHOR_OTHER;
+        e->class = OCV_EDIT_OTHER;
     else if (ocv_platform_is_hidden(e->variant) || (e->label && strcmp(e->label, "null") != 0))
-        e->class = OCV_AUTHOR_VARIANT;
+        e->class = OCV_EDIT_VARIANT;
     else
-        e->class = OCV_AUTHOR_DEFAULT;
+        e->class = OCV_EDIT_DEFAULT;
 }
 
-int ocv_author_entry_read(const char *text, size_t len, struct ocv_author_entry *out,
-                          struct ocv_error *err)
+int ocv_edit_entry_read(const char *text, size_t len, struct ocv_edit_entry *out,
+                        struct ocv_error *err)
 {
-    *out = (struct ocv_author_entry){0};
+    *out = (struct ocv_edit_entry){0};
     int status = ocv_json_load("index entry", text, len, OCV_MANIFEST_MAX, &out->json, err);
     if (status < 0)
         return status;
     out->text = strndup(text, len);
     if (!out->text) {
-        ocv_author_entry_free(out);
+        ocv_edit_entry_free(out);
         return ocv_error_nomem(err);
     }
     describe(out);
     return OCV_OK;
 }
 
-static int write_text(struct ocv_author_entry *e, size_t flags, struct ocv_error *err)
+static int write_text(struct ocv_edit_entry *e, size_t flags, struct ocv_error *err)
 {
     struct ocv_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
@@ -85,21 +85,21 @@ static int write_text(struct ocv_author_entry *e, size_t flags, struct ocv_error
     return OCV_OK;
 }
 
-int ocv_author_entry_make(json_t *json, struct ocv_author_entry *out, struct ocv_error *err)
+int ocv_edit_entry_make(json_t *json, struct ocv_edit_entry *out, struct ocv_error *err)
 {
-    struct ocv_author_entry raw = {.json = json};
+    struct ocv_edit_entry raw = {.json = json};
     if (!json)
         return ocv_error_nomem(err);
     int status = write_text(&raw, JSON_SORT_KEYS, err);
     if (status == OCV_OK) /* read again: in memory, too, its keys then stand as they are written */
-        status = ocv_author_entry_read(raw.text, strlen(raw.text), out, err);
-    ocv_author_entry_free(&raw);
+        status = ocv_edit_entry_read(raw.text, strlen(raw.text), out, err);
+    ocv_edit_entry_free(&raw);
     if (status == OCV_OK)
         out->changed = true;
     return status;
 }
 
-int ocv_author_put_text(json_t *object, const char *key, const char *value, struct ocv_error *err)
+int ocv_edit_put_text(json_t *object, const char *key, const char *value, struct ocv_error *err)
 {
     if (!value) {
         json_object_del(object, key);
@@ -114,8 +114,8 @@ int ocv_author_put_text(json_t *object, const char *key, const char *value, stru
     return OCV_OK;
 }
 
-int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, const char *key,
-                         const char *value, struct ocv_error *err)
+int ocv_edit_entry_set(struct ocv_edit_entry *entry, const char *object, const char *key,
+                       const char *value, struct ocv_error *err)
 {
     json_t *parent = json_object_get(entry->json, object);
     const json_t *was = json_object_get(parent, key);
@@ -125,7 +125,7 @@ int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, con
     if (!json_is_object(parent) &&
         json_object_set_new(entry->json, object, parent = json_object()) < 0)
         return ocv_error_nomem(err);
-    int status = ocv_author_put_text(parent, key, value, err);
+    int status = ocv_edit_put_text(parent, key, value, err);
     if (status < 0)
         return status;
     if (json_object_size(parent) == 0)
@@ -133,22 +133,22 @@ int ocv_author_entry_set(struct ocv_author_entry *entry, const char *object, con
     return write_text(entry, 0, err);
 }
 
-int ocv_author_entry_plain(struct ocv_author_entry *entry, struct ocv_error *err)
+int ocv_edit_entry_plain(struct ocv_edit_entry *entry, struct ocv_error *err)
 {
     const char *properties =
         text_of(json_object_get(entry->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
     if (properties[strspn(properties, " \t")])
         return ocv_error_set(err, OCV_ERR_DATA, "the label null is for no property");
-    int status = ocv_author_entry_set(entry, "annotations", OCV_ANNOTATION_LABEL, NULL, err);
+    int status = ocv_edit_entry_set(entry, "annotations", OCV_ANNOTATION_LABEL, NULL, err);
     if (status == OCV_OK)
-        status = ocv_author_entry_set(entry, "annotations", OCV_ANNOTATION_PROPERTIES, NULL, err);
+        status = ocv_edit_entry_set(entry, "annotations", OCV_ANNOTATION_PROPERTIES, NULL, err);
     if (status == OCV_OK && ocv_platform_is_hidden(entry->variant))
-        status = ocv_author_entry_set(entry, "platform", "variant", NULL, err);
+        status = ocv_edit_entry_set(entry, "platform", "variant", NULL, err);
     return status;
 }
 
 /* What runs on the same machines counts as the same: runtimes take these words for nothing. */
-static const char *normal_variant(const struct ocv_author_entry *e)
+static const char *normal_variant(const struct ocv_edit_entry *e)
 {
     if (!strcmp(e->architecture, "amd64") && !strcmp(e->variant, "v1"))
         return "";
@@ -159,7 +159,7 @@ static const char *normal_variant(const struct ocv_author_entry *e)
     return e->variant;
 }
 
-int ocv_author_compare_features(const struct ocv_author_entry *a, const struct ocv_author_entry *b)
+int ocv_edit_compare_features(const struct ocv_edit_entry *a, const struct ocv_edit_entry *b)
 {
     size_t n = json_array_size(a->os_features), m = json_array_size(b->os_features);
     int order = (n > m) - (n < m);
@@ -183,22 +183,22 @@ static bool has_features(const json_t *list, const json_t *of)
     return true;
 }
 
-static bool same_system(const struct ocv_author_entry *a, const struct ocv_author_entry *b)
+static bool same_system(const struct ocv_edit_entry *a, const struct ocv_edit_entry *b)
 {
     return !strcmp(a->os, b->os) && !strcmp(a->architecture, b->architecture) &&
            !strcmp(a->os_version, b->os_version) && has_features(a->os_features, b->os_features) &&
            has_features(b->os_features, a->os_features);
 }
 
-bool ocv_author_same_platform(const struct ocv_author_entry *a, const struct ocv_author_entry *b)
+bool ocv_edit_same_platform(const struct ocv_edit_entry *a, const struct ocv_edit_entry *b)
 {
     return same_system(a, b) && !strcmp(normal_variant(a), normal_variant(b));
 }
 
-bool ocv_author_same_place(const struct ocv_author *author, const struct ocv_author_entry *a,
-                           const struct ocv_author_entry *b)
+bool ocv_edit_same_place(const struct ocv_edit *edit, const struct ocv_edit_entry *a,
+                         const struct ocv_edit_entry *b)
 {
-    bool hidden = author->layout == OCV_AUTHOR_HIDDEN || ocv_platform_is_hidden(a->variant) ||
+    bool hidden = edit->layout == OCV_EDIT_HIDDEN || ocv_platform_is_hidden(a->variant) ||
                   ocv_platform_is_hidden(b->variant);
     return same_system(a, b) && (hidden || !strcmp(normal_variant(a), normal_variant(b)));
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-size_t ocv_author_scan_blanks(const char *text, const char *end)
+size_t ocv_edit_scan_blanks(const char *text, const char *end)
 {
     const char *p = text;
     while (p < end && strchr(" \t\r\n", *p) && *p)
@@ -20,7 +20,7 @@ static size_t scan_string(const char *text, const char *end)
     return p < end ? (size_t)(p - text) + 1 : (size_t)(end - text);
 }
 
-size_t ocv_author_scan_value(const char *text, const char *end)
+size_t ocv_edit_scan_value(const char *text, const char *end)
 {
     const char *p = text;
     size_t depth = 0;
@@ -35,7 +35,7 @@ size_t ocv_author_scan_value(const char *text, const char *end)
                 break; /* the end of what holds a bare word or number */
             depth--;
             p++;
-        } else if (depth == 0 && (*p == ',' || ocv_author_scan_blanks(p, end))) {
+        } else if (depth == 0 && (*p == ',' || ocv_edit_scan_blanks(p, end))) {
             break;
         } else {
             p++;

@@ -8,7 +8,7 @@
 
 #define SOURCE_MAX (1024u * 1024)
 
-void ocv_author_source_free(struct ocv_author_source *source)
+void ocv_edit_source_free(struct ocv_edit_source *source)
 {
     if (!source)
         return;
@@ -26,7 +26,7 @@ void ocv_author_source_free(struct ocv_author_source *source)
 /* ---- images ------------------------------------------------------------------------------------
  */
 
-static int add_image(struct ocv_author_source *s, const struct ocv_yaml_reader *r,
+static int add_image(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
                      const struct ocv_yaml *node, const char *reference,
                      struct ocv_source_image **out)
 {
@@ -55,7 +55,7 @@ static int check_variant(const struct ocv_yaml_reader *r, const struct ocv_yaml 
     return OCV_OK;
 }
 
-static int read_variant(struct ocv_author_source *s, const struct ocv_yaml_reader *r,
+static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
                         const struct ocv_yaml *node)
 {
     const struct ocv_yaml *label = ocv_yaml_get(node, "label");
@@ -72,11 +72,11 @@ static int read_variant(struct ocv_author_source *s, const struct ocv_yaml_reade
             return ocv_yaml_fail(r, label, "the label '%s' was given to this image in line %zu",
                                  label->text, s->images[i].line);
     if (properties)
-        status = ocv_author_source_properties(r, properties, &image->properties);
+        status = ocv_edit_source_properties(r, properties, &image->properties);
     return status == OCV_OK ? check_variant(r, node, image) : status;
 }
 
-static int read_images(struct ocv_author_source *s, const struct ocv_yaml_reader *r)
+static int read_images(struct ocv_edit_source *s, const struct ocv_yaml_reader *r)
 {
     const struct ocv_yaml *defaults = ocv_yaml_get(s->tree, "defaults");
     const struct ocv_yaml *variants = ocv_yaml_get(s->tree, "variants"), *m;
@@ -94,18 +94,18 @@ static int read_images(struct ocv_author_source *s, const struct ocv_yaml_reader
 /* ---- the file ----------------------------------------------------------------------------------
  */
 
-static int read_file(struct ocv_author_source *s, const struct ocv_yaml_reader *r, const char *text,
+static int read_file(struct ocv_edit_source *s, const struct ocv_yaml_reader *r, const char *text,
                      size_t len)
 {
-    int status = ocv_yaml_load(r, &ocv_author_source_rule, text, len, SOURCE_MAX, &s->tree);
+    int status = ocv_yaml_load(r, &ocv_edit_source_rule, text, len, SOURCE_MAX, &s->tree);
     if (status < 0)
         return status;
     const char *layout = ocv_yaml_text(s->tree, "layout");
     s->target = ocv_yaml_text(s->tree, "target");
     s->has_layout = layout != NULL;
     s->layout =
-        layout && !strcmp(layout, "same-platform") ? OCV_AUTHOR_SAME_PLATFORM : OCV_AUTHOR_HIDDEN;
-    status = ocv_author_source_annotations(s, r);
+        layout && !strcmp(layout, "same-platform") ? OCV_EDIT_SAME_PLATFORM : OCV_EDIT_HIDDEN;
+    status = ocv_edit_source_annotations(s, r);
     if (status == OCV_OK)
         status = read_images(s, r);
     if (status == OCV_OK && !s->n_images)
@@ -114,12 +114,12 @@ static int read_file(struct ocv_author_source *s, const struct ocv_yaml_reader *
     return status;
 }
 
-int ocv_author_source_parse(const char *name, const char *text, size_t len,
-                            struct ocv_author_source **out, struct ocv_error *err)
+int ocv_edit_source_parse(const char *name, const char *text, size_t len,
+                          struct ocv_edit_source **out, struct ocv_error *err)
 {
     struct ocv_error own = {0};
     const struct ocv_yaml_reader r = {name, err ? err : &own};
-    ocv_auto(ocv_author_source) source = calloc(1, sizeof(*source));
+    ocv_auto(ocv_edit_source) source = calloc(1, sizeof(*source));
     if (!source)
         return ocv_error_nomem(err);
     int status = read_file(source, &r, text, len);
@@ -135,25 +135,24 @@ int ocv_author_source_parse(const char *name, const char *text, size_t len,
     return OCV_OK;
 }
 
-const char *ocv_author_source_target(const struct ocv_author_source *source)
+const char *ocv_edit_source_target(const struct ocv_edit_source *source)
 {
     return source->target;
 }
 
-size_t ocv_author_source_count(const struct ocv_author_source *source)
+size_t ocv_edit_source_count(const struct ocv_edit_source *source)
 {
     return source->n_images;
 }
 
-struct ocv_author_source_image ocv_author_source_image(const struct ocv_author_source *source,
-                                                       size_t i)
+struct ocv_edit_source_image ocv_edit_source_image(const struct ocv_edit_source *source, size_t i)
 {
     const struct ocv_source_image *m = &source->images[i];
-    return (struct ocv_author_source_image){m->label, m->reference, m->properties, m->line};
+    return (struct ocv_edit_source_image){m->label, m->reference, m->properties, m->line};
 }
 
-bool ocv_author_source_annotation(const struct ocv_author_source *source, size_t i,
-                                  const char **key, const char **value)
+bool ocv_edit_source_annotation(const struct ocv_edit_source *source, size_t i, const char **key,
+                                const char **value)
 {
     if (i >= source->n_annotations)
         return false;
@@ -162,8 +161,8 @@ bool ocv_author_source_annotation(const struct ocv_author_source *source, size_t
     return true;
 }
 
-enum ocv_author_layout ocv_author_source_layout(const struct ocv_author_source *source,
-                                                enum ocv_author_layout fallback)
+enum ocv_edit_layout ocv_edit_source_layout(const struct ocv_edit_source *source,
+                                            enum ocv_edit_layout fallback)
 {
     return source->has_layout ? source->layout : fallback;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What the files that read an index's YAML share. */
-#ifndef OCV_AUTHOR_SOURCE_H
-#define OCV_AUTHOR_SOURCE_H
+#ifndef OCV_EDIT_SOURCE_H
+#define OCV_EDIT_SOURCE_H
 
 #include "lib/base/yaml_fields.h"
 #include "lib/edit/edit_internal.h"
@@ -16,11 +16,11 @@ struct ocv_source_image {
     size_t line;
 };
 
-struct ocv_author_source {
+struct ocv_edit_source {
     struct ocv_yaml *tree;
     const char *target;
     bool has_layout;
-    enum ocv_author_layout layout;
+    enum ocv_edit_layout layout;
     struct ocv_source_image *images;
     size_t n_images;
     struct {
@@ -30,14 +30,14 @@ struct ocv_author_source {
 };
 
 /** What the file may hold. */
-extern const struct ocv_yaml_rule ocv_author_source_rule;
+extern const struct ocv_yaml_rule ocv_edit_source_rule;
 
 /* The nodes below are checked against it. */
 
 /** `properties:` of a variant, a list or a map of namespaces. */
-int ocv_author_source_properties(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
-                                 struct ocv_properties **out);
+int ocv_edit_source_properties(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
+                               struct ocv_properties **out);
 /** `namespaces:`, `static:` and `annotations:` (NULL: none), as annotations of the index. */
-int ocv_author_source_annotations(struct ocv_author_source *s, const struct ocv_yaml_reader *r);
+int ocv_edit_source_annotations(struct ocv_edit_source *s, const struct ocv_yaml_reader *r);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_annotation(struct ocv_author_source *s, const struct ocv_yaml_reader *r,
+static int add_annotation(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
                           const struct ocv_yaml *node, const char *prefix, const char *key,
                           const char *value)
 {
@@ -20,7 +20,7 @@ static int add_annotation(struct ocv_author_source *s, const struct ocv_yaml_rea
 }
 
 /* A list or text as one annotation, joined by ", ". */
-static int add_joined(struct ocv_author_source *s, const struct ocv_yaml_reader *r,
+static int add_joined(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
                       const struct ocv_yaml *node, const char *prefix, const char *key)
 {
     ocv_auto_buffer text;
@@ -34,7 +34,7 @@ static int add_joined(struct ocv_author_source *s, const struct ocv_yaml_reader 
                       : add_annotation(s, r, node, prefix, key, text.data);
 }
 
-int ocv_author_source_annotations(struct ocv_author_source *s, const struct ocv_yaml_reader *r)
+int ocv_edit_source_annotations(struct ocv_edit_source *s, const struct ocv_yaml_reader *r)
 {
     const struct ocv_yaml *node = ocv_yaml_get(s->tree, "namespaces"), *m;
     int status = node ? add_joined(s, r, node, OCV_ANNOTATION_NAMESPACES, "") : OCV_OK;

@@ -39,8 +39,8 @@ static int put_feature(const struct ocv_yaml_reader *r, const char *ns,
     return status;
 }
 
-int ocv_author_source_properties(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
-                                 struct ocv_properties **out)
+int ocv_edit_source_properties(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
+                               struct ocv_properties **out)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);

@@ -92,4 +92,4 @@ static const struct ocv_yaml_key keys[] = {
     {"static", &statics, false},  {"annotations", &annotations, false},
     {"defaults", &images, false}, {"variants", &variants, false}};
 static const struct ocv_yaml_table table = {OCV_YAML_KEYS(keys)};
-const struct ocv_yaml_rule ocv_author_source_rule = {.takes = OCV_TAKES_MAP, .table = &table};
+const struct ocv_yaml_rule ocv_edit_source_rule = {.takes = OCV_TAKES_MAP, .table = &table};

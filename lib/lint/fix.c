@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct fix {
-    struct ocv_author *author;
+    struct ocv_edit *document;
     const struct ocv_index *index; /* the same; entries stand at the same places until fix_order */
     size_t changes;
     bool cautious; /* platforms and order stay */
@@ -19,23 +19,23 @@ struct fix {
 static int set(struct fix *fix, size_t i, const char *object, const char *key, const char *text,
                struct ocv_error *err)
 {
-    struct ocv_author_entry *entry = &fix->author->entries[i];
+    struct ocv_edit_entry *entry = &fix->document->entries[i];
     const json_t *was = json_object_get(json_object_get(entry->json, object), key);
     const char *now = json_string_value(was);
     if (text ? now && !strcmp(now, text) : !was)
         return OCV_OK;
     fix->changes++;
-    return ocv_author_entry_set(entry, object, key, text, err);
+    return ocv_edit_entry_set(entry, object, key, text, err);
 }
 
 static int set_annotation(struct fix *fix, const char *key, const char *text, struct ocv_error *err)
 {
-    const char *now = ocv_author_annotation(fix->author, key);
+    const char *now = ocv_edit_annotation(fix->document, key);
     if (now && !strcmp(now, text))
         return OCV_OK;
     fix->changes++;
-    fix->author->annotations_changed = true;
-    return ocv_author_put_text(fix->author->annotations, key, text, err);
+    fix->document->annotations_changed = true;
+    return ocv_edit_put_text(fix->document->annotations, key, text, err);
 }
 
 /* ---- the index's own annotations ---- */
@@ -79,7 +79,7 @@ static int fix_annotations(struct fix *fix, struct ocv_error *err)
     int status = OCV_OK;
     if (!ocv_index_has_variants(fix->index))
         return OCV_OK;
-    if (!json_object_get(fix->author->annotations, OCV_ANNOTATION_SCHEMA))
+    if (!json_object_get(fix->document->annotations, OCV_ANNOTATION_SCHEMA))
         status = set_annotation(fix, OCV_ANNOTATION_SCHEMA, "1", err);
     return status < 0 ? status : fix_namespaces(fix, err);
 }
@@ -88,7 +88,7 @@ static int fix_annotations(struct fix *fix, struct ocv_error *err)
 
 static int fix_properties(struct fix *fix, size_t i, const char *also, struct ocv_error *err)
 {
-    const json_t *annotations = json_object_get(fix->author->entries[i].json, "annotations");
+    const json_t *annotations = json_object_get(fix->document->entries[i].json, "annotations");
     const char *text = json_string_value(json_object_get(annotations, OCV_ANNOTATION_PROPERTIES));
     ocv_auto(ocv_properties) set_of = NULL;
     ocv_auto_buffer joined;
@@ -173,7 +173,7 @@ static int fix_attestation(struct fix *fix, size_t i, struct ocv_error *err)
 /* About an image that is not here. */
 static bool is_dangling(const struct fix *fix, size_t i)
 {
-    const struct ocv_author_entry *e = &fix->author->entries[i];
+    const struct ocv_edit_entry *e = &fix->document->entries[i];
     return json_object_get(json_object_get(e->json, "annotations"),
                            OCV_ANNOTATION_REFERENCE_TYPE) &&
            e->subject && !ocv_index_find_digest(fix->index, e->subject);
@@ -204,7 +204,7 @@ static bool is_disordered(const struct fix *fix)
     bool variant = false;
     for (size_t i = 0; i < ocv_index_count(fix->index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
-        const char *digest = fix->author->entries[i].subject;
+        const char *digest = fix->document->entries[i].subject;
         const struct ocv_entry *subject = digest ? ocv_index_find_digest(fix->index, digest) : NULL;
         if (is_dangling(fix, i) || (entry->code == OCV_REJECT_ATTESTATION && subject &&
                                     subject->position > entry->position))
@@ -222,9 +222,9 @@ static bool is_disordered(const struct fix *fix)
  * out. */
 static int fix_order(struct fix *fix, struct ocv_error *err)
 {
-    struct ocv_author *author = fix->author;
-    size_t n = author->n, kept = 0, dangling = 0;
-    struct ocv_author_entry *ordered = calloc(n + 1, sizeof(*ordered));
+    struct ocv_edit *document = fix->document;
+    size_t n = document->n, kept = 0, dangling = 0;
+    struct ocv_edit_entry *ordered = calloc(n + 1, sizeof(*ordered));
     if (!ordered)
         return ocv_error_nomem(err);
     for (int pass = 0; pass < 3; pass++)
@@ -235,15 +235,15 @@ static int fix_order(struct fix *fix, struct ocv_error *err)
             if (place == pass && is_dangling(fix, i))
                 dangling++;
             else if (place == pass)
-                ordered[kept++] = author->entries[i];
+                ordered[kept++] = document->entries[i];
         }
     for (size_t i = 0; i < n; i++)
         if (is_dangling(fix, i))
-            ocv_author_entry_free(&author->entries[i]);
-    free(author->entries);
-    author->entries = ordered;
-    author->n = kept;
-    author->cap = n + 1;
+            ocv_edit_entry_free(&document->entries[i]);
+    free(document->entries);
+    document->entries = ordered;
+    document->n = kept;
+    document->cap = n + 1;
     fix->changes += dangling ? dangling : 1;
     return OCV_OK;
 }
@@ -251,8 +251,8 @@ static int fix_order(struct fix *fix, struct ocv_error *err)
 static int write_result(const struct fix *fix, struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto(ocv_index) again = NULL;
-    fix->author->changed = fix->author->lines = true;
-    int status = ocv_author_write(fix->author, out, err);
+    fix->document->changed = fix->document->lines = true;
+    int status = ocv_edit_write(fix->document, out, err);
     if (status == OCV_OK)
         status = ocv_index_parse(out->data, out->len, NULL, &again, err);
     return status;
@@ -262,15 +262,15 @@ static int fix_once(const void *bytes, size_t len, bool cautious, struct ocv_buf
                     size_t *changes, struct ocv_error *err)
 {
     ocv_auto(ocv_index) index = NULL;
-    ocv_auto(ocv_author) author = NULL;
+    ocv_auto(ocv_edit) document = NULL;
     int status = ocv_index_parse(bytes, len, NULL, &index, err);
     if (status < 0)
         return status;
-    if ((status = ocv_author_read(bytes, len, &author, err)) < 0)
+    if ((status = ocv_edit_read(bytes, len, &document, err)) < 0)
         return status;
-    struct fix fix = {.author = author, .index = index, .cautious = cautious};
-    author->add_type = !author->typed;
-    fix.changes += author->add_type;
+    struct fix fix = {.document = document, .index = index, .cautious = cautious};
+    document->add_type = !document->typed;
+    fix.changes += document->add_type;
     status = fix_annotations(&fix, err);
     if (status == OCV_OK)
         status = fix_entries(&fix, err);

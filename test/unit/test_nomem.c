@@ -428,15 +428,14 @@ static const char source_text[] =
 
 static int call_source(struct ocv_buffer *out, struct ocv_error *err)
 {
-    ocv_auto(ocv_author_source) source = NULL;
+    ocv_auto(ocv_edit_source) source = NULL;
     const char *key = "", *value = "";
-    int status = ocv_author_source_parse("s", source_text, sizeof(source_text) - 1, &source, err);
+    int status = ocv_edit_source_parse("s", source_text, sizeof(source_text) - 1, &source, err);
     if (status < 0)
         return status;
-    for (size_t i = 0; status == OCV_OK && ocv_author_source_annotation(source, i, &key, &value);
-         i++)
+    for (size_t i = 0; status == OCV_OK && ocv_edit_source_annotation(source, i, &key, &value); i++)
         status = ocv_buffer_printf(out, err, "%s=%s ", key, value);
-    struct ocv_author_source_image image = ocv_author_source_image(source, 1);
+    struct ocv_edit_source_image image = ocv_edit_source_image(source, 1);
     return status == OCV_OK ? ocv_properties_format(image.properties, out, err) : status;
 }
 
@@ -445,31 +444,31 @@ static int call_author(struct ocv_buffer *out, struct ocv_error *err)
 {
     static const char *const features[] = {"f"};
     ocv_auto(ocv_properties) set = NULL;
-    ocv_auto(ocv_author) author = NULL;
-    struct ocv_author_image image = {.label = "new",
-                                     .descriptor = {.media_type = OCV_MEDIA_TYPE_MANIFEST},
-                                     .platform = {.os = "windows",
-                                                  .architecture = "amd64",
-                                                  .os_version = "1",
-                                                  .os_features = features,
-                                                  .n_os_features = 1}};
+    ocv_auto(ocv_edit) edit = NULL;
+    struct ocv_edit_image image = {.label = "new",
+                                   .descriptor = {.media_type = OCV_MEDIA_TYPE_MANIFEST},
+                                   .platform = {.os = "windows",
+                                                .architecture = "amd64",
+                                                .os_version = "1",
+                                                .os_features = features,
+                                                .n_os_features = 1}};
     fake_digest(image.descriptor.digest, 77);
     int status =
-        ocv_author_open(index_text, sizeof(index_text) - 1, NULL, OCV_AUTHOR_HIDDEN, &author, err);
+        ocv_edit_open(index_text, sizeof(index_text) - 1, NULL, OCV_EDIT_HIDDEN, &edit, err);
     if (status == OCV_OK)
         status = ocv_properties_parse("p :: order :: 2", 15, &set, err);
     image.properties = set;
     if (status == OCV_OK)
-        status = ocv_author_add(author, &image, err);
+        status = ocv_edit_add(edit, &image, err);
     if (status == OCV_OK)
-        status = ocv_author_annotate(author, "a", NULL, "aa", set, err);
+        status = ocv_edit_annotate(edit, "a", NULL, "aa", set, err);
     if (status == OCV_OK)
-        status = ocv_author_remove(author, "b", NULL, err);
+        status = ocv_edit_remove(edit, "b", NULL, err);
     if (status == OCV_OK)
-        status = ocv_author_remove(author, "bad", NULL, err);
+        status = ocv_edit_remove(edit, "bad", NULL, err);
     if (status == OCV_OK)
-        status = ocv_author_relayout(author, err);
-    return status == OCV_OK ? ocv_author_format(author, out, err) : status;
+        status = ocv_edit_relayout(edit, err);
+    return status == OCV_OK ? ocv_edit_format(edit, out, err) : status;
 }
 
 typedef int (*call)(struct ocv_buffer *, struct ocv_error *);
@@ -575,7 +574,7 @@ static const struct {
     {"index source", call_source, 2},
     {"tag", call_tag, 0},
     {"choice among tags", call_tag_choice, 0},
-    {"author", call_author, 2},
+    {"edit", call_author, 2},
     {"lint", call_lint, 0},
     {"lint --fix", call_lint_fix, 0},
     {"records", call_records, 0},

@@ -232,7 +232,7 @@ static const struct {
     const struct ocv_yaml_rule *rule;
 } files[] = {
     {"schema/config.schema.json", &ocv_config_rule},
-    {"schema/index-source.schema.json", &ocv_author_source_rule},
+    {"schema/index-source.schema.json", &ocv_edit_source_rule},
     {"schema/lint-config.schema.json", &ocv_lint_config_rule},
     {"schema/provider.schema.json", &ocv_declaration_rule},
 };

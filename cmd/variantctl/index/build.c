@@ -35,9 +35,9 @@ static int begin_edit(struct build *b, const char *target, struct ocv_error *err
         return ocv_error_set(err, OCV_ERR_DATA, "%s is one image and no index", target);
     status = publication_based_on(&b->publication, image->top.digest, err);
     if (status == OCV_OK) {
-        status = ocv_author_open(image->body.data, image->body.len,
-                                 image->top.media_type[0] ? image->top.media_type : NULL,
-                                 b->options.layout, &b->author, err);
+        status = ocv_edit_open(image->body.data, image->body.len,
+                               image->top.media_type[0] ? image->top.media_type : NULL,
+                               b->options.layout, &b->document, err);
         if (status < 0)
             ocv_error_prefix(err, "%s", target);
     }
@@ -51,7 +51,7 @@ int build_begin(struct build *b, const char *target, bool edit, struct ocv_error
         status = publication_begin(&b->publication, &b->to, &b->options, err);
     if (status < 0)
         return status;
-    return edit ? begin_edit(b, target, err) : ocv_author_new(b->options.layout, &b->author, err);
+    return edit ? begin_edit(b, target, err) : ocv_edit_new(b->options.layout, &b->document, err);
 }
 
 void build_free(struct build *b)
@@ -72,7 +72,7 @@ void build_free(struct build *b)
     free(b->jobs);
     free(b->images);
     free(b->items);
-    ocv_author_free(b->author);
+    ocv_edit_free(b->document);
     place_close(&b->to);
 }
 
@@ -149,14 +149,14 @@ static int add_entry(struct build *b, const struct item *item, const struct chil
 {
     const char *features[OS_FEATURES_MAX];
     json_t *root = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
-    struct ocv_author_image image = {.label = item->label,
-                                     .properties = item->properties,
-                                     .descriptor = child->descriptor,
-                                     .platform = {.os = text_in(root, "os"),
-                                                  .architecture = text_in(root, "architecture"),
-                                                  .variant = text_in(root, "variant"),
-                                                  .os_version = text_in(root, "os.version"),
-                                                  .os_features = features}};
+    struct ocv_edit_image image = {.label = item->label,
+                                   .properties = item->properties,
+                                   .descriptor = child->descriptor,
+                                   .platform = {.os = text_in(root, "os"),
+                                                .architecture = text_in(root, "architecture"),
+                                                .variant = text_in(root, "variant"),
+                                                .os_version = text_in(root, "os.version"),
+                                                .os_features = features}};
     const json_t *list = json_object_get(root, "os.features");
     for (size_t i = 0; i < json_array_size(list) && i < OS_FEATURES_MAX; i++) {
         const char *feature = json_string_value(json_array_get(list, i));
@@ -173,7 +173,7 @@ static int add_entry(struct build *b, const struct item *item, const struct chil
             ocv_error_set(err, OCV_ERR_DATA, "%s: the image config names no os and architecture",
                           item->reference);
     if (status == OCV_OK)
-        status = ocv_author_add(b->author, &image, err);
+        status = ocv_edit_add(b->document, &image, err);
     json_decref(root);
     return status;
 }
@@ -233,13 +233,13 @@ static bool attests_to(const char *entry, const struct ocv_descriptor *descripto
 
 /* What is about the image follows it, as the bytes that it was in its index. */
 static int add_attestations(struct build *b, const struct item *item, size_t image,
-                            const struct ocv_author *from, const struct ocv_descriptor *descriptor,
+                            const struct ocv_edit *from, const struct ocv_descriptor *descriptor,
                             struct ocv_error *err)
 {
     int status = OCV_OK;
     const struct ocv_index *index = b->images[image].index;
-    for (size_t i = 0; from && i < ocv_author_count(from) && status == OCV_OK; i++) {
-        const char *text = ocv_author_entry(from, i);
+    for (size_t i = 0; from && i < ocv_edit_count(from) && status == OCV_OK; i++) {
+        const char *text = ocv_edit_entry(from, i);
         struct ocv_descriptor d;
         if (ocv_index_entry(index, i)->code != OCV_REJECT_ATTESTATION ||
             !attests_to(text, descriptor))
@@ -256,7 +256,7 @@ static int add_attestations(struct build *b, const struct item *item, size_t ima
         if (status == OCV_OK)
             status = child_read(b->cli, &b->images[image], &d, &job->child, err);
         if (status == OCV_OK)
-            status = ocv_author_add_raw(b->author, text, strlen(text), err);
+            status = ocv_edit_add_raw(b->document, text, strlen(text), err);
     }
     return status;
 }
@@ -264,10 +264,10 @@ static int add_attestations(struct build *b, const struct item *item, size_t ima
 /* Each real image of a multi-platform index. */
 static int read_index(struct build *b, const struct item *item, size_t image, struct ocv_error *err)
 {
-    ocv_auto(ocv_author) from = NULL;
+    ocv_auto(ocv_edit) from = NULL;
     const struct image *m = &b->images[image];
     size_t used = 0;
-    int status = ocv_author_open(m->body.data, m->body.len, NULL, OCV_AUTHOR_HIDDEN, &from, err);
+    int status = ocv_edit_open(m->body.data, m->body.len, NULL, OCV_EDIT_HIDDEN, &from, err);
     if (status == OCV_ERR_UNSUPPORTED) /* a Docker list has no attestations */
         status = OCV_OK;
     for (size_t i = 0; i < ocv_index_count(m->index) && status == OCV_OK; i++) {

@@ -49,14 +49,14 @@ static int add_items(struct edit *e, char **arguments, struct ocv_error *err)
 }
 
 static int run(struct edit *e, const char *target, char **arguments,
-               const struct ocv_author_source *source, struct ocv_error *err)
+               const struct ocv_edit_source *source, struct ocv_error *err)
 {
     struct build *b = &e->build;
     int status = add_items(e, arguments, err); /* wrong usage costs no request */
     if (status == OCV_OK)
         status = cli_load(b->cli, err);
     if (source && !b->options.has_layout)
-        b->options.layout = ocv_author_source_layout(source, OCV_AUTHOR_HIDDEN);
+        b->options.layout = ocv_edit_source_layout(source, OCV_EDIT_HIDDEN);
     if (status == OCV_OK)
         status = build_begin(b, target, false, err);
     if (status == OCV_OK && source)
@@ -73,11 +73,11 @@ static int run(struct edit *e, const char *target, char **arguments,
 
 static int start(struct edit *e, int argc, char **argv, struct ocv_error *err)
 {
-    ocv_auto(ocv_author_source) source = NULL;
+    ocv_auto(ocv_edit_source) source = NULL;
     int status = e->from ? build_from_file(e->from, &source, err) : OCV_OK;
     if (status < 0)
         return status;
-    const char *target = source ? ocv_author_source_target(source) : NULL;
+    const char *target = source ? ocv_edit_source_target(source) : NULL;
     char **arguments = argv + optind;
     bool given = optind < argc && (!target || !strchr(argv[optind], '='));
     if (given)

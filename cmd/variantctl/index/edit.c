@@ -83,7 +83,7 @@ static int end(struct edit *e, struct ocv_error *err)
 {
     int status = edit_annotations(e, err);
     if (status == OCV_OK && e->relayout)
-        status = ocv_author_relayout(e->build.author, err);
+        status = ocv_edit_relayout(e->build.document, err);
     return status == OCV_OK ? build_finish(&e->build, err) : status;
 }
 
@@ -107,9 +107,9 @@ static int run_remove(struct edit *e, char **arguments, struct ocv_error *err)
     if (status < 0)
         return status;
     if (e->ordinary)
-        status = ocv_author_remove(e->build.author, NULL, e->platform, err);
+        status = ocv_edit_remove(e->build.document, NULL, e->platform, err);
     for (size_t i = 1; arguments[i] && status == OCV_OK; i++)
-        status = ocv_author_remove(e->build.author, arguments[i], e->platform, err);
+        status = ocv_edit_remove(e->build.document, arguments[i], e->platform, err);
     return status < 0 ? ocv_error_prefix(err, "%s", arguments[0]) : end(e, err);
 }
 
@@ -127,8 +127,8 @@ static int annotate_one(struct edit *e, const char *text, bool label, struct ocv
     int status =
         label ? OCV_OK : ocv_properties_parse(equals + 1, strlen(equals + 1), &properties, err);
     if (status == OCV_OK)
-        status = ocv_author_annotate(e->build.author, which, e->platform, label ? equals + 1 : NULL,
-                                     properties, err);
+        status = ocv_edit_annotate(e->build.document, which, e->platform, label ? equals + 1 : NULL,
+                                   properties, err);
     if (status < 0 && status != OCV_ERR_NOT_FOUND)
         ocv_error_prefix(err, "%s", which);
     free(which);

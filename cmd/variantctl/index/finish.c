@@ -45,7 +45,7 @@ static void warn_namespaces(const struct build *b, const struct ocv_index *index
     for (size_t i = 0; i < n; i++) {
         char key[160];
         snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.100s", names[i]);
-        if (!ocv_vocabulary_owns(names[i]) && !ocv_author_annotation(b->author, key))
+        if (!ocv_vocabulary_owns(names[i]) && !ocv_edit_annotation(b->document, key))
             cli_warn(b->cli,
                      "no provider that comes with this program gives the namespace '%s': only "
                      "hosts with a provider for it can use its variants",
@@ -200,7 +200,7 @@ int build_finish(struct build *b, struct ocv_error *err)
     ocv_auto(ocv_index) index = NULL;
     ocv_auto_buffer bytes;
     ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
-    int status = ocv_author_format(b->author, &bytes, err);
+    int status = ocv_edit_format(b->document, &bytes, err);
     if (status == OCV_OK)
         status = ocv_index_parse(bytes.data, bytes.len, NULL, &index, err);
     if (status == OCV_OK && !has_image(index))

@@ -29,7 +29,7 @@ struct build {
     bool relabel;
     struct place to;
     struct publication publication;
-    struct ocv_author *author;
+    struct ocv_edit *document;
     const char *from; /* the file that the document is made of, or NULL */
     struct item *items;
     size_t n_items;
@@ -57,10 +57,10 @@ int build_finish(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 /* ---- index_source.c -------------------------------------------------------------------------- */
 
 /** Read what --from FILE says. */
-int build_from_file(const char *path, struct ocv_author_source **out,
+int build_from_file(const char *path, struct ocv_edit_source **out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Its items, annotations and layout; `path` names it in messages. */
-int build_from_source(struct build *build, const char *path, const struct ocv_author_source *source,
+int build_from_source(struct build *build, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- index_tags.c ---------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 struct write_options {
     bool dry_run, quiet, json, referrers;
     const char *expect; /**< --expect: the digest that the tag has to have, or "none" */
-    enum ocv_author_layout layout;
+    enum ocv_edit_layout layout;
     bool has_layout;
 };
 

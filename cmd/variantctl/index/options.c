@@ -96,7 +96,7 @@ static int set_pair(struct edit *e, const char *prefix, const char *text, const 
     bool own = !*prefix && !strncmp(key, "dev.ocivariant.", strlen("dev.ocivariant."));
     int status =
         own ? ocv_error_set(err, OCV_ERR_INVALID, "%.100s is written by this command itself", key)
-            : ocv_author_set(e->build.author, key, equals[1] || *prefix ? equals + 1 : NULL, err);
+            : ocv_edit_set(e->build.document, key, equals[1] || *prefix ? equals + 1 : NULL, err);
     free(key);
     return status;
 }
@@ -107,7 +107,7 @@ int edit_annotations(struct edit *e, struct ocv_error *err)
     for (size_t i = 0; i < e->n_annotations && status == OCV_OK; i++) {
         const char *text = e->annotations[i].text;
         if (e->annotations[i].option == EDIT_OPTION_NAMESPACES)
-            status = ocv_author_set(e->build.author, OCV_ANNOTATION_NAMESPACES, text, err);
+            status = ocv_edit_set(e->build.document, OCV_ANNOTATION_NAMESPACES, text, err);
         else if (e->annotations[i].option == EDIT_OPTION_STATIC)
             status = set_pair(e, OCV_ANNOTATION_STATIC, text, "NS='FEATURE :: VALUE, ...'", err);
         else

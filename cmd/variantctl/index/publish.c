@@ -31,7 +31,7 @@ int write_option(struct write_options *options, int value)
         return !strcmp(optarg, "none") || ocv_digest_known(optarg) ? 1 : -1;
     case WRITE_OPTION_LAYOUT:
         options->has_layout = true;
-        options->layout = !strcmp(optarg, "hidden") ? OCV_AUTHOR_HIDDEN : OCV_AUTHOR_SAME_PLATFORM;
+        options->layout = !strcmp(optarg, "hidden") ? OCV_EDIT_HIDDEN : OCV_EDIT_SAME_PLATFORM;
         return !strcmp(optarg, "hidden") || !strcmp(optarg, "same-platform") ? 1 : -1;
     default:
         return 0;

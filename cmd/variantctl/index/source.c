@@ -6,14 +6,14 @@
 
 #define SOURCE_MAX (1024u * 1024)
 
-int build_from_file(const char *path, struct ocv_author_source **out, struct ocv_error *err)
+int build_from_file(const char *path, struct ocv_edit_source **out, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, SOURCE_MAX);
     int status = cli_read_file(path, &text, err);
     if (status < 0)
         return status;
-    return ocv_author_source_parse(path, text.data ? text.data : "", text.len, out, err);
+    return ocv_edit_source_parse(path, text.data ? text.data : "", text.len, out, err);
 }
 
 /* The item owns its properties, the source its own. */
@@ -30,12 +30,12 @@ static int copy_properties(const struct ocv_properties *from, struct ocv_propert
                       : ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
-static int add_images(struct build *b, const char *path, const struct ocv_author_source *source,
+static int add_images(struct build *b, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err)
 {
     int status = OCV_OK;
-    for (size_t i = 0; i < ocv_author_source_count(source) && status == OCV_OK; i++) {
-        struct ocv_author_source_image image = ocv_author_source_image(source, i);
+    for (size_t i = 0; i < ocv_edit_source_count(source) && status == OCV_OK; i++) {
+        struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
         struct ocv_properties *properties;
         char where[4200];
         snprintf(where, sizeof(where), "%s:%zu", path, image.line);
@@ -46,14 +46,14 @@ static int add_images(struct build *b, const char *path, const struct ocv_author
     return status;
 }
 
-int build_from_source(struct build *b, const char *path, const struct ocv_author_source *source,
+int build_from_source(struct build *b, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err)
 {
     const char *key, *value;
     int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && ocv_author_source_annotation(source, i, &key, &value);
+    for (size_t i = 0; status == OCV_OK && ocv_edit_source_annotation(source, i, &key, &value);
          i++) {
-        status = ocv_author_set(b->author, key, value, err);
+        status = ocv_edit_set(b->document, key, value, err);
         if (status == OCV_ERR_INVALID || status == OCV_ERR_DATA) {
             ocv_error_prefix(err, "%s", path);
             status = err->status = OCV_ERR_DATA;

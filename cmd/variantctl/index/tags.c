@@ -73,9 +73,9 @@ static int add_member(struct build *b, const struct ocv_reference *reference,
 static int set_missing(struct build *b, const char *key, const struct ocv_buffer *text,
                        struct ocv_error *err)
 {
-    if (text->len == 0 || ocv_author_annotation(b->author, key))
+    if (text->len == 0 || ocv_edit_annotation(b->document, key))
         return OCV_OK;
-    return ocv_author_set(b->author, key, text->data, err);
+    return ocv_edit_set(b->document, key, text->data, err);
 }
 
 static int add_members(struct build *b, const struct ocv_reference *reference,

@@ -4,16 +4,16 @@
 
 static struct ocv_error err;
 
-static int parse(const char *text, struct ocv_author_source **out)
+static int parse(const char *text, struct ocv_edit_source **out)
 {
     *out = NULL;
     err = (struct ocv_error){0};
-    return ocv_author_source_parse("s.yaml", text, strlen(text), out, &err);
+    return ocv_edit_source_parse("s.yaml", text, strlen(text), out, &err);
 }
 
 START_TEST(reads_everything)
 {
-    struct ocv_author_source *s;
+    struct ocv_edit_source *s;
     int status = parse("schema: dev.ocivariant.index-source/v1\n"
                        "target: r.example/app:1\n"
                        "layout: same-platform\n"
@@ -30,15 +30,15 @@ START_TEST(reads_everything)
                        "- {label: v3, image: c, properties: ['x86_64::level::v3']}\n",
                        &s);
     ck_assert_msg(status == OCV_OK, "%s", err.message);
-    ck_assert_str_eq(ocv_author_source_target(s), "r.example/app:1");
-    ck_assert_int_eq(ocv_author_source_layout(s, OCV_AUTHOR_HIDDEN), OCV_AUTHOR_SAME_PLATFORM);
-    ck_assert_uint_eq(ocv_author_source_count(s), 4);
-    struct ocv_author_source_image image = ocv_author_source_image(s, 0);
+    ck_assert_str_eq(ocv_edit_source_target(s), "r.example/app:1");
+    ck_assert_int_eq(ocv_edit_source_layout(s, OCV_EDIT_HIDDEN), OCV_EDIT_SAME_PLATFORM);
+    ck_assert_uint_eq(ocv_edit_source_count(s), 4);
+    struct ocv_edit_source_image image = ocv_edit_source_image(s, 0);
     ck_assert_ptr_null(image.label);
     ck_assert_str_eq(image.reference, "r.example/app:plain");
-    image = ocv_author_source_image(s, 1);
+    image = ocv_edit_source_image(s, 1);
     ck_assert_str_eq(image.label, "null");
-    image = ocv_author_source_image(s, 2);
+    image = ocv_edit_source_image(s, 2);
     ck_assert_uint_eq(image.line, 10);
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 4000);
@@ -46,11 +46,11 @@ START_TEST(reads_everything)
     ck_assert_str_eq(text.data, "nvidia :: cuda_version_lower_bound :: 12.8, nvidia :: sm_arch :: "
                                 "80_real, nvidia :: sm_arch :: 90_real");
     const char *key, *value;
-    ck_assert(ocv_author_source_annotation(s, 1, &key, &value));
+    ck_assert(ocv_edit_source_annotation(s, 1, &key, &value));
     ck_assert_str_eq(key, "dev.ocivariant.static.priority");
     ck_assert_str_eq(value, "order :: 1, order :: 2");
-    ck_assert(!ocv_author_source_annotation(s, 3, &key, &value));
-    ocv_author_source_free(s);
+    ck_assert(!ocv_edit_source_annotation(s, 3, &key, &value));
+    ocv_edit_source_free(s);
 }
 END_TEST
 
@@ -88,7 +88,7 @@ static const char *const bad[][2] = {
 
 START_TEST(names_the_line)
 {
-    struct ocv_author_source *s;
+    struct ocv_edit_source *s;
     ck_assert_int_eq(parse(bad[_i][0], &s), OCV_ERR_DATA);
     ck_assert_msg(!strncmp(err.message, bad[_i][1], strlen(bad[_i][1])), "%s\ninstead of %s",
                   err.message, bad[_i][1]);
@@ -97,7 +97,7 @@ END_TEST
 
 START_TEST(unquoted_properties_get_a_hint)
 {
-    struct ocv_author_source *s;
+    struct ocv_edit_source *s;
     static const char *const lists[] = {"  - n :: f :: v\n", "  - n :: f\n"};
     for (size_t i = 0; i < 2; i++) {
         char *text = NULL;
@@ -112,7 +112,7 @@ END_TEST
 
 START_TEST(too_many_properties_name_the_line)
 {
-    struct ocv_author_source *s;
+    struct ocv_edit_source *s;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
