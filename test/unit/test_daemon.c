@@ -157,8 +157,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("local_http");
-    TCase *tcase = tcase_create("local_http");
+    Suite *suite = suite_create("daemon");
+    TCase *tcase = tcase_create("daemon");
     tcase_add_loop_test(tcase, test_answers, 0, sizeof(answers) / sizeof(*answers));
     tcase_add_test(tcase, test_too_large);
     tcase_add_test(tcase, test_nobody);
