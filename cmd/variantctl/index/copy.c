@@ -52,7 +52,6 @@ struct row {
     struct copier *copier;
     size_t i;
     int64_t size;
-    enum layer_state state;
 };
 
 static void on_sent(void *data, int64_t sent)

@@ -54,7 +54,7 @@ int endpoint_parse(const char *text, bool tls, struct endpoint *out, struct ocv_
 struct receiver {
     const struct engine_call *call;
     char *text; /* the line so far */
-    size_t len, cap;
+    size_t len;
     struct ocv_buffer head; /* first bytes, for error messages */
     bool failed;
 };

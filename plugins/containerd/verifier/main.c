@@ -20,7 +20,7 @@
 #define USAGE 2
 
 struct arguments {
-    const char *name, *digest, *config;
+    const char *name, *digest;
 };
 
 static void print_help(void)
