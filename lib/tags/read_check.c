@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What no single value of a rule file shows: names that stand for nothing, and captures that no
  * pair of parentheses makes. A slip of the pen would otherwise be a rule that never applies. */
-#include "lib/core/property_internal.h"
 #include "lib/tags/read.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
-
-#define NAME_SHOWN 80 /* bytes */
-
-static int complain_of(const struct ocv_tag_reader *r, const struct ocv_yaml *node,
-                       const char *name, size_t len, const char *what)
-{
-    char text[NAME_SHOWN + 128];
-    snprintf(text, sizeof(text), "'%.*s' %s", (int)(len < NAME_SHOWN ? len : NAME_SHOWN), name,
-             what);
-    return ocv_tag_read_complain(r, node, text);
-}
 
 /* ---- captures ----------------------------------------------------------------------------------
  */
@@ -28,8 +15,9 @@ static int check_captures(const struct ocv_tag_reader *r, const struct ocv_yaml 
     for (size_t i = 0; i < n; i++)
         for (const char *p = strchr(list[i].text, '\\'); p; p = strchr(p + 1, '\\'))
             if (isdigit((unsigned char)p[1]) && (size_t)(p[1] - '0') > captured)
-                return complain_of(r, map, list[i].text, strlen(list[i].text),
-                                   "asks for more than the pattern's parentheses capture");
+                return ocv_yaml_fail(&r->file, map,
+                                     "'%.80s' asks for more than the pattern's parentheses capture",
+                                     list[i].text);
     return OCV_OK;
 }
 
@@ -74,7 +62,8 @@ static int check_group_tags(const struct ocv_tag_reader *r, const struct ocv_yam
         for (const char *p = strchr(m->text, '{'); p && status == OCV_OK; p = strchr(p + 1, '{')) {
             size_t len = strcspn(p + 1, "}");
             if (!is_group(r->family, p + 1, len))
-                status = complain_of(r, m, p + 1, len, "is a group that nothing gives");
+                status = ocv_yaml_fail(&r->file, m, "'%.*s' is a group that nothing gives",
+                                       (int)len, p + 1);
         }
     return status;
 }
@@ -86,7 +75,7 @@ static int check_keys(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     for (const struct ocv_yaml *m = map ? map->first : NULL; m && status == OCV_OK; m = m->next)
         if ((!besides || strcmp(m->key, besides) != 0) &&
             !is_group(r->family, m->key, strlen(m->key)))
-            status = ocv_tag_read_complain(r, m, "a group that nothing gives");
+            status = ocv_yaml_complain(&r->file, m, "is a group that nothing gives");
     return status;
 }
 
@@ -118,16 +107,10 @@ static int check_cuda(const struct ocv_tag_reader *r, const struct ocv_yaml *lis
 
 int ocv_tag_read_check(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
-    const struct ocv_yaml *list = ocv_yaml_get(tree, "namespaces");
     int status = check_group_tags(r, ocv_yaml_get(tree, "group_tags"));
     if (status == OCV_OK)
         status = check_keys(r, ocv_yaml_get(tree, "prefer"), "tag");
     if (status == OCV_OK)
         status = check_defaults(r, ocv_yaml_get(tree, "defaults"));
-    if (status == OCV_OK)
-        status = check_cuda(r, ocv_yaml_get(tree, "cuda"));
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m && status == OCV_OK; m = m->next)
-        if (!ocv_property_name_valid(m->text, strlen(m->text)))
-            status = complain_of(r, m, m->text, strlen(m->text), "is no namespace (a-z 0-9 _)");
-    return status;
+    return status == OCV_OK ? check_cuda(r, ocv_yaml_get(tree, "cuda")) : status;
 }

@@ -2,8 +2,8 @@
 /* The set of rule files: notations first, then families; one added later is asked first, so that an
  * administrator's file stands before a shipped one. */
 #include "lib/base/file.h"
+#include "lib/tags/read.h"
 #include "lib/tags/table.h"
-#include "lib/tags/tags_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -52,8 +52,8 @@ static int add_notation(struct ocv_tag_rules *rules, const char *source, struct 
                         struct ocv_error *err)
 {
     if (list->type != OCV_YAML_LIST)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: %s: must be a list of parts", source,
-                             list->line, list->key);
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: '%s' must be a list", source, list->line,
+                             list->key);
     struct ocv_tag_notation *n = calloc(1, sizeof(*n));
     if (!n)
         return ocv_error_nomem(err);
@@ -78,7 +78,7 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
     if (!map)
         return OCV_OK;
     if (map->type != OCV_YAML_MAP)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: notations: must be a mapping", source,
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: 'notations' must be a mapping", source,
                              map->line);
     while (map->first) {
         struct ocv_yaml *list = map->first;
@@ -124,7 +124,8 @@ static bool concerns(const struct ocv_yaml *tree, const char *repository)
     return !list; /* without one it is an error that must be told */
 }
 
-static int add_family(struct ocv_tag_rules *rules, const char *source, const struct ocv_yaml *tree,
+/* Takes the tree over. */
+static int add_family(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
                       struct ocv_error *err)
 {
     struct ocv_tag_family *family = calloc(1, sizeof(*family));
@@ -136,7 +137,9 @@ static int add_family(struct ocv_tag_rules *rules, const char *source, const str
         free(family);
         return ocv_error_nomem(err);
     }
-    int status = ocv_tag_family_read(rules, source, tree, family, err);
+    family->tree = *tree;
+    *tree = NULL;
+    int status = ocv_tag_family_read(rules, source, family->tree, family, err);
     if (status < 0) {
         ocv_tag_family_free(family);
         return status;
@@ -152,26 +155,29 @@ static int add_family(struct ocv_tag_rules *rules, const char *source, const str
     return OCV_OK;
 }
 
-static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml *tree,
+/* Of files for other repositories no more is checked than tells that: there are many, and the
+ * notations in them are checked where they are used. */
+static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
                     const char *repository, struct ocv_error *err)
 {
-    const char *schema = ocv_yaml_text(tree, "schema");
-    if (!tree || tree->type != OCV_YAML_MAP)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:1: is not a mapping", source);
+    const struct ocv_yaml_reader r = {source, err};
+    const char *schema = ocv_yaml_text(*tree, "schema");
+    if (!*tree || (*tree)->type != OCV_YAML_MAP)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:1: the file must be a mapping", source);
     if (!schema || strcmp(schema, OCV_TAG_RULES_SCHEMA) != 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: 'schema' must be %s", source, tree->line,
-                             OCV_TAG_RULES_SCHEMA);
-    int status = add_notations(rules, source, tree, err);
-    bool family = ocv_yaml_get(tree, "family") || ocv_yaml_get(tree, "parts");
-    if (status == OCV_OK && !family && !ocv_yaml_get(tree, "notations"))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: neither a family nor notations", source,
-                             tree->line);
-    if (status == OCV_OK && family && !ocv_yaml_text(tree, "family"))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: 'family' must be a name", source,
-                             tree->line);
-    if (status == OCV_OK && family && (!repository || concerns(tree, repository)))
-        status = add_family(rules, source, tree, err);
-    return status;
+        return ocv_yaml_fail(&r, *tree, "'schema' must be %s", OCV_TAG_RULES_SCHEMA);
+    bool family = ocv_yaml_get(*tree, "family") || ocv_yaml_get(*tree, "parts");
+    bool wanted = !repository || (family && concerns(*tree, repository));
+    int status = wanted ? ocv_yaml_check(&r, &ocv_tag_rules_rule, *tree) : OCV_OK;
+    if (status == OCV_OK)
+        status = add_notations(rules, source, *tree, err);
+    if (status < 0)
+        return status;
+    if (!family && !ocv_yaml_get(*tree, "notations"))
+        return ocv_yaml_fail(&r, *tree, "neither a family nor notations");
+    if (family && !ocv_yaml_text(*tree, "family"))
+        return ocv_yaml_fail(&r, *tree, "'family' must be a name");
+    return family && wanted ? add_family(rules, source, tree, err) : OCV_OK;
 }
 
 int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text, size_t len,
@@ -184,8 +190,8 @@ int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const cha
                              OCV_TAG_RULES_BYTES_MAX);
     int status = ocv_yaml_read(source, text, len, &tree, err);
     if (status == OCV_OK)
-        status = add_tree(rules, source, tree, only ? ocv_tag_rules_name(rules, only, known) : NULL,
-                          err);
+        status = add_tree(rules, source, &tree,
+                          only ? ocv_tag_rules_name(rules, only, known) : NULL, err);
     ocv_yaml_free(tree);
     if (status != OCV_ERR_CONFIG)
         return status;

@@ -86,6 +86,7 @@ struct ocv_tag_prefer {
 
 struct ocv_tag_family {
     struct ocv_arena arena;
+    struct ocv_yaml *tree; /**< most texts are borrowed from it */
     const char *name, *description, *source, *separators;
     struct ocv_tag_item *repositories, *items;
     size_t n_repositories, n_items;
@@ -126,7 +127,8 @@ struct ocv_tag_rules {
 
 /* ---- reading (rules_read.c) ------------------------------------------------------------------ */
 
-/** Read the items of a family from its tree. OCV_ERR_CONFIG with file and line. */
+/** Read the items of a family from its checked tree, which has to outlive them. OCV_ERR_CONFIG with
+ *  file and line. */
 int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
                         const struct ocv_yaml *tree, struct ocv_tag_family *out,
                         struct ocv_error *err) OCV_WARN_UNUSED;

@@ -7,6 +7,7 @@
 #include "lib/edit/source.h"
 #include "lib/lint/lint_internal.h"
 #include "lib/probe/declarative/declarative.h"
+#include "lib/tags/read.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -235,6 +236,7 @@ static const struct {
     {"schema/index-source.schema.json", &ocv_edit_source_rule},
     {"schema/lint-config.schema.json", &ocv_lint_config_rule},
     {"schema/provider.schema.json", &ocv_declaration_rule},
+    {"schema/tag-rules.schema.json", &ocv_tag_rules_rule},
 };
 
 START_TEST(the_schema_says_what_the_table_says)
