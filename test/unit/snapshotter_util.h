@@ -3,6 +3,7 @@
 #ifndef SNAPSHOTTER_UTIL_H
 #define SNAPSHOTTER_UTIL_H
 
+#include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 #include "plugins/containerd/snapshotter/service/service.h"
 
 #include "gen/snapshots.pb-c.h"
@@ -80,7 +81,7 @@ static inline void world_close(struct world *w)
     grpc_server_stop(w->server);
     pthread_join(w->thread, NULL);
     grpc_server_free(w->server);
-    snap_judge_free(w->service.judge);
+    snap_fit_free(w->service.fit);
     snap_relay_free(w->service.relay);
     snap_overlay_free(w->service.overlay);
     snap_meta_close(w->service.meta);

@@ -2,7 +2,7 @@
 /* kill -9 before and after every single system call of what changes snapshots: the next process
  * finds all of the change or nothing of it, every row has its directory, and after its start no
  * directory is without row. */
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/overlay/overlay.h"
 
 #include <check.h>
 #include <dirent.h>

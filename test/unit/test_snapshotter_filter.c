@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The snapshotter's filters: containerd's answers, but for regular expressions. */
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/service/filter.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
  */
 #include "test/unit/snapshotter_util.h"
 
-#include "plugins/containerd/snapshotter/meta/meta.h"
+#include "plugins/containerd/snapshotter/meta/meta_internal.h"
+#include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Options, socket, signals. */
+/* ocivariant-snapshotter: containerd's Snapshots service over gRPC (docs/refusing.md). Its
+ * directories, each of which includes only from those below it:
+ *
+ *   main.c    options, socket, signals
+ *   service   the calls, to and from protobuf; relay.c: the back end behind another socket
+ *   fit       does the image fit this node? asked at Prepare
+ *   overlay   the back end that keeps snapshots itself
+ *   meta      what is known of snapshots, in SQLite
+ *   types     labels, infos, mounts, failures */
 #include "cmd/common/notify.h"
 #include "lib/base/paths.h"
 #include "plugins/common/output.h"
@@ -212,12 +220,12 @@ static int open_back_end(struct ocv_error *err)
         status = snap_relay_new(&relay, &s->relay, err);
     else if (status == OCV_OK)
         status = snap_overlay_open(program.root, program.remap_ids, s->meta, say, &s->overlay, err);
-    const struct snap_judge_options options = {.config_file = program.config,
-                                               .records = program.records,
-                                               .metrics = program.metrics,
-                                               .log = say};
+    const struct snap_fit_options options = {.config_file = program.config,
+                                             .records = program.records,
+                                             .metrics = program.metrics,
+                                             .log = say};
     if (status == OCV_OK)
-        status = snap_judge_new(&options, s->meta, &s->judge, err);
+        status = snap_fit_new(&options, s->meta, &s->fit, err);
     s->log = say;
     return status;
 }
@@ -244,7 +252,7 @@ static void on_signal(int number)
 {
     int saved = errno;
     if (number == SIGHUP)
-        snap_judge_reload(program.service.judge);
+        snap_fit_reload(program.service.fit);
     else
         grpc_server_stop(program.server);
     errno = saved;
@@ -279,7 +287,7 @@ static void end(void)
     grpc_server_free(program.server);
     if (program.bound)
         (void)unlink(program.socket);
-    snap_judge_free(s->judge);
+    snap_fit_free(s->fit);
     snap_relay_free(s->relay);
     snap_overlay_free(s->overlay);
     snap_meta_close(s->meta);

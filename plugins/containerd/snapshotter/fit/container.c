@@ -52,8 +52,7 @@ static void free_variant(const struct snap_variant *v)
 }
 
 /* Any that is allowed speaks for all, else the first. */
-static void ask_for_all(struct snap_judge *j, const struct variants *all,
-                        struct verdict_answer *out)
+static void ask_for_all(struct snap_fit *f, const struct variants *all, struct verdict_answer *out)
 {
     struct verdict_answer answer;
     for (size_t i = 0; i < all->n && (i == 0 || out->action != VERDICT_ALLOW); i++) {
@@ -62,24 +61,24 @@ static void ask_for_all(struct snap_judge *j, const struct variants *all,
                                            .digest = or_null(v->digest),
                                            .label = or_null(v->label),
                                            .properties = or_null(v->properties)};
-        snap_judge_ask(j, &q, &answer);
+        snap_fit_ask(f, &q, &answer);
         if (i == 0 || answer.action == VERDICT_ALLOW)
             *out = answer;
     }
 }
 
 /* What is known of the chain cannot be read. */
-static void judge_unread(const struct snap_judge *j, const char *chain, const char *why,
-                         struct verdict_answer *out)
+static void answer_unreadable(const struct snap_fit *f, const char *chain, const char *why,
+                              struct verdict_answer *out)
 {
     *out = (struct verdict_answer){.verdict = VERDICT_UNKNOWN,
-                                   .action = verdict_decide(&j->policy, VERDICT_UNKNOWN, NULL)};
+                                   .action = verdict_decide(&f->policy, VERDICT_UNKNOWN, NULL)};
     snprintf(out->reason, sizeof(out->reason), "what was unpacked to %s cannot be judged: %s",
              chain, why);
 }
 
-enum grpc_code snap_judge_container(struct snap_judge *j, const char *parent,
-                                    struct ocv_buffer *labels, struct ocv_error *err)
+enum grpc_code snap_fit_container(struct snap_fit *f, const char *parent, struct ocv_buffer *labels,
+                                  struct ocv_error *err)
 {
     struct variants all = {.n = 0};
     struct verdict_answer answer = {.action = VERDICT_ALLOW};
@@ -88,24 +87,24 @@ enum grpc_code snap_judge_container(struct snap_judge *j, const char *parent,
     char ns[80];
     if (!split_name(parent, ns, &chain))
         return GRPC_OK;
-    if (snap_meta_variants(j->meta, ns, chain, keep_variant, &all, &why) != GRPC_OK)
-        judge_unread(j, chain, why.message, &answer);
+    if (snap_meta_variants(f->meta, ns, chain, keep_variant, &all, &why) != GRPC_OK)
+        answer_unreadable(f, chain, why.message, &answer);
     else if (all.n == 0)
         return GRPC_OK;
     else
-        ask_for_all(j, &all, &answer);
+        ask_for_all(f, &all, &answer);
     for (size_t i = 0; i < all.n; i++)
         free_variant(&all.list[i]);
-    snap_judge_count(j, &answer);
+    snap_fit_count(f, &answer);
     if (answer.action != VERDICT_ALLOW)
-        snap_judge_say(j, answer.action == VERDICT_REFUSE ? "refused" : "warning", answer.reason);
-    return snap_judge_act(&answer, labels, err);
+        snap_fit_say(f, answer.action == VERDICT_REFUSE ? "refused" : "warning", answer.reason);
+    return snap_fit_act(&answer, labels, err);
 }
 
-void snap_judge_removed(struct snap_judge *j, const char *name)
+void snap_fit_removed(struct snap_fit *f, const char *name)
 {
     const char *chain;
     char ns[80];
     if (split_name(name, ns, &chain))
-        (void)snap_meta_variants_drop(j->meta, ns, chain, NULL);
+        (void)snap_meta_variants_drop(f->meta, ns, chain, NULL);
 }

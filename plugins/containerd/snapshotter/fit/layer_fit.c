@@ -23,22 +23,22 @@
 
 #define REMEMBER_MS 2000 /* an answer stands for all layers of an image */
 
-void snap_judge_say(const struct snap_judge *j, const char *what, const char *text)
+void snap_fit_say(const struct snap_fit *f, const char *what, const char *text)
 {
     char line[OCV_ERROR_MESSAGE_MAX + 64];
     snprintf(line, sizeof(line), "%s: %s", what, text);
-    if (j->options.log)
-        j->options.log(line);
+    if (f->options.log)
+        f->options.log(line);
 }
 
 /* ---- counting ----------------------------------------------------------------------------------
  */
 
-static void write_metrics(const struct snap_judge *j)
+static void write_metrics(const struct snap_fit *f)
 {
-    const struct counters *c = &j->counters;
+    const struct counters *c = &f->counters;
     char *temporary = NULL;
-    if (!j->metrics || asprintf(&temporary, "%s.tmp", j->metrics) < 0)
+    if (!f->metrics || asprintf(&temporary, "%s.tmp", f->metrics) < 0)
         return;
     (void)unlink(temporary); /* of a writer that was killed, or somebody's link */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); /* umask is 0 here */
@@ -58,108 +58,107 @@ static void write_metrics(const struct snap_judge *j)
                               c->refused, c->warned) > 0;
     if (!file && fd >= 0)
         close(fd);
-    if (file && (fclose(file) != 0 || !ok || rename(temporary, j->metrics) < 0))
-        snap_judge_say(j, "metrics", "cannot be written");
+    if (file && (fclose(file) != 0 || !ok || rename(temporary, f->metrics) < 0))
+        snap_fit_say(f, "metrics", "cannot be written");
     free(temporary);
 }
 
-void snap_judge_count(struct snap_judge *j, const struct verdict_answer *answer)
+void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer)
 {
-    pthread_mutex_lock(&j->lock);
+    pthread_mutex_lock(&f->lock);
     unsigned long long *const by_verdict[] = {
-        [VERDICT_FITS] = &j->counters.fits,       [VERDICT_MISFIT] = &j->counters.misfit,
-        [VERDICT_NONE] = &j->counters.none,       [VERDICT_INDEX] = &j->counters.index,
-        [VERDICT_UNKNOWN] = &j->counters.unknown, [VERDICT_LESSER] = &j->counters.lesser,
+        [VERDICT_FITS] = &f->counters.fits,       [VERDICT_MISFIT] = &f->counters.misfit,
+        [VERDICT_NONE] = &f->counters.none,       [VERDICT_INDEX] = &f->counters.index,
+        [VERDICT_UNKNOWN] = &f->counters.unknown, [VERDICT_LESSER] = &f->counters.lesser,
     };
     ++*by_verdict[answer->verdict];
-    j->counters.refused += answer->action == VERDICT_REFUSE;
-    j->counters.warned += answer->action == VERDICT_WARN;
-    write_metrics(j);
-    pthread_mutex_unlock(&j->lock);
+    f->counters.refused += answer->action == VERDICT_REFUSE;
+    f->counters.warned += answer->action == VERDICT_WARN;
+    write_metrics(f);
+    pthread_mutex_unlock(&f->lock);
 }
 
 /* ---- asking ------------------------------------------------------------------------------------
  */
 
-static bool recall(struct snap_judge *j, const char *key, struct verdict_answer *out)
+static bool recall(struct snap_fit *f, const char *key, struct verdict_answer *out)
 {
     bool found = false;
-    pthread_mutex_lock(&j->lock);
+    pthread_mutex_lock(&f->lock);
     for (size_t i = 0; !found && i < REMEMBERED; i++) {
-        const struct remembered *r = &j->remembered[i];
+        const struct remembered *r = &f->remembered[i];
         found = r->key && strcmp(r->key, key) == 0 && ocv_clock_ms() - r->at < REMEMBER_MS;
         if (found)
             *out = r->answer;
     }
-    pthread_mutex_unlock(&j->lock);
+    pthread_mutex_unlock(&f->lock);
     return found;
 }
 
 /* Takes `key` over. */
-static void remember(struct snap_judge *j, char *key, const struct verdict_answer *answer)
+static void remember(struct snap_fit *f, char *key, const struct verdict_answer *answer)
 {
-    pthread_mutex_lock(&j->lock);
-    struct remembered *r = &j->remembered[j->next++ % REMEMBERED];
+    pthread_mutex_lock(&f->lock);
+    struct remembered *r = &f->remembered[f->next++ % REMEMBERED];
     free(r->key);
     *r = (struct remembered){.key = key, .at = ocv_clock_ms(), .answer = *answer};
-    pthread_mutex_unlock(&j->lock);
+    pthread_mutex_unlock(&f->lock);
 }
 
-static void forget(struct snap_judge *j)
+static void forget(struct snap_fit *f)
 {
     for (size_t i = 0; i < REMEMBERED; i++) {
-        free(j->remembered[i].key);
-        j->remembered[i] = (struct remembered){0};
+        free(f->remembered[i].key);
+        f->remembered[i] = (struct remembered){0};
     }
 }
 
-static void read_policy_again(struct snap_judge *j)
+static void read_policy_again(struct snap_fit *f)
 {
     struct verdict_policy policy;
     struct ocv_error err = {0};
-    if (!__atomic_exchange_n(&j->reload, 0, __ATOMIC_ACQ_REL))
+    if (!__atomic_exchange_n(&f->reload, 0, __ATOMIC_ACQ_REL))
         return;
-    if (verdict_policy_read(j->config_file, &policy, &err) < 0) {
-        snap_judge_say(j, "the old configuration stays", err.message);
+    if (verdict_policy_read(f->config_file, &policy, &err) < 0) {
+        snap_fit_say(f, "the old configuration stays", err.message);
         return;
     }
-    pthread_rwlock_wrlock(&j->policy_lock);
-    struct verdict_policy old = j->policy;
-    j->policy = policy;
-    pthread_rwlock_unlock(&j->policy_lock);
-    pthread_mutex_lock(&j->lock);
-    forget(j);
-    pthread_mutex_unlock(&j->lock);
+    pthread_rwlock_wrlock(&f->policy_lock);
+    struct verdict_policy old = f->policy;
+    f->policy = policy;
+    pthread_rwlock_unlock(&f->policy_lock);
+    pthread_mutex_lock(&f->lock);
+    forget(f);
+    pthread_mutex_unlock(&f->lock);
     verdict_policy_free(&old);
 }
 
 /* By what is known beside the label; the records of this node know what a lone label means. */
-void snap_judge_ask(struct snap_judge *j, const struct verdict_question *q,
-                    struct verdict_answer *out)
+void snap_fit_ask(struct snap_fit *f, const struct verdict_question *q, struct verdict_answer *out)
 {
     struct record_set set = {0};
     struct ocv_error err = {0};
     bool alone = q->label && !q->digest && !q->reference && !q->properties;
-    if (alone && records_by_label(j->records, q->label, &set, &err) < 0) {
-        verdict_cannot_tell(&j->policy, q, err.message, out);
+    if (alone && records_by_label(f->records, q->label, &set, &err) < 0) {
+        verdict_cannot_tell(&f->policy, q, err.message, out);
         return;
     }
     if (set.n == 0) {
-        verdict_ask(&j->policy, q, out);
+        verdict_ask(&f->policy, q, out);
         return;
     }
     for (size_t i = 0; i < set.n; i++) {
         struct verdict_question one = *q;
         one.digest = set.records[i].child;
         one.reference = set.records[i].reference;
-        verdict_ask(&j->policy, &one, out);
+        verdict_ask(&f->policy, &one, out);
         if (out->verdict == VERDICT_FITS ||
             (out->verdict == VERDICT_LESSER &&
              out->action == VERDICT_ALLOW)) /* two images may call different things the same */
             break;
     }
     if (set.full && out->verdict == VERDICT_MISFIT) /* and so many that the right one may be left */
-        verdict_cannot_tell(&j->policy, q, "too many images have that label here", out);
+        verdict_cannot_tell(&f->policy, q, "too many images have that label here", out);
     records_free(&set);
 }
 
@@ -172,27 +171,27 @@ static char *question_key(const struct verdict_question *q)
     return n < 0 ? NULL : key;
 }
 
-static void ask_once(struct snap_judge *j, const struct verdict_question *q,
+static void ask_once(struct snap_fit *f, const struct verdict_question *q,
                      struct verdict_answer *out)
 {
     char *key = question_key(q);
-    if (key && recall(j, key, out)) {
+    if (key && recall(f, key, out)) {
         free(key);
         return;
     }
-    snap_judge_ask(j, q, out);
-    snap_judge_count(j, out);
+    snap_fit_ask(f, q, out);
+    snap_fit_count(f, out);
     if (out->action != VERDICT_ALLOW)
-        snap_judge_say(j, out->action == VERDICT_REFUSE ? "refused" : "warning", out->reason);
+        snap_fit_say(f, out->action == VERDICT_REFUSE ? "refused" : "warning", out->reason);
     if (key)
-        remember(j, key, out);
+        remember(f, key, out);
 }
 
 /* ---- what follows ------------------------------------------------------------------------------
  */
 
-enum grpc_code snap_judge_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
-                              struct ocv_error *err)
+enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
+                            struct ocv_error *err)
 {
     if (answer->action == VERDICT_REFUSE)
         return snap_fail(err, GRPC_FAILED_PRECONDITION, "ocivariant: %s", answer->reason);
@@ -212,7 +211,7 @@ static bool is_top(const struct ocv_buffer *labels)
                         snap_labels_get(labels, LABEL_PROPERTIES);
 }
 
-static void note_variant(struct snap_judge *j, const char *ns, const char *chain,
+static void note_variant(struct snap_fit *f, const char *ns, const char *chain,
                          const struct verdict_question *q, const struct verdict_answer *answer)
 {
     struct ocv_error err = {0};
@@ -224,12 +223,12 @@ static void note_variant(struct snap_judge *j, const char *ns, const char *chain
         .properties = (char *)(uintptr_t)(q->properties ? q->properties : ""),
         .digest = (char *)(uintptr_t)(q->digest ? q->digest : ""),
         .reference = (char *)(uintptr_t)(q->reference ? q->reference : "")};
-    if (snap_meta_variant_add(j->meta, &variant, &err) != GRPC_OK)
-        snap_judge_say(j, "variant not recorded", err.message);
+    if (snap_meta_variant_add(f->meta, &variant, &err) != GRPC_OK)
+        snap_fit_say(f, "variant not recorded", err.message);
 }
 
-static enum grpc_code judge_unpack(struct snap_judge *j, const char *ns, const char *chain,
-                                   struct ocv_buffer *labels, struct ocv_error *err)
+static enum grpc_code fit_unpack(struct snap_fit *f, const char *ns, const char *chain,
+                                 struct ocv_buffer *labels, struct ocv_error *err)
 {
     const struct verdict_question q = {.reference = snap_labels_get(labels, LABEL_REFERENCE),
                                        .digest = snap_labels_get(labels, LABEL_DIGEST),
@@ -238,29 +237,29 @@ static enum grpc_code judge_unpack(struct snap_judge *j, const char *ns, const c
     struct verdict_answer answer = {.action = VERDICT_ALLOW};
     if (!q.digest && !q.label && !q.properties)
         return GRPC_OK; /* a lower layer, or an image that nobody described */
-    ask_once(j, &q, &answer);
+    ask_once(f, &q, &answer);
     bool ours = answer.verdict == VERDICT_FITS || answer.verdict == VERDICT_LESSER ||
                 answer.verdict == VERDICT_MISFIT || (answer.verdict == VERDICT_UNKNOWN && q.label);
     if (answer.action != VERDICT_REFUSE && ours && is_top(labels))
-        note_variant(j, ns, chain, &q, &answer);
-    return snap_judge_act(&answer, labels, err); /* invalidates what `q` borrows */
+        note_variant(f, ns, chain, &q, &answer);
+    return snap_fit_act(&answer, labels, err); /* invalidates what `q` borrows */
 }
 
-enum grpc_code snap_judge_prepare(struct snap_judge *j, const char *ns, const char *parent,
-                                  struct ocv_buffer *labels, struct ocv_error *err)
+enum grpc_code snap_fit_prepare(struct snap_fit *f, const char *ns, const char *parent,
+                                struct ocv_buffer *labels, struct ocv_error *err)
 {
     const char *ref = snap_labels_get(labels, SNAP_LABEL_REF);
     char *chain = ref ? strdup(ref) : NULL;
     enum grpc_code code = GRPC_OK;
-    read_policy_again(j);
-    pthread_rwlock_rdlock(&j->policy_lock);
+    read_policy_again(f);
+    pthread_rwlock_rdlock(&f->policy_lock);
     if (ref && !chain)
         code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
-    else if (!j->policy.off && chain)
-        code = judge_unpack(j, ns ? ns : "", chain, labels, err);
-    else if (!j->policy.off && *parent)
-        code = snap_judge_container(j, parent, labels, err);
-    pthread_rwlock_unlock(&j->policy_lock);
+    else if (!f->policy.off && chain)
+        code = fit_unpack(f, ns ? ns : "", chain, labels, err);
+    else if (!f->policy.off && *parent)
+        code = snap_fit_container(f, parent, labels, err);
+    pthread_rwlock_unlock(&f->policy_lock);
     free(chain);
     return code;
 }
@@ -268,44 +267,44 @@ enum grpc_code snap_judge_prepare(struct snap_judge *j, const char *ns, const ch
 /* ---- life --------------------------------------------------------------------------------------
  */
 
-int snap_judge_new(const struct snap_judge_options *options, struct snap_meta *meta,
-                   struct snap_judge **out, struct ocv_error *err)
+int snap_fit_new(const struct snap_fit_options *options, struct snap_meta *meta,
+                 struct snap_fit **out, struct ocv_error *err)
 {
-    struct snap_judge *j = calloc(1, sizeof(*j));
-    if (!j)
+    struct snap_fit *f = calloc(1, sizeof(*f));
+    if (!f)
         return ocv_error_nomem(err);
-    j->options = *options;
-    j->meta = meta;
-    pthread_rwlock_init(&j->policy_lock, NULL);
-    pthread_mutex_init(&j->lock, NULL);
-    j->config_file = options->config_file ? strdup(options->config_file) : NULL;
-    j->records = options->records ? strdup(options->records) : NULL;
-    j->metrics = options->metrics ? strdup(options->metrics) : NULL;
-    int status = verdict_policy_read(j->config_file, &j->policy, err);
+    f->options = *options;
+    f->meta = meta;
+    pthread_rwlock_init(&f->policy_lock, NULL);
+    pthread_mutex_init(&f->lock, NULL);
+    f->config_file = options->config_file ? strdup(options->config_file) : NULL;
+    f->records = options->records ? strdup(options->records) : NULL;
+    f->metrics = options->metrics ? strdup(options->metrics) : NULL;
+    int status = verdict_policy_read(f->config_file, &f->policy, err);
     if (status < 0) {
-        snap_judge_free(j);
+        snap_fit_free(f);
         return status;
     }
-    write_metrics(j);
-    *out = j;
+    write_metrics(f);
+    *out = f;
     return OCV_OK;
 }
 
-void snap_judge_free(struct snap_judge *j)
+void snap_fit_free(struct snap_fit *f)
 {
-    if (!j)
+    if (!f)
         return;
-    forget(j);
-    verdict_policy_free(&j->policy);
-    pthread_rwlock_destroy(&j->policy_lock);
-    pthread_mutex_destroy(&j->lock);
-    free(j->config_file);
-    free(j->records);
-    free(j->metrics);
-    free(j);
+    forget(f);
+    verdict_policy_free(&f->policy);
+    pthread_rwlock_destroy(&f->policy_lock);
+    pthread_mutex_destroy(&f->lock);
+    free(f->config_file);
+    free(f->records);
+    free(f->metrics);
+    free(f);
 }
 
-void snap_judge_reload(struct snap_judge *j)
+void snap_fit_reload(struct snap_fit *f)
 {
-    __atomic_store_n(&j->reload, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&f->reload, 1, __ATOMIC_RELEASE);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The judge's inside: images as they are unpacked (judge.c), containers (judge_container.c). */
-#ifndef OCV_SNAPSHOTTER_JUDGE_INTERNAL_H
-#define OCV_SNAPSHOTTER_JUDGE_INTERNAL_H
+/* Inside fit: images as they are unpacked (layer_fit.c), containers (container.c). */
+#ifndef OCV_SNAPSHOTTER_LAYER_FIT_INTERNAL_H
+#define OCV_SNAPSHOTTER_LAYER_FIT_INTERNAL_H
 
 #include "plugins/common/verdict.h"
 #include "plugins/containerd/snapshotter/fit/layer_fit.h"
@@ -20,8 +20,8 @@ struct counters {
     unsigned long long fits, lesser, misfit, none, index, unknown, refused, warned;
 };
 
-struct snap_judge {
-    struct snap_judge_options options;
+struct snap_fit {
+    struct snap_fit_options options;
     char *config_file, *records, *metrics;
     struct snap_meta *meta;
     pthread_rwlock_t policy_lock;
@@ -35,14 +35,13 @@ struct snap_judge {
 
 /** Ask variantd, by what is known beside the label: the records of this node know what a lone label
  *  means. The policy is locked. */
-void snap_judge_ask(struct snap_judge *j, const struct verdict_question *q,
-                    struct verdict_answer *out);
-void snap_judge_count(struct snap_judge *j, const struct verdict_answer *answer);
-void snap_judge_say(const struct snap_judge *j, const char *what, const char *text);
+void snap_fit_ask(struct snap_fit *f, const struct verdict_question *q, struct verdict_answer *out);
+void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer);
+void snap_fit_say(const struct snap_fit *f, const char *what, const char *text);
 /** Refuse, or label what is warned of. */
-enum grpc_code snap_judge_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
-                              struct ocv_error *err);
-enum grpc_code snap_judge_container(struct snap_judge *j, const char *parent,
-                                    struct ocv_buffer *labels, struct ocv_error *err);
+enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buffer *labels,
+                            struct ocv_error *err);
+enum grpc_code snap_fit_container(struct snap_fit *f, const char *parent, struct ocv_buffer *labels,
+                                  struct ocv_error *err);
 
 #endif

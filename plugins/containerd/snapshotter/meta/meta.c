@@ -3,7 +3,7 @@
  * directory of its id is made before the row is committed and removed after the row has gone, so
  * that whatever is interrupted leaves a directory without row, never a row without directory. Ids
  * are never used again (AUTOINCREMENT). */
-#include "plugins/containerd/snapshotter/meta/meta.h"
+#include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,71 +1,58 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The database's inside: meta.c opens it and reads rows, meta_write.c, meta_read.c and variants.c
- * are its transactions. */
+/* What is known of snapshots, in SQLite. Thread-safe; every function is one transaction. */
 #ifndef OCV_SNAPSHOTTER_META_H
 #define OCV_SNAPSHOTTER_META_H
 
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/types/snapshot.h"
 
-#include <pthread.h>
-#include <sqlite3.h>
+#define SNAP_PAGE 100u /**< infos of a page, and in a message of List, as containerd's */
 
-enum snap_sql {
-    SQL_BEGIN,
-    SQL_COMMIT,
-    SQL_ROLLBACK,
-    SQL_FIND,
-    SQL_INSERT,
-    SQL_PARENT,
-    SQL_CHILD,
-    SQL_RENAME,
-    SQL_DELETE,
-    SQL_LABELS,
-    SQL_PAGE,
-    SQL_KNOWN,
-    SQL_VARIANT_ADD,
-    SQL_VARIANTS,
-    SQL_VARIANT_DROP,
-    SQL_N
-};
-
-struct snap_meta {
-    sqlite3 *db;
-    pthread_mutex_t lock; /* one connection, one user at a time */
-    sqlite3_stmt *statements[SQL_N];
-    char *reserve; /* a file that keeps room (meta_reserve.c) */
-};
-
-/** The statement, prepared once and reset; NULL: sqlite3_errmsg says why. */
-sqlite3_stmt *snap_meta_statement(struct snap_meta *meta, enum snap_sql which);
-/** Run one that gives no row. */
-enum grpc_code snap_meta_run(struct snap_meta *meta, sqlite3_stmt *statement,
-                             struct ocv_error *err);
-enum grpc_code snap_meta_broken(struct snap_meta *meta, struct ocv_error *err);
-
-/** Begin and lock; commit and unlock if all is well, else undo and unlock. */
-enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err);
-enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct ocv_error *err);
-
-/* ---- a full disk (meta_reserve.c) --------------------------------------------------------------
- */
-
-/** Where it lies: beside the database at `path`; nowhere when that is ":memory:". */
-bool snap_meta_reserve_name(struct snap_meta *meta, const char *path);
-/** Give it back; false when there is none. */
-bool snap_meta_unreserve(const struct snap_meta *meta);
-
-/* ---- rows, under the lock ----------------------------------------------------------------------
- */
-
-/** False: a row that this program did not write, or no memory. */
-bool snap_meta_row(sqlite3_stmt *row, struct snap_info *out);
-/** GRPC_NOT_FOUND without a message where there is none. */
-enum grpc_code snap_meta_find(struct snap_meta *meta, const char *name, struct snap_info *out,
+struct snap_meta;
+int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *err) OCV_WARN_UNUSED;
+void snap_meta_close(struct snap_meta *meta);
+/** Insert an active snapshot or a view. `place` makes its directory inside the transaction, while
+ *  nobody else writes; when it fails nothing has happened. */
+enum grpc_code snap_meta_create(struct snap_meta *meta, enum snap_kind kind, const char *name,
+                                const char *parent, const struct ocv_buffer *labels,
+                                enum grpc_code (*place)(void *data, const struct snap_chain *chain,
+                                                        struct ocv_error *err),
+                                void *data, struct snap_chain *chain, struct ocv_error *err);
+enum grpc_code snap_meta_chain(struct snap_meta *meta, const char *name, struct snap_chain *chain,
+                               struct ocv_buffer *labels, struct ocv_error *err);
+/** The active snapshot `key` becomes the committed `name`. `parent`: rebase one without parent. */
+enum grpc_code snap_meta_commit(struct snap_meta *meta, const char *name, const char *key,
+                                const char *parent, const struct ocv_buffer *labels,
+                                struct snap_usage usage, struct ocv_error *err);
+enum grpc_code snap_meta_remove(struct snap_meta *meta, const char *name, int64_t *id,
+                                struct ocv_error *err);
+enum grpc_code snap_meta_stat(struct snap_meta *meta, const char *name, struct snap_info *out,
                               struct ocv_error *err);
-enum grpc_code snap_meta_must_find(struct snap_meta *meta, const char *name, struct snap_info *out,
-                                   struct ocv_error *err);
-/** Fill the parents of chain->id. */
-enum grpc_code snap_meta_read_chain(struct snap_meta *meta, struct snap_chain *chain,
-                                    struct ocv_error *err);
+/** `paths`: "labels" or "labels.KEY"; none: all labels. */
+enum grpc_code snap_meta_update(struct snap_meta *meta, const char *name,
+                                const struct ocv_buffer *labels, char *const *paths, size_t n_paths,
+                                struct snap_info *out, struct ocv_error *err);
+/** Up to SNAP_PAGE infos with ids above `after`, in their order. `visit` non-zero stops. */
+enum grpc_code snap_meta_page(struct snap_meta *meta, int64_t after, size_t *n,
+                              int (*visit)(void *data, const struct snap_info *info), void *data,
+                              struct ocv_error *err);
+/** Call `visit` while no snapshot can come or go; `snap_meta_known` only from there. */
+enum grpc_code snap_meta_freeze(struct snap_meta *meta, enum grpc_code (*visit)(void *data),
+                                void *data, struct ocv_error *err);
+bool snap_meta_known(struct snap_meta *meta, int64_t id, enum snap_kind *kind);
+/** Keep room on the disk for snap_meta_remove, again where it was needed, if there is some. */
+void snap_meta_reserve(struct snap_meta *meta);
+
+/** A variant that is known to have been unpacked to a chain of layers. */
+struct snap_variant {
+    char *ns, *chain, *label, *properties, *digest, *reference;
+};
+enum grpc_code snap_meta_variant_add(struct snap_meta *meta, const struct snap_variant *variant,
+                                     struct ocv_error *err);
+enum grpc_code snap_meta_variants(struct snap_meta *meta, const char *ns, const char *chain,
+                                  int (*visit)(void *data, const struct snap_variant *variant),
+                                  void *data, struct ocv_error *err);
+/** Unless another snapshot here has, or gets, that chain. */
+enum grpc_code snap_meta_variants_drop(struct snap_meta *meta, const char *ns, const char *chain,
+                                       struct ocv_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Snapshots that are looked at. */
-#include "plugins/containerd/snapshotter/meta/meta.h"
+#include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

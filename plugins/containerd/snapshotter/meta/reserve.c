@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Room for what makes room: on a full disk the row of a snapshot could not go, so that its layers
  * could not either. A file beside the database keeps some back, and is emptied in need. */
-#include "plugins/containerd/snapshotter/meta/meta.h"
+#include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Snapshots that come, become committed, get other labels, and go. */
-#include "plugins/containerd/snapshotter/meta/meta.h"
+#include "plugins/containerd/snapshotter/meta/meta_internal.h"
+#include "plugins/containerd/snapshotter/types/crash.h"
 
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Directories without rows, and rows without directories. */
-#include "plugins/containerd/snapshotter/overlay/overlay.h"
+#include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
+#include "plugins/containerd/snapshotter/types/crash.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is to be mounted for a snapshot: a directory as it is, or an overlay of its parents'. */
-#include "plugins/containerd/snapshotter/overlay/overlay.h"
+#include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Which options overlay mounts need here, chosen as containerd's overlayfs snapshotter does: never
  * an index (it forbids a lower directory in two mounts), and user.* attributes inside a user
  * namespace, where trusted.* ones cannot be written. */
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

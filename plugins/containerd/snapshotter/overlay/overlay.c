@@ -7,7 +7,8 @@
  *   ROOT/snapshots/rm-…     on its way out
  *
  * A directory whose number is no row's is an orphan: of a call that was interrupted. */
-#include "plugins/containerd/snapshotter/overlay/overlay.h"
+#include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
+#include "plugins/containerd/snapshotter/types/crash.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,52 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The overlay back end's inside: calls (overlay.c), mounts (overlay_mount.c), what interruptions
- * leave (overlay_cleanup.c). */
+/* The back end that keeps snapshots itself: directories, and rows of `meta`. */
 #ifndef OCV_SNAPSHOTTER_OVERLAY_H
 #define OCV_SNAPSHOTTER_OVERLAY_H
 
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/meta/meta.h"
 
-#include <sys/types.h>
-
-#define LABEL_UIDS SNAP_LABEL_PREFIX "uidmapping"
-#define LABEL_GIDS SNAP_LABEL_PREFIX "gidmapping"
-
-struct snap_overlay {
-    char *directory; /* ROOT/snapshots */
-    int fd;
-    struct snap_meta *meta;
-    bool remap_ids;
-    void (*log)(const char *line);
-    const char *options[4];
-    size_t n_options;
-    unsigned aside; /* number of the next rm- name; under meta's lock */
-};
-
-struct snap_placement {
-    struct snap_overlay *overlay;
-    uid_t uid;
-    gid_t gid;
-    bool owned; /* by the labels' mapping */
-};
-
-void snap_overlay_say(const struct snap_overlay *o, const char *what, const char *name);
-/** By errno. */
-enum grpc_code snap_overlay_failure(struct ocv_error *err, const char *what, const char *name);
-enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct snap_chain *chain,
-                                  const struct ocv_buffer *labels, struct snap_mount *m,
+struct snap_overlay;
+int snap_overlay_open(const char *root, bool remap_ids, struct snap_meta *meta,
+                      void (*log)(const char *line), struct snap_overlay **out,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+void snap_overlay_free(struct snap_overlay *overlay);
+enum grpc_code snap_overlay_create(struct snap_overlay *overlay, enum snap_kind kind,
+                                   const char *key, const char *parent,
+                                   const struct ocv_buffer *labels, struct snap_mount *out,
+                                   struct ocv_error *err);
+enum grpc_code snap_overlay_mounts(struct snap_overlay *overlay, const char *key,
+                                   struct snap_mount *out, struct ocv_error *err);
+enum grpc_code snap_overlay_commit(struct snap_overlay *overlay, const char *name, const char *key,
+                                   const char *parent, const struct ocv_buffer *labels,
+                                   struct grpc_call *call, struct ocv_error *err);
+enum grpc_code snap_overlay_remove(struct snap_overlay *overlay, const char *key,
+                                   struct ocv_error *err);
+enum grpc_code snap_overlay_usage(struct snap_overlay *overlay, const char *key,
+                                  struct grpc_call *call, struct snap_usage *out,
                                   struct ocv_error *err);
-
-/* ---- directories: 0, or -1 with errno
- * --------------------------------------------------------------
- */
-
-/** Out of the way of a new name: of a snapshot whose creation was interrupted. */
-int snap_overlay_move_aside(struct snap_overlay *o, const char *name);
-int snap_overlay_make_directory(struct snap_overlay *o, const char *name);
-int snap_overlay_make_inside(struct snap_overlay *o, const char *name,
-                             const struct snap_chain *chain, const struct snap_placement *p);
-
-/** At the start: every row has its directory. */
-enum grpc_code snap_overlay_check(struct snap_overlay *o, struct ocv_error *err);
+/** Remove every directory that belongs to no snapshot. */
+enum grpc_code snap_overlay_cleanup(struct snap_overlay *overlay, struct ocv_error *err);
 
 #endif

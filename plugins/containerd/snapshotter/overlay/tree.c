@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Trees that images and containers made: any depth, any number of files, names of any bytes. */
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

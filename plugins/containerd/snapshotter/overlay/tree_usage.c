@@ -2,7 +2,7 @@
 /* What a tree occupies. A container may change its own while it is counted, and exchange a
  * directory with a link to one of the host's: each directory is opened in the one before it, and
  * never by a link. */
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

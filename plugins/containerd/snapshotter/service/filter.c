@@ -13,6 +13,8 @@
  */
 #include "plugins/containerd/snapshotter/service/filter.h"
 
+#include "plugins/containerd/snapshotter/service/filter_words.h"
+
 #include <stdlib.h>
 #include <string.h>
 

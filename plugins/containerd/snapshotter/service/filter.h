@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The filters of List. */
 #ifndef OCV_SNAPSHOTTER_FILTER_H
 #define OCV_SNAPSHOTTER_FILTER_H
 
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/types/snapshot.h"
 
-struct filter_parser {
-    const char *text, *at;
-    const char *wrong; /* what was expected */
-};
+#define SNAP_FILTERS_MAX 256u /**< filters of a List */
 
-/** False, with what was expected. */
-bool filter_fail(struct filter_parser *p, const char *wrong);
-bool filter_is_field(char c);
-bool filter_is_value(char c);
-void filter_skip_space(struct filter_parser *p);
-/** A text in double quotes, with Go's escapes. */
-bool filter_quoted(struct filter_parser *p, struct ocv_buffer *out);
-/** As long as characters belong to it. */
-bool filter_word(struct filter_parser *p, bool (*belongs)(char c), struct ocv_buffer *out);
+struct snap_filter;
+/** Any of `texts` must match; none match everything. Malformed: GRPC_INVALID_ARGUMENT. */
+enum grpc_code snap_filter_new(char *const *texts, size_t n, struct snap_filter **out,
+                               struct ocv_error *err);
+void snap_filter_free(struct snap_filter *filter);
+bool snap_filter_match(const struct snap_filter *filter, const struct snap_info *info);
 
 #endif

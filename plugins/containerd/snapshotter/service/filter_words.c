@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Filters' words, blanks and quoted texts, which are Go's. */
-#include "plugins/containerd/snapshotter/service/filter.h"
+#include "plugins/containerd/snapshotter/service/filter_words.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* List: infos in messages of up to SNAP_PAGE, as containerd sends them. */
+#include "plugins/containerd/snapshotter/service/filter.h"
 #include "plugins/containerd/snapshotter/service/message.h"
 
 #include <stdlib.h>

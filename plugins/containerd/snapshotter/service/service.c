@@ -15,9 +15,9 @@ static void serve_create(struct snap_service *s, struct grpc_call *call, enum sn
     if (!request)
         return;
     enum grpc_code code = snap_call_read_labels(request->labels, request->n_labels, &labels, &err);
-    if (code == GRPC_OK && kind == SNAP_ACTIVE && s->judge)
-        code = snap_judge_prepare(s->judge, grpc_call_metadata(call, "containerd-namespace"),
-                                  request->parent, &labels, &err);
+    if (code == GRPC_OK && kind == SNAP_ACTIVE && s->fit)
+        code = snap_fit_prepare(s->fit, grpc_call_metadata(call, "containerd-namespace"),
+                                request->parent, &labels, &err);
     if (code != GRPC_OK) {
         snap_call_refuse(call, code, &err);
     } else if (s->relay) {
@@ -80,8 +80,8 @@ static void serve_remove(struct snap_service *s, struct grpc_call *call)
         return;
     enum grpc_code code = s->relay ? snap_relay_pass(s->relay, call, NULL, false)
                                    : snap_overlay_remove(s->overlay, request->key, &err);
-    if (s->judge && (code == GRPC_OK || code == GRPC_NOT_FOUND))
-        snap_judge_removed(s->judge, request->key);
+    if (s->fit && (code == GRPC_OK || code == GRPC_NOT_FOUND))
+        snap_fit_removed(s->fit, request->key);
     if (!s->relay && code == GRPC_OK)
         snap_call_answer_empty(call);
     else if (!s->relay)

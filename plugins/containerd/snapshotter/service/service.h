@@ -4,7 +4,10 @@
 #define OCV_SNAPSHOTTER_SERVICE_H
 
 #include "plugins/containerd/snapshotter/fit/layer_fit.h"
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/overlay/overlay.h"
+
+#define SNAP_REQUEST_MAX (1024u * 1024)     /**< bytes of a request that is decoded here */
+#define SNAP_DECODED_MAX (8u * 1024 * 1024) /**< memory that decoding one may take */
 
 #define SNAP_SERVICE "/containerd.services.snapshots.v1.Snapshots/"
 
@@ -14,7 +17,7 @@ struct snap_service {
     struct snap_meta *meta;
     struct snap_overlay *overlay; /**< one of the two back ends, */
     struct snap_relay *relay;     /**< the other NULL */
-    struct snap_judge *judge;     /**< NULL: no policy */
+    struct snap_fit *fit;         /**< NULL: no policy */
     void (*log)(const char *line);
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests of what an interruption leaves: compiled into the tests' build of the program only. */
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/types/crash.h"
 
 #ifdef OCV_CRASH_POINTS
 #include <signal.h>

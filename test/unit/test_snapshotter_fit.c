@@ -2,7 +2,7 @@
 /* What the snapshotter makes of verdicts, and of what it remembers of chains, when things fail. */
 #include "test/unit/snapshotter_util.h"
 
-#include "plugins/containerd/snapshotter/meta/meta.h"
+#include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <ctype.h>
 
@@ -56,11 +56,11 @@ static void with_records(const char *policy, const char *records)
 {
     char text[256];
     struct ocv_error err = {0};
-    const struct snap_judge_options options = {.config_file = config, .records = records};
+    const struct snap_fit_options options = {.config_file = config, .records = records};
     snprintf(text, sizeof(text), "%s\nsocket: %s\n", policy, daemon_path);
     put_file(w.root, "config.yaml", text);
-    snap_judge_free(w.service.judge);
-    ck_assert_msg(snap_judge_new(&options, w.service.meta, &w.service.judge, &err) == OCV_OK, "%s",
+    snap_fit_free(w.service.fit);
+    ck_assert_msg(snap_fit_new(&options, w.service.meta, &w.service.fit, &err) == OCV_OK, "%s",
                   err.message);
 }
 
@@ -224,13 +224,13 @@ START_TEST(test_reload)
     with_policy("policy: warn");
     ck_assert_int_eq(prepare(&w, "k8s.io/1/extract", "", image), GRPC_OK);
     put_file(w.root, "config.yaml", "policy: [");
-    snap_judge_reload(w.service.judge);
+    snap_fit_reload(w.service.fit);
     ck_assert_int_eq(prepare(&w, "k8s.io/2/extract", "", image), GRPC_OK);
     char text[256];
     snprintf(text, sizeof(text), "policy: enforce\nsocket: %s\n", daemon_path);
     put_file(w.root, "config.yaml", text);
     ck_assert_int_eq(prepare(&w, "k8s.io/3/extract", "", image), GRPC_OK); /* not told yet */
-    snap_judge_reload(w.service.judge);
+    snap_fit_reload(w.service.fit);
     ck_assert_int_eq(prepare(&w, "k8s.io/4/extract", "", image), GRPC_FAILED_PRECONDITION);
 }
 END_TEST
@@ -328,8 +328,8 @@ int main(void)
         puts("skipped: directories of layers need root");
         return 0;
     }
-    Suite *suite = suite_create("snapshotter_judge");
-    TCase *tcase = tcase_create("judge");
+    Suite *suite = suite_create("snapshotter_fit");
+    TCase *tcase = tcase_create("fit");
     tcase_add_checked_fixture(tcase, opened, closed);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_kept);

@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plugins/containerd/snapshotter/snapshotter.h"
+#include "plugins/containerd/snapshotter/types/labels.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum grpc_code snap_fail(struct ocv_error *err, enum grpc_code code, const char *format, ...)
-{
-    char text[OCV_ERROR_MESSAGE_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    ocv_error_set(err, OCV_ERR_INVALID, "%s", text);
-    return code;
-}
 
 void snap_labels_init(struct ocv_buffer *labels)
 {
@@ -111,21 +97,4 @@ enum grpc_code snap_labels_copy(struct ocv_buffer *out, const struct ocv_buffer 
     if (labels->len && ocv_buffer_append(out, labels->data, labels->len, NULL) < 0)
         return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
     return GRPC_OK;
-}
-
-void snap_info_free(struct snap_info *info)
-{
-    free(info->name);
-    free(info->parent);
-    ocv_buffer_free(&info->labels);
-    *info = (struct snap_info){0};
-}
-
-void snap_mount_free(struct snap_mount *mount)
-{
-    free(mount->type);
-    free(mount->source);
-    for (size_t i = 0; i < mount->n_options; i++)
-        free(mount->options[i]);
-    *mount = (struct snap_mount){0};
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside meta: meta.c opens the database and reads rows; write.c, read.c and variants.c are its
+ * transactions. */
+#ifndef OCV_SNAPSHOTTER_META_INTERNAL_H
+#define OCV_SNAPSHOTTER_META_INTERNAL_H
+
+#include "plugins/containerd/snapshotter/meta/meta.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+enum snap_sql {
+    SQL_BEGIN,
+    SQL_COMMIT,
+    SQL_ROLLBACK,
+    SQL_FIND,
+    SQL_INSERT,
+    SQL_PARENT,
+    SQL_CHILD,
+    SQL_RENAME,
+    SQL_DELETE,
+    SQL_LABELS,
+    SQL_PAGE,
+    SQL_KNOWN,
+    SQL_VARIANT_ADD,
+    SQL_VARIANTS,
+    SQL_VARIANT_DROP,
+    SQL_N
+};
+
+struct snap_meta {
+    sqlite3 *db;
+    pthread_mutex_t lock; /* one connection, one user at a time */
+    sqlite3_stmt *statements[SQL_N];
+    char *reserve; /* a file that keeps room (reserve.c) */
+};
+
+/** The statement, prepared once and reset; NULL: sqlite3_errmsg says why. */
+sqlite3_stmt *snap_meta_statement(struct snap_meta *meta, enum snap_sql which);
+/** Run one that gives no row. */
+enum grpc_code snap_meta_run(struct snap_meta *meta, sqlite3_stmt *statement,
+                             struct ocv_error *err);
+enum grpc_code snap_meta_broken(struct snap_meta *meta, struct ocv_error *err);
+
+/** Begin and lock; commit and unlock if all is well, else undo and unlock. */
+enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err);
+enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct ocv_error *err);
+
+/* ---- a full disk (reserve.c) --------------------------------------------------------------
+ */
+
+/** Where it lies: beside the database at `path`; nowhere when that is ":memory:". */
+bool snap_meta_reserve_name(struct snap_meta *meta, const char *path);
+/** Give it back; false when there is none. */
+bool snap_meta_unreserve(const struct snap_meta *meta);
+
+/* ---- rows, under the lock ----------------------------------------------------------------------
+ */
+
+/** False: a row that this program did not write, or no memory. */
+bool snap_meta_row(sqlite3_stmt *row, struct snap_info *out);
+/** GRPC_NOT_FOUND without a message where there is none. */
+enum grpc_code snap_meta_find(struct snap_meta *meta, const char *name, struct snap_info *out,
+                              struct ocv_error *err);
+enum grpc_code snap_meta_must_find(struct snap_meta *meta, const char *name, struct snap_info *out,
+                                   struct ocv_error *err);
+/** Fill the parents of chain->id. */
+enum grpc_code snap_meta_read_chain(struct snap_meta *meta, struct snap_chain *chain,
+                                    struct ocv_error *err);
+
+#endif

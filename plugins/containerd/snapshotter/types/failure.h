@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a call fails. Functions that answer a call return its gRPC code and put the text into `err`.
+ * Codes and texts are those of containerd's own overlayfs snapshotter: its users cannot tell one
+ * from the other. */
+#ifndef OCV_SNAPSHOTTER_FAILURE_H
+#define OCV_SNAPSHOTTER_FAILURE_H
+
+#include "lib/grpc/grpc.h"
+#include "ocivariant.h"
+
+/** Fill `err` and return `code`. */
+enum grpc_code snap_fail(struct ocv_error *err, enum grpc_code code, const char *format, ...)
+    OCV_PRINTF(3, 4);
+
+#endif
