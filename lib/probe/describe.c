@@ -3,7 +3,7 @@
  * accelerators that no provider knows. The list is 1.3 MB of text, so it is opened when the first
  * name is wanted, and not at all for a profile that programs read. */
 #include "lib/probe/describe.h"
-#include "lib/probe/pci/pci_libpci.h"
+#include "lib/probe/pci/libpci.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static bool name_of(struct describer *d, const struct ocv_pci_device *device, ch
         snprintf(path, sizeof(path), "%s/pci.ids", d->datadir);
         bool own = access(path, R_OK) == 0;
         d->tried = true;
-        if (ocv_libpci_open(&d->names, OCV_LIBPCI_NAMES, own ? path : NULL, NULL) < 0)
+        if (ocv_libpci_open_names(&d->names, own ? path : NULL, NULL) < 0)
             d->names = NULL;
     }
     return d->names && ocv_libpci_name(d->names, device->vendor, device->device, out, size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text of `lspci -x`: whatever it holds, libpci never sees what makes it give up. */
-#include "lib/probe/pci/pci_libpci.h"
+/* Text of `lspci -x`: whatever it holds, what comes out are devices, each address once. */
+#include "lib/probe/pci/pci_backend.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -193,13 +193,31 @@ as_nobody()
     [[ $stderr == *"no device in it; wanted is the output of 'lspci -kx'"* ]]
 }
 
-@test "libpci is loaded for a dump, and not for a machine with sysfs" {
+@test "libpci reads this machine, and neither a tree nor a dump" {
     device 0000:01:00.0 1e0e 0003 120000 testnpu
     run -0 env LD_DEBUG=files "$VARIANTCTL" probe --sysroot "$tree"
     [[ $output == *libjansson* ]]
     [[ $output != *libpci* ]]
     run -0 env LD_DEBUG=files "$VARIANTCTL" probe --pci-dump "$OCV_TOP/test/data/pci/gpu-server.lspci"
-    [[ $output == *libpci.so.3* ]]
+    [[ $output != *libpci* ]]
+    [ -d /sys/bus/pci/devices ] || skip "no PCI here"
+    run -0 env LD_DEBUG=files "$VARIANTCTL" probe --format json
+    grep -q 'calling init: .*libpci.so.3' <<<"$output"
+}
+
+@test "this machine without libpci has the same devices" {
+    require jq
+    run -0 --separate-stderr "$VARIANTCTL" probe --format json
+    with=$(jq -S 'del(.generated)' <<<"$output")
+    mkdir "$BATS_TEST_TMPDIR/lib"
+    head -c 4096 /dev/zero >"$BATS_TEST_TMPDIR/lib/libpci.so.3" # no library
+    export LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib
+    run -0 env LD_DEBUG=files "$VARIANTCTL" probe --format json
+    [[ $output == *"file=libpci.so.3"* ]]
+    run ! grep -q 'calling init: .*libpci.so.3' <<<"$output"
+    run -0 --separate-stderr "$VARIANTCTL" probe --format json
+    [ "$(jq -S 'del(.generated)' <<<"$output")" = "$with" ]
+    [ -z "$stderr" ]
 }
 
 @test "a broken device in a dump hides no other" {

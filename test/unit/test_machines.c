@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* test/data/machines: each machine gives what is written beside it, and takes of an index what is
- * written beside it. plugins/providers: each file has machines with its devices, without their
- * driver, and with virtual functions. */
+ * written beside it; libpci sees the devices that the confined reader sees. plugins/providers: each
+ * file has machines with its devices, without their driver, and with virtual functions. */
 #include "lib/probe/declarative/declarative.h"
 #include "test/unit/machine_tags.h"
+#include "test/unit/pci_readers.h"
 
 /* ---- expectations ------------------------------------------------------------------------------
  */
@@ -125,6 +126,7 @@ START_TEST(machine_gives_what_is_written)
     json_t *profile = probe_machine(&machines[_i]);
     each_line(&machines[_i], false, check_line, profile);
     json_decref(profile);
+    compare_readers(root);
 }
 END_TEST
 
@@ -246,9 +248,11 @@ START_TEST(recorded_npus)
 }
 END_TEST
 
-/* No recorded PCI machine has a chip of the shipped files: none may be found. */
+/* No recorded PCI machine has a chip of the shipped files: none may be found. Its links, put back,
+ * lead nowhere out of it, so that libpci may read it. */
 START_TEST(recorded_machines_have_none)
 {
+    size_t devices = 0;
     const char *directory = fixtures("pci");
     if (!directory) {
         printf("skipped: no recorded machines\n");
@@ -274,8 +278,10 @@ START_TEST(recorded_machines_have_none)
                 "%s: %s", entry->d_name, string_at(ns, "namespace"));
         }
         json_decref(profile);
+        devices += compare_readers(root);
     }
     closedir(dir);
+    ck_assert_uint_ge(devices, 200);
 }
 END_TEST
 

@@ -88,7 +88,7 @@ static int open_sources(const struct ocv_probe_options *options, struct ocv_prob
 static int scan_pci(struct ocv_probe_host *host, struct ocv_error *err)
 {
     const struct ocv_pci_source source = {
-        .root = host->root, .live = host->live, .dump = host->pci_dump};
+        .root = host->root, .libpci = host->live ? "/sys/bus/pci" : NULL, .dump = host->pci_dump};
     int status = ocv_pci_scan(&source, &host->pci, &host->pci_error);
     if (status < 0 && host->pci_dump)
         return ocv_error_set(err, status, "%s", host->pci_error.message);

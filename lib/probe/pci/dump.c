@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PCI devices from a text of `lspci -x`, as users attach them to reports. libpci reads such texts,
- * but one malformed row or long line ends it, so it is given only what it can take: a copy without
- * everything else, in memory. The driver, which it does not look for, is taken from the line that
- * `lspci -k` writes. */
-#include "lib/probe/pci/pci_libpci.h"
+/* PCI devices from a text of `lspci -x`, as users attach them to reports: a line with the address,
+ * then rows of the configuration header; with `-k`, the driver between them. A malformed row or
+ * line is passed over. */
+#include "lib/base/file.h"
+#include "lib/probe/pci/pci_backend.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define DUMP_MAX (16u * 1024 * 1024) /* of a file; 53 devices with all they have: 290 kB */
-#define ADDRESS_MAX 16
+
+/* The device that the lines are about. */
+struct reader {
+    struct ocv_pci_device device; /* no address: none yet */
+    unsigned char config[OCV_PCI_CONFIG];
+    size_t len;   /* bytes of it up to the last that was there */
+    bool in_rows; /* until an empty line */
+};
 
 static bool all_hex(const char *text, size_t n)
 {
@@ -27,7 +30,7 @@ static bool all_hex(const char *text, size_t n)
 
 /* "BB:DD.F", the domain of four or five digits before it or not, then a blank or the line's end.
  * Out: DDDD:BB:DD.F in lower case. */
-static bool header(const char *line, size_t len, char out[ADDRESS_MAX])
+static bool parse_address(const char *line, size_t len, char *out, size_t size)
 {
     size_t domain = len > 4 && all_hex(line, 4) ? 4u + (isxdigit((unsigned char)line[4]) != 0) : 0;
     const char *rest = line + domain + (domain != 0);
@@ -38,14 +41,14 @@ static bool header(const char *line, size_t len, char out[ADDRESS_MAX])
         return false;
     if (len > (size_t)(rest - line) + 7 && rest[7] != ' ')
         return false;
-    snprintf(out, ADDRESS_MAX, "%.*s:%.7s", domain ? (int)domain : 4, domain ? line : "0000", rest);
+    snprintf(out, size, "%.*s:%.7s", domain ? (int)domain : 4, domain ? line : "0000", rest);
     for (char *c = out; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     return true;
 }
 
 /* A row "X0: " of up to sixteen bytes inside the first 64, nothing behind them. */
-static bool row(const char *line, size_t len)
+static bool is_row(const char *line, size_t len)
 {
     if (len < 6 || line[0] < '0' || line[0] > '3' || line[1] != '0' || line[2] != ':' || len > 51)
         return false;
@@ -53,6 +56,29 @@ static bool row(const char *line, size_t len)
         if (line[i] != ' ' || i + 3 > len || !all_hex(line + i + 1, 2))
             return false;
     return true;
+}
+
+static void take_row(struct reader *reader, const char *line, size_t len)
+{
+    size_t at = (size_t)(line[0] - '0') * 16;
+    for (size_t i = 4; i < len; i += 3) {
+        const char digits[] = {line[i], line[i + 1], '\0'};
+        reader->config[at++] = (unsigned char)strtoul(digits, NULL, 16);
+    }
+    if (at > reader->len)
+        reader->len = at;
+}
+
+/* The line that lspci -k writes below a device. */
+static void take_driver(struct reader *reader, const char *line, size_t len)
+{
+    static const char words[] = "Kernel driver in use: ";
+    size_t blanks = 0;
+    while (blanks < len && (line[blanks] == ' ' || line[blanks] == '\t'))
+        blanks++;
+    size_t before = blanks + sizeof(words) - 1;
+    if (blanks && len > before && memcmp(line + blanks, words, sizeof(words) - 1) == 0)
+        ocv_pci_set_driver(&reader->device, line + before, len - before);
 }
 
 /* The next line without its end; false after the last. */
@@ -69,116 +95,39 @@ static bool next_line(const char **at, const char *end, const char **line, size_
     return true;
 }
 
-/* What a dump needs to become harmless to libpci: header lines cut to their address, well-formed
- * rows of the first 64 bytes, nothing else. */
-static int clean_dump(const char *text, size_t len, struct ocv_buffer *out, struct ocv_error *err)
+static int end_device(struct reader *reader, struct ocv_pci_scan *scan, struct ocv_error *err)
 {
-    const char *end = text + len, *line;
-    size_t n, devices = 0;
-    char address[ADDRESS_MAX];
-    int status = OCV_OK;
-    while (status == OCV_OK && next_line(&text, end, &line, &n)) {
-        if (header(line, n, address)) {
-            if (devices++ == OCV_PCI_DEVICES_MAX)
-                return ocv_error_set(err, OCV_ERR_DATA, "more than %u devices",
-                                     OCV_PCI_DEVICES_MAX);
-            status = ocv_buffer_printf(out, err, "\n%s \n", address);
-        } else if (devices && row(line, n)) {
-            status = ocv_buffer_printf(out, err, "%.*s\n", (int)n, line);
-        } else if (devices && n == 0) {
-            status = ocv_buffer_append(out, "\n", 1, err); /* rows after it are nobody's */
-        }
-    }
-    if (status == OCV_OK && devices == 0)
-        status = ocv_error_set(err, OCV_ERR_DATA,
-                               "no device in it; wanted is the output of 'lspci -kx'");
-    return status;
-}
-
-/* The line that lspci -k writes below a device. */
-static void add_drivers(const char *text, size_t len, const struct ocv_pci_list *list)
-{
-    static const char words[] = "Kernel driver in use: ";
-    const char *end = text + len, *line;
-    size_t n;
-    char address[ADDRESS_MAX] = "";
-    while (next_line(&text, end, &line, &n)) {
-        size_t blanks = 0;
-        while (blanks < n && (line[blanks] == ' ' || line[blanks] == '\t'))
-            blanks++;
-        size_t before = blanks + sizeof(words) - 1;
-        if (blanks == 0)
-            header(line, n, address);
-        else if (n > before && memcmp(line + blanks, words, sizeof(words) - 1) == 0) {
-            struct ocv_pci_device *device = ocv_pci_find(list, address);
-            if (device)
-                ocv_pci_set_driver(device, line + before, n - before);
-        }
-    }
-}
-
-/* A file in memory for a library that only takes names. */
-static int in_memory(const struct ocv_buffer *text, struct ocv_error *err)
-{
-    int fd = memfd_create("pci-dump", MFD_CLOEXEC);
-    for (size_t at = 0; fd >= 0 && at < text->len;) {
-        ssize_t n = write(fd, text->data + at, text->len - at);
-        if (n < 0 && errno != EINTR) {
-            close(fd);
-            fd = -1;
-        } else if (n > 0) {
-            at += (size_t)n;
-        }
-    }
-    return fd < 0 ? ocv_error_set(err, OCV_ERR_IO, "a file in memory: %s", strerror(errno)) : fd;
-}
-
-static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
-{
-    char block[16384];
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s",
-                             strerror(errno));
-    int status = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)
-                     ? ocv_error_set(err, OCV_ERR_IO, "it is a directory")
-                     : OCV_OK;
-    for (ssize_t n = 1; status == OCV_OK && n != 0;) {
-        n = read(fd, block, sizeof(block));
-        if (n > 0)
-            status = ocv_buffer_append(out, block, (size_t)n, err);
-        else if (n < 0 && errno != EINTR)
-            status = ocv_error_set(err, OCV_ERR_IO, "%s", strerror(errno));
-    }
-    close(fd);
-    return status;
+    if (!reader->device.address[0])
+        return OCV_OK;
+    bool good = reader->len == OCV_PCI_CONFIG && ocv_pci_decode(reader->config, &reader->device);
+    return good ? ocv_pci_append(scan, &reader->device, err) : ocv_pci_broken(scan, err);
 }
 
 int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
                       struct ocv_error *err)
 {
-    char path[32];
-    struct ocv_libpci *pci;
-    ocv_auto_buffer clean;
-    ocv_buffer_init(&clean, 2 * DUMP_MAX);
-    int status = clean_dump(text->data, text->len, &clean, err);
-    if (status < 0)
-        return status;
-    int fd = in_memory(&clean, err);
-    if (fd < 0)
-        return fd;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    status = ocv_libpci_open(&pci, OCV_LIBPCI_DUMP, path, err);
-    if (status == OCV_OK)
-        status = ocv_libpci_scan(pci, scan, err);
-    ocv_libpci_close(pci);
-    close(fd);
-    if (status < 0)
-        return status;
-    ocv_pci_sort(&scan->list);
-    add_drivers(text->data, text->len, &scan->list);
-    return OCV_OK;
+    struct reader reader = {.len = 0}, next = {.in_rows = true};
+    const char *at = text->data, *line;
+    const char *end = at + text->len;
+    size_t n;
+    int status = OCV_OK;
+    memset(next.config, 0xff, sizeof(next.config)); /* as of a device that does not answer */
+    while (status == OCV_OK && next_line(&at, end, &line, &n)) {
+        if (parse_address(line, n, next.device.address, sizeof(next.device.address))) {
+            status = end_device(&reader, scan, err);
+            reader = next;
+        } else if (reader.in_rows && is_row(line, n)) {
+            take_row(&reader, line, n);
+        } else if (n == 0) {
+            reader.in_rows = false; /* rows after it are nobody's */
+        } else if (reader.device.address[0]) {
+            take_driver(&reader, line, n);
+        }
+    }
+    if (status == OCV_OK && !reader.device.address[0])
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "no device in it; wanted is the output of 'lspci -kx'");
+    return status == OCV_OK ? end_device(&reader, scan, err) : status;
 }
 
 static int scan_dump(struct ocv_pci_scan *scan, struct ocv_error *err)
@@ -186,9 +135,10 @@ static int scan_dump(struct ocv_pci_scan *scan, struct ocv_error *err)
     const char *path = scan->source->dump;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, DUMP_MAX);
-    int status = read_file(path, &text, err);
-    if (status == OCV_OK)
-        status = ocv_pci_dump_text(&text, scan, err);
+    int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
+    if (status < 0)
+        return status;
+    status = ocv_pci_dump_text(&text, scan, err);
     return status < 0 ? ocv_error_prefix(err, "%s", path), status : OCV_OK;
 }
 

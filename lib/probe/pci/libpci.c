@@ -4,9 +4,10 @@
  *
  * Invariant: every call that can reach the callback runs inside guarded(), and after a jump the
  * session is only closed or asked for another device. What libpci holds at a jump is what
- * pci_cleanup() frees: the dump reader closes its file before it complains, and no scan that opens
- * a directory is used. Only its allocator's failure inside pci_alloc() is out of reach. */
-#include "lib/probe/pci/pci_libpci.h"
+ * pci_cleanup() frees: the sysfs back end closes a file before it complains, and pci_scan_bus(),
+ * which would leave its directory open, is not used. Only its allocator's failure inside
+ * pci_alloc() is out of reach. */
+#include "lib/probe/pci/libpci.h"
 
 #include <dlfcn.h>
 #include <pci/pci.h>
@@ -24,10 +25,9 @@ struct api {
     void (*init)(struct pci_access *);
     void (*cleanup)(struct pci_access *);
     int (*set_param)(struct pci_access *, char *, char *);
-    void (*scan_bus)(struct pci_access *);
     struct pci_dev *(*get_dev)(struct pci_access *, int, int, int, int);
     void (*free_dev)(struct pci_dev *);
-    int (*read_block)(struct pci_dev *, int, u8 *, int);
+    int (*fill_info)(struct pci_dev *, int); /* NULL: older than the fields that we read */
     void (*set_name_list_path)(struct pci_access *, char *, int);
     char *(*lookup_name)(struct pci_access *, char *, int, int, ...);
 };
@@ -40,10 +40,8 @@ static const struct {
     {"pci_init", offsetof(struct api, init)},
     {"pci_cleanup", offsetof(struct api, cleanup)},
     {"pci_set_param", offsetof(struct api, set_param)},
-    {"pci_scan_bus", offsetof(struct api, scan_bus)},
     {"pci_get_dev", offsetof(struct api, get_dev)},
     {"pci_free_dev", offsetof(struct api, free_dev)},
-    {"pci_read_block", offsetof(struct api, read_block)},
     {"pci_set_name_list_path", offsetof(struct api, set_name_list_path)},
     {"pci_lookup_name", offsetof(struct api, lookup_name)},
 };
@@ -55,11 +53,10 @@ struct ocv_libpci {
     jmp_buf jump;
     char message[128];
     /* what the work in hand is about */
-    enum ocv_libpci_method method;
+    bool names; /* else devices */
     char *path;
     struct pci_dev *dev;
-    unsigned bus, slot, function;
-    unsigned char config[OCV_PCI_CONFIG];
+    unsigned domain, bus, slot, function;
     bool found;
     uint16_t vendor, device;
     char name[128];
@@ -96,7 +93,8 @@ static bool guarded(struct ocv_libpci *pci, void (*work)(struct ocv_libpci *pci)
 
 static int load(struct ocv_libpci *pci, struct ocv_error *err)
 {
-    pci->handle = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+    /* it stays mapped: to unmap it and load it again for names costs more than its pages */
+    pci->handle = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!pci->handle)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s is not installed", SONAME);
     for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
@@ -105,6 +103,13 @@ static int load(struct ocv_libpci *pci, struct ocv_error *err)
             return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s lacks %s", SONAME, symbols[i].name);
         memcpy((char *)&pci->api + symbols[i].at, &symbol, sizeof(symbol));
     }
+#ifdef PCI_FILL_SUBSYS
+    /* the release that gave struct pci_dev its class extension and subsystem */
+    void *fill_info = dlvsym(pci->handle, "pci_fill_info", "LIBPCI_3.8");
+    memcpy(&pci->api.fill_info, &fill_info, sizeof(fill_info));
+#endif
+    if (!pci->names && !pci->api.fill_info)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s is older than 3.8", SONAME);
     return OCV_OK;
 }
 
@@ -122,23 +127,23 @@ static void init(struct ocv_libpci *pci)
     access->debug = on_warning;
     access->id_lookup_mode = 0; /* not even the cache of earlier network answers */
     set_param(pci, "hwdb.disable", "1");
-    if (pci->method == OCV_LIBPCI_NAMES) {
+    if (pci->names) {
         if (pci->path)
             pci->api.set_name_list_path(access, pci->path, 0);
         return;
     }
-    access->method = pci->method == OCV_LIBPCI_DUMP ? PCI_ACCESS_DUMP : PCI_ACCESS_PROC_BUS_PCI;
-    set_param(pci, pci->method == OCV_LIBPCI_DUMP ? "dump.name" : "proc.path", pci->path);
+    access->method = PCI_ACCESS_SYS_BUS_PCI; /* left to itself it goes on to I/O ports */
+    set_param(pci, "sysfs.path", pci->path);
     pci->api.init(access);
 }
 
-int ocv_libpci_open(struct ocv_libpci **out, enum ocv_libpci_method method, const char *path,
-                    struct ocv_error *err)
+static int open_session(struct ocv_libpci **out, bool names, const char *path,
+                        struct ocv_error *err)
 {
     struct ocv_libpci *pci = calloc(1, sizeof(*pci));
     if (!pci)
         return ocv_error_nomem(err);
-    pci->method = method;
+    pci->names = names;
     int status = path && !(pci->path = strdup(path)) ? ocv_error_nomem(err) : load(pci, err);
     if (status == OCV_OK && !(pci->access = pci->api.alloc()))
         status = ocv_error_nomem(err);
@@ -150,6 +155,16 @@ int ocv_libpci_open(struct ocv_libpci **out, enum ocv_libpci_method method, cons
     }
     *out = pci;
     return status;
+}
+
+int ocv_libpci_open_names(struct ocv_libpci **out, const char *path, struct ocv_error *err)
+{
+    return open_session(out, true, path, err);
+}
+
+int ocv_libpci_open_sysfs(struct ocv_libpci **out, const char *path, struct ocv_error *err)
+{
+    return open_session(out, false, path, err);
 }
 
 static void cleanup(struct ocv_libpci *pci)
@@ -169,53 +184,60 @@ void ocv_libpci_close(struct ocv_libpci *pci)
     free(pci);
 }
 
-static void scan_bus(struct ocv_libpci *pci)
+#ifdef PCI_FILL_SUBSYS
+
+static void fill(struct ocv_libpci *pci)
 {
-    pci->api.scan_bus(pci->access);
+    int wanted = PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_CLASS_EXT;
+    pci->dev = pci->api.get_dev(pci->access, (int)pci->domain, (int)pci->bus, (int)pci->slot,
+                                (int)pci->function);
+    if (!pci->dev)
+        return;
+    pci->found = (pci->api.fill_info(pci->dev, wanted) & wanted) == wanted;
+    if (pci->found && pci->dev->device_class >> 8 != OCV_PCI_BRIDGE)
+        (void)pci->api.fill_info(pci->dev, PCI_FILL_SUBSYS);
 }
 
-static void read_config(struct ocv_libpci *pci)
+static void copy_fields(const struct pci_dev *dev, struct ocv_pci_device *out)
 {
-    pci->found = pci->api.read_block(pci->dev, 0, pci->config, (int)sizeof(pci->config)) != 0;
-}
-
-int ocv_libpci_scan(struct ocv_libpci *pci, struct ocv_pci_scan *scan, struct ocv_error *err)
-{
-    if (!guarded(pci, scan_bus))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s", pci->message);
-    int status = OCV_OK;
-    for (struct pci_dev *dev = pci->access->devices; dev && status == OCV_OK; dev = dev->next) {
-        struct ocv_pci_device device = {0};
-        snprintf(device.address, sizeof(device.address), "%04x:%02x:%02x.%x", (unsigned)dev->domain,
-                 dev->bus, dev->dev, (unsigned)dev->func);
-        pci->dev = dev;
-        if (guarded(pci, read_config) && pci->found && ocv_pci_decode(pci->config, &device))
-            status = ocv_pci_append(scan, &device, err);
-        else
-            status = ocv_pci_broken(scan, err);
+    out->vendor = dev->vendor_id;
+    out->device = dev->device_id;
+    out->class_code = (uint32_t)dev->device_class << 8 | dev->prog_if;
+    if (dev->device_class >> 8 == OCV_PCI_BRIDGE)
+        return;
+    out->revision = dev->rev_id == 0xff ? 0 : dev->rev_id; /* ff: read from nowhere */
+    if (dev->known_fields & PCI_FILL_SUBSYS) {
+        out->subsystem_vendor = dev->subsys_vendor_id;
+        out->subsystem_device = dev->subsys_id;
     }
-    return status;
 }
 
-static void read_one(struct ocv_libpci *pci)
+#else
+
+static void fill(struct ocv_libpci *pci)
 {
-    pci->dev = pci->api.get_dev(pci->access, 0, (int)pci->bus, (int)pci->slot, (int)pci->function);
-    read_config(pci);
+    (void)pci; /* no session is opened for devices */
 }
 
-bool ocv_libpci_read(struct ocv_libpci *pci, unsigned bus, unsigned slot, unsigned function,
-                     unsigned char config[OCV_PCI_CONFIG])
+static void copy_fields(const struct pci_dev *dev, struct ocv_pci_device *out)
 {
-    pci->bus = bus;
-    pci->slot = slot;
-    pci->function = function;
+    (void)dev, (void)out;
+}
+
+#endif
+
+bool ocv_libpci_read(struct ocv_libpci *pci, const char *address, struct ocv_pci_device *out)
+{
+    pci->found = false;
     pci->dev = NULL;
-    bool read = guarded(pci, read_one) && pci->found;
+    if (sscanf(address, "%x:%x:%x.%u", &pci->domain, &pci->bus, &pci->slot, &pci->function) != 4)
+        return false;
+    bool found = guarded(pci, fill) && pci->found;
+    if (found)
+        copy_fields(pci->dev, out);
     if (pci->dev) /* not in the list that the session frees */
         pci->api.free_dev(pci->dev);
-    if (read)
-        memcpy(config, pci->config, OCV_PCI_CONFIG);
-    return read;
+    return found;
 }
 
 static void lookup(struct ocv_libpci *pci)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PCI devices of the machine: the back ends in the order they are tried, and what they share. */
+#include "lib/base/cleanup.h"
 #include "lib/probe/pci/pci_backend.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct ocv_pci_backend *const backends[] = {&ocv_pci_sysfs, &ocv_pci_proc};
 
@@ -83,6 +85,13 @@ void ocv_pci_sort(struct ocv_pci_list *list)
             list->devices[kept++] = list->devices[i];
     }
     list->n = kept;
+}
+
+size_t ocv_pci_read_config(int dir, const char *path, unsigned char config[OCV_PCI_CONFIG])
+{
+    ocv_auto_fd int fd = ocv_sysroot_file(dir, path);
+    ssize_t n = fd < 0 ? -1 : read(fd, config, OCV_PCI_CONFIG);
+    return n > 0 ? (size_t)n : 0;
 }
 
 static uint16_t word(const unsigned char *bytes)

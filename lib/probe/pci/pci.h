@@ -12,6 +12,7 @@
 
 #define OCV_PCI_DEVICES_MAX 65536u /**< entries of sys/bus/pci/devices */
 
+#define OCV_PCI_BRIDGE 0x06u /**< base class */
 #define OCV_PCI_NVIDIA 0x10deu
 #define OCV_PCI_AMD 0x1002u
 #define OCV_PCI_INTEL 0x8086u
@@ -36,8 +37,9 @@ struct ocv_pci_list {
 
 /** Where the devices are. */
 struct ocv_pci_source {
-    int root;         /**< directory that stands for / */
-    bool live;        /**< that is / itself */
+    int root; /**< directory that stands for / */
+    /** path of that root's sys/bus/pci, where libpci may read it; NULL where links may lead out */
+    const char *libpci;
     const char *dump; /**< text of lspci that stands for the devices of the root, or NULL */
 };
 

@@ -7,8 +7,7 @@
 #include "lib/probe/files/sysroot.h"
 #include "lib/probe/pci/pci.h"
 
-#define OCV_PCI_BRIDGE 0x06u /**< base class */
-#define OCV_PCI_CONFIG 64u   /**< bytes of the configuration header, all that is looked at */
+#define OCV_PCI_CONFIG 64u /**< bytes of the configuration header, all that is looked at */
 
 /** A list that grows. */
 struct ocv_pci_scan {
@@ -36,6 +35,8 @@ int ocv_pci_append(struct ocv_pci_scan *scan, const struct ocv_pci_device *devic
 int ocv_pci_broken(struct ocv_pci_scan *scan, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Sort by address; of two with one address the second counts as broken. */
 void ocv_pci_sort(struct ocv_pci_list *list);
+/** The beginning of a file that is a configuration header: how many bytes of it there are. */
+size_t ocv_pci_read_config(int dir, const char *path, unsigned char config[OCV_PCI_CONFIG]);
 /** Ids, class, revision and subsystem from a configuration header. False where there is no device:
  *  a vendor of ones or zeroes. */
 bool ocv_pci_decode(const unsigned char config[OCV_PCI_CONFIG], struct ocv_pci_device *device);

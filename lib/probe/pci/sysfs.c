@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PCI devices from sysfs, read directly and not through libpci: libpci opens paths by name, so an
- * absolute link in a recorded tree would lead it out of the sysroot; one entry that it cannot read
- * ends its whole scan through a callback that must not return and, jumped out of, leaks the
- * directory; and a driver link that dangles, as in a container or a recording, is no driver to it.
- * What is left of its work is six small files a device.
+/* PCI devices from sysfs. On the live machine libpci reads them. It opens paths by name, so in any
+ * other tree an absolute link would lead it out of the sysroot: there, and where libpci is not
+ * installed, the files are read here, confined. What libpci does not tell is read here for both:
+ * the directory, because one odd entry ends libpci's own scan and leaves it open; the driver,
+ * because a link that dangles, as in a container or a recording, is none to libpci; and whether it
+ * is a virtual function.
  *
  * Invariant: an entry that cannot be read costs that entry only. The attribute files are asked
  * first and `config` last, because reading it wakes a device from power saving. */
+#include "lib/probe/pci/libpci.h"
 #include "lib/probe/pci/pci_backend.h"
 
 #include <dirent.h>
@@ -20,7 +22,6 @@
 #include <unistd.h>
 
 #define DEVICES "sys/bus/pci/devices"
-#define CONFIG_REVISION 8 /* offset in config space; PCI local bus specification 3.0, 6.1 */
 
 static bool attribute(int dir, const char *name, uint32_t max, uint32_t *out)
 {
@@ -39,25 +40,16 @@ static bool is_address(const char *name)
            rest[6] == '.' && rest[7] >= '0' && rest[7] <= '7';
 }
 
-static uint8_t revision_of(int dir)
+/* The driver is the last component of its link, whether or not there is something at its end.
+ * `entry` is below `dir`. */
+static void read_links(int dir, const char *entry, struct ocv_pci_device *device)
 {
-    uint32_t value;
-    unsigned char config[64];
-    if (attribute(dir, "revision", 0xff, &value)) /* Linux 4.10 and newer */
-        return (uint8_t)value;
-    int fd = ocv_sysroot_file(dir, "config");
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, config, sizeof(config));
-    close(fd);
-    return n > CONFIG_REVISION ? config[CONFIG_REVISION] : 0;
-}
-
-/* The last component of the link, whether or not there is something at its end. */
-static void read_driver(int dir, struct ocv_pci_device *device)
-{
-    char target[512];
-    ssize_t n = readlinkat(dir, "driver", target, sizeof(target) - 1);
+    struct stat st;
+    char path[64], target[512];
+    snprintf(path, sizeof(path), "%s/physfn", entry);
+    device->virtual_function = fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    snprintf(path, sizeof(path), "%s/driver", entry);
+    ssize_t n = readlinkat(dir, path, target, sizeof(target) - 1);
     if (n <= 0)
         return;
     target[n] = '\0';
@@ -68,58 +60,74 @@ static void read_driver(int dir, struct ocv_pci_device *device)
 
 static void read_details(int dir, struct ocv_pci_device *device)
 {
-    struct stat st;
-    uint32_t vendor, subsystem;
-    device->revision = revision_of(dir);
-    if (attribute(dir, "subsystem_vendor", UINT16_MAX, &vendor) &&
-        attribute(dir, "subsystem_device", UINT16_MAX, &subsystem)) {
-        device->subsystem_vendor = (uint16_t)vendor;
-        device->subsystem_device = (uint16_t)subsystem;
-    }
-    device->virtual_function = fstatat(dir, "physfn", &st, AT_SYMLINK_NOFOLLOW) == 0;
-    read_driver(dir, device);
+    unsigned char config[OCV_PCI_CONFIG] = {0};
+    struct ocv_pci_device header = {0};
+    uint32_t revision, vendor, subsystem;
+    bool has_revision = attribute(dir, "revision", 0xff, &revision); /* Linux 4.10 and newer */
+    bool has_subsystem = attribute(dir, "subsystem_vendor", UINT16_MAX, &vendor) &&
+                         attribute(dir, "subsystem_device", UINT16_MAX, &subsystem);
+    if ((!has_revision || !has_subsystem) && ocv_pci_read_config(dir, "config", config) > 0)
+        (void)ocv_pci_decode(config, &header);
+    device->revision = has_revision ? (uint8_t)revision : header.revision;
+    device->subsystem_vendor = has_subsystem ? (uint16_t)vendor : header.subsystem_vendor;
+    device->subsystem_device = has_subsystem ? (uint16_t)subsystem : header.subsystem_device;
+}
+
+/* A third of the devices, and no provider's. */
+static bool is_bridge(const struct ocv_pci_device *device)
+{
+    return device->class_code >> 16 == OCV_PCI_BRIDGE;
 }
 
 /* False if the entry is broken. */
-static bool read_device(int root, const char *name, struct ocv_pci_device *out)
+static bool read_confined(int root, struct ocv_pci_device *out)
 {
-    char path[sizeof(DEVICES) + NAME_MAX + 1];
-    uint32_t vendor, device, class_code;
-    struct ocv_pci_device found = {0};
-    if (!is_address(name))
-        return false;
-    snprintf(path, sizeof(path), DEVICES "/%s", name);
+    char path[sizeof(DEVICES) + sizeof(out->address) + 1];
+    uint32_t vendor, device;
+    snprintf(path, sizeof(path), DEVICES "/%s", out->address);
     int dir = ocv_sysroot_openat(root, path, O_RDONLY | O_DIRECTORY);
     if (dir < 0)
         return false;
     bool good = attribute(dir, "vendor", UINT16_MAX, &vendor) &&
                 attribute(dir, "device", UINT16_MAX, &device) &&
-                attribute(dir, "class", 0xffffff, &class_code);
+                attribute(dir, "class", 0xffffff, &out->class_code);
     if (good) {
-        memcpy(found.address, name, strlen(name) + 1); /* at most 16: is_address */
-        found.vendor = (uint16_t)vendor;
-        found.device = (uint16_t)device;
-        found.class_code = class_code;
-        if (class_code >> 16 != OCV_PCI_BRIDGE) /* a third of the devices, and no provider's */
-            read_details(dir, &found);
-        *out = found;
+        out->vendor = (uint16_t)vendor;
+        out->device = (uint16_t)device;
+        if (!is_bridge(out)) {
+            read_details(dir, out);
+            read_links(dir, ".", out);
+        }
     }
     close(dir);
     return good;
 }
 
-static int scan_directory(DIR *dir, struct ocv_pci_scan *scan, struct ocv_error *err)
+static bool read_by_libpci(struct ocv_libpci *pci, int devices, struct ocv_pci_device *out)
+{
+    if (!ocv_libpci_read(pci, out->address, out))
+        return false;
+    if (!is_bridge(out))
+        read_links(devices, out->address, out);
+    return true;
+}
+
+static int scan_directory(DIR *dir, struct ocv_libpci *pci, struct ocv_pci_scan *scan,
+                          struct ocv_error *err)
 {
     struct dirent *entry;
-    struct ocv_pci_device device;
     int status = OCV_OK;
     while (status == OCV_OK && (entry = readdir(dir))) {
+        struct ocv_pci_device device = {0};
         if (entry->d_name[0] == '.')
             continue;
-        if (read_device(scan->source->root, entry->d_name, &device))
-            status = ocv_pci_append(scan, &device, err);
-        else
-            status = ocv_pci_broken(scan, err);
+        bool good = is_address(entry->d_name);
+        if (good) {
+            memcpy(device.address, entry->d_name, strlen(entry->d_name) + 1); /* at most 16 */
+            good = pci ? read_by_libpci(pci, dirfd(dir), &device)
+                       : read_confined(scan->source->root, &device);
+        }
+        status = good ? ocv_pci_append(scan, &device, err) : ocv_pci_broken(scan, err);
     }
     return status;
 }
@@ -136,7 +144,11 @@ static int scan_sysfs(struct ocv_pci_scan *scan, struct ocv_error *err)
             close(fd);
         return status;
     }
-    int status = scan_directory(dir, scan, err);
+    struct ocv_libpci *pci = NULL;
+    if (scan->source->libpci && ocv_libpci_open_sysfs(&pci, scan->source->libpci, NULL) < 0)
+        pci = NULL; /* not installed: the confined reader sees the same */
+    int status = scan_directory(dir, pci, scan, err);
+    ocv_libpci_close(pci);
     closedir(dir);
     return status < 0 ? ocv_error_prefix(err, "/" DEVICES), status : OCV_OK;
 }
