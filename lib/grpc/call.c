@@ -134,7 +134,7 @@ int grpc_call_gone_fd(struct grpc_call *call)
 const uint8_t *grpc_call_request(const struct grpc_call *call, size_t *len)
 {
     *len = call->request_len;
-    return (const uint8_t *)call->body.data + call->request_at;
+    return call->body.data ? (const uint8_t *)call->body.data + call->request_at : NULL;
 }
 
 /* Under the lock: the loop looks at the call soon. */

@@ -45,6 +45,12 @@ bool grpc_call_cancelled(struct grpc_call *call)
     return false;
 }
 
+int grpc_call_gone_fd(struct grpc_call *call)
+{
+    (void)call;
+    return -1;
+}
+
 const uint8_t *grpc_call_request(const struct grpc_call *call, size_t *len)
 {
     (void)call;
