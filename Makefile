@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # make, make demo, make check, make lint, make bench, make clean
+# make docs: docs/lint.md from schema/lint-rules.yaml
 # make install DESTDIR= PREFIX=, make uninstall with the same
 # BUILD=DIR builds elsewhere; SAN=asan|tsan|fuzz adds a sanitizer; WERROR= turns warnings back into
-# warnings. What needs tests' tools (demo, check) stands in test/test.mk.
+# warnings. What needs tests' tools (demo, check) is in test/test.mk.
 
 VERSION  := $(shell cat VERSION)
 ABI      := 0
@@ -151,7 +152,7 @@ $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libociv
 $(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
 	$(call shared,$(call obj,$(PROBE_SRC)),-L$(BUILD) -locivariant $(BASE_A) $(PROBE_LIBS))
 
-# made anew every time: PREFIX may be another one at `make install`
+# made every time: PREFIX may be another one at `make install`
 .PHONY: always
 $(PC): $(BUILD)/%.pc: contrib/%.pc.in VERSION Makefile always
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
@@ -160,7 +161,7 @@ $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
 	sed -e 's|@PREFIX@|$(PREFIX)|' $< > $@
 
 # ---- programs: shared libraries beside them, found by a relative run path ----------------------
-# as installed first: each directory in vain is twenty system calls
+# as installed first: each directory searched in vain costs twenty system calls
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
 # name, libraries that it needs beside the probe's and the core's
 define program
@@ -254,6 +255,11 @@ uninstall:
 	cd $(UNINSTALL) && find . -depth -type d -path '*ocivariant*' \
 	    -exec sh -c 'for d; do rmdir "$(DESTDIR)/$$d" 2>/dev/null || true; done' sh {} +
 	rm -rf $(UNINSTALL)
+
+# docs/lint.md is part of the tree; a test compares it with the rules
+.PHONY: docs
+docs:
+	awk -f schema/lint-docs.awk schema/lint-rules.yaml > docs/lint.md.tmp && mv docs/lint.md.tmp docs/lint.md
 
 .PHONY: clean
 clean:

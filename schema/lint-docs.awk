@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-# lint-rules.yaml -> docs/lint.md: awk -f schema/lint-docs.awk schema/lint-rules.yaml > docs/lint.md
+# lint-rules.yaml -> docs/lint.md (make docs)
 
 function quoted(line) {
     sub(/^[^"]*"/, "", line)

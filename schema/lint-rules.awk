@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-# lint-rules.yaml -> lint-rules.h: an enum of the rules and their table, in order of id.
+# lint-rules.yaml -> lint-rules.h: an enum of the rules and their table, in order of id. Run in the root
+# of the tree, where the checks that the rules name are looked up.
 
 function fail(why) {
     print "lint-rules.yaml:" NR ": " why > "/dev/stderr"
@@ -13,6 +14,16 @@ function literal(line) {
         fail("not one text in quotes: " line)
     sub(/^[^"]*/, "", line)
     return line
+}
+
+# Does lib/lint/checks/CHECK.c name the rule?
+function named(file, word,    line, found) {
+    file = "lib/lint/checks/" file ".c"
+    while ((getline line < file) > 0)
+        if (line ~ ("(^|[^A-Z_])" word "([^A-Z_]|$)"))
+            found = 1
+    close(file)
+    return found
 }
 
 function escaped(text) {
@@ -29,6 +40,7 @@ function escaped(text) {
 }
 /^    [a-z]+:/ { block = "" }
 /^    name: / { name[n] = $2 }
+/^    check: / { check[n] = $2 }
 /^    level: / {
     if ($2 != "error" && $2 != "warning" && $2 != "note" && $2 != "off")
         fail("unknown level " $2)
@@ -60,6 +72,8 @@ END {
         if (word in seen || word == "")
             fail("name missing or not unique: " id[i])
         seen[word] = 1
+        if (!named(check[i], "OCV_LINT_" word))
+            fail("lib/lint/checks/" check[i] ".c does not name OCV_LINT_" word " (check: of " id[i] ")")
         print "    OCV_LINT_" word ", /* " id[i] " */"
     }
     print "    OCV_LINT_RULES"

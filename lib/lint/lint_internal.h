@@ -132,6 +132,7 @@ void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families
 void ocv_lint_check_configs(struct ocv_lint *lint);
 void ocv_lint_check_config_labels(struct ocv_lint *lint);
 void ocv_lint_check_layout(struct ocv_lint *lint);
+void ocv_lint_check_size(struct ocv_lint *lint);
 void ocv_lint_check_platforms(struct ocv_lint *lint);
 void ocv_lint_check_trust(struct ocv_lint *lint);
 

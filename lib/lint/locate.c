@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Where in its text a JSON document has the member that a pointer (RFC 6901) names. The text has
- * been parsed before: this walk is never longer than the text and believes nothing. */
+ * been parsed before: this walk is never longer than the text and does not
+ * trust the earlier parse. */
 #include "lib/lint/lint_internal.h"
 
 #include <string.h>

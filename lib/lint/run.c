@@ -73,15 +73,6 @@ bool ocv_lint_known_namespace(const char *ns)
     return false;
 }
 
-static void check_size(struct ocv_lint *lint)
-{
-    if (lint->input->len > OCV_MANIFEST_MAX)
-        ocv_lint_index_at(lint, OCV_LINT_INDEX_TOO_LARGE, "",
-                          "the index has %zu bytes, more than %u (4 MiB)", lint->input->len,
-                          OCV_MANIFEST_MAX);
-    ocv_lint_hint(lint, "leave attestations out, or shorten annotations");
-}
-
 static int read_index(struct ocv_lint *lint)
 {
     const struct ocv_lint_input *input = lint->input;
@@ -115,7 +106,7 @@ int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_optio
     struct ocv_lint lint = {
         .input = input, .options = options ? options : &nothing, .report = report, .err = err};
     if (input->bytes || input->len)
-        check_size(&lint);
+        ocv_lint_check_size(&lint);
     if (lint.status == OCV_OK && input->bytes && input->len <= OCV_MANIFEST_MAX)
         lint.status = read_index(&lint);
     index = lint.index;

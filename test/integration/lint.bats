@@ -237,7 +237,7 @@ TAGS
     run -5 lint --fix index.json
     cmp <(jq '.manifests |= sort_by(.digest)' index.json) <(jq '.manifests |= sort_by(.digest)' before.json)
     [ "$(jq -r '.manifests[0].platform.variant' index.json)" = null ]
-    [ "$(grep -c 'platform.variant x-.* and no annotations: nobody gets it \[OCV522 variant-unannotated\]' <<<"$output")" = 2 ]
+    [ "$(grep -c 'platform.variant x-.* and no annotations: no host ever gets it \[OCV522 variant-unannotated\]' <<<"$output")" = 2 ]
     [[ $output == *"hint: variantctl index annotate --label sha256:"*"=LABEL"* ]]
     run -0 "$VARIANTCTL" resolve --profile "$PROFILES/mi300x.json" --index index.json
     [ "$(jq -r .selected.platform.variant <<<"$output")" = null ]

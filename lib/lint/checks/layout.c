@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Documents and entries as older clients see them: media types, what is there, what is attached
- * (OCV506, 511 to 513, 515 to 520). Platforms are in check_platforms.c. */
+ * (OCV506, 511 to 513, 515 to 520). Platforms are in platforms.c. */
 #include "lib/lint/lint_internal.h"
 
 #include <string.h>
+
+/* Before it is read: of one that is too large nothing else can be said. */
+void ocv_lint_check_size(struct ocv_lint *lint)
+{
+    if (lint->input->len > OCV_MANIFEST_MAX)
+        ocv_lint_index_at(lint, OCV_LINT_INDEX_TOO_LARGE, "",
+                          "the index has %zu bytes, more than %u (4 MiB)", lint->input->len,
+                          OCV_MANIFEST_MAX);
+    ocv_lint_hint(lint, "leave attestations out, or shorten annotations");
+}
 
 static bool is_docker(const char *type)
 {
@@ -46,7 +56,7 @@ static void check_kind(struct ocv_lint *lint, size_t i, const struct ocv_entry *
                       "list its images instead: variantctl index remove %s %s, then index add",
                       ocv_lint_target(lint), entry->digest);
     } else if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_ARTIFACT) {
-        ocv_lint_entry_at(lint, OCV_LINT_ENTRY_NOT_IMAGE, i, "/mediaType", "%.200s is no image",
+        ocv_lint_entry_at(lint, OCV_LINT_ENTRY_NOT_IMAGE, i, "/mediaType", "%.200s is not an image",
                           entry->code == OCV_REJECT_ARTIFACT
                               ? json_string_value(json_object_get(object, "artifactType"))
                               : entry->media_type);
@@ -71,7 +81,7 @@ static void check_child(struct ocv_lint *lint, size_t i)
     } else if (child && child->state == OCV_LINT_STATE_BROKEN) {
         ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "/digest", "%s",
                           child->problem ? child->problem : "the image is not what is announced");
-        ocv_lint_hint(lint, "push the image again and write the index anew");
+        ocv_lint_hint(lint, "push the image again and rewrite the index");
     }
 }
 

@@ -83,8 +83,8 @@ static void check_order(struct ocv_lint *lint)
             first = entry;
         if (!first || !ocv_entry_is_default(entry))
             continue;
-        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_FIRST, i, "",
-                          "it stands behind the variant %s", first->label);
+        ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_NOT_FIRST, i, "", "it comes after the variant %s",
+                          first->label);
         ocv_lint_hint(lint, "--fix moves defaults to the front");
     }
 }
@@ -169,7 +169,8 @@ static void check_hidden(struct ocv_lint *lint, size_t i)
     const char *variant = entry->platform.variant;
     if (ocv_entry_is_unfinished(entry)) {
         ocv_lint_entry_at(lint, OCV_LINT_VARIANT_UNANNOTATED, i, "/annotations",
-                          "platform.variant %.64s and no annotations: nobody gets it", variant);
+                          "platform.variant %.64s and no annotations: no host ever gets it",
+                          variant);
         ocv_lint_hint(lint,
                       "variantctl index annotate --label %s=LABEL %s "
                       "'%s=NAMESPACE :: FEATURE :: VALUE'",
@@ -188,8 +189,7 @@ static void check_entry(struct ocv_lint *lint, size_t i)
     const char *variant = entry->platform.variant;
     if (!entry->has_platform) {
         ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_MISSING, i, "", "an image without platform");
-        ocv_lint_hint(lint,
-                      "write the index anew: variantctl index create reads it from the image");
+        ocv_lint_hint(lint, "rewrite the index: variantctl index create reads it from the image");
     }
     if (variant && !strcmp(variant, "v1") && entry->platform.architecture &&
         !strcmp(entry->platform.architecture, "amd64")) {

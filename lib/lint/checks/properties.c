@@ -135,7 +135,7 @@ static void check_syntax(struct ocv_lint *lint, size_t i, const struct ocv_entry
         ocv_lint_entry_at(lint, OCV_LINT_PROPERTY_NOT_CANONICAL, i, AT_PROPERTIES,
                           "the properties are not in canonical form");
         if (canonical.len > COMMAND_MAX)
-            ocv_lint_hint(lint, "--fix writes them anew");
+            ocv_lint_hint(lint, "--fix rewrites them");
         else
             ocv_lint_hint(lint, "write %s, or let --fix do it",
                           canonical.data ? canonical.data : "''");
@@ -236,7 +236,7 @@ static void check_subsumed(struct ocv_lint *lint, size_t i, const struct ocv_ent
         if (n < 2 || ocv_lint_minor_pair(lint, entry, ocv_lint_cumulative[k].a))
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_VALUES_SUBSUMED, i, AT_PROPERTIES,
-                          "%zu values of %s: the lowest alone decides who fits", n,
+                          "%zu values of %s: only the lowest decides which hosts fit", n,
                           ocv_lint_cumulative[k].a);
         ocv_lint_hint(lint, "name only the one that is needed");
     }

@@ -37,7 +37,7 @@ static void check_subject(struct ocv_lint *lint, size_t i)
         ocv_lint_hint(lint, "--fix removes the attestation");
     } else if (subject > i) {
         ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_FIRST, i, "",
-                          "it stands before entry %zu, of which it speaks", subject);
+                          "it comes before entry %zu, which it describes", subject);
         ocv_lint_hint(lint, "--fix moves it behind the images");
     }
 }
