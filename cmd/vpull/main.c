@@ -48,16 +48,15 @@ static void print_help(void)
         "Usage: vpull [OPTIONS] IMAGE...\n\n"
         "Pull the variant of IMAGE that was built for this machine. IMAGE is REPO[:TAG],\n"
         "REPO@DIGEST of an index or a manifest, or oci:DIR[:TAG].\n\nOptions:\n"
-        "  --to SINK                docker, podman, containerd, nerdctl, oci:DIR[:TAG] or\n"
-        "                           docker-archive:FILE; default: the first engine that answers\n"
+        "  --to DESTINATION         one of those below (default: the first engine that answers)\n"
         "  --dry-run                show the decision and the bytes, pull nothing\n"
         "  --print-ref              print repo@sha256:... of the choice, pull nothing\n"
         "  -q, --quiet              print the digest only\n"
         "  --progress auto|plain|json   auto: bars on a terminal, else lines; json: events\n"
         "  --tag NAME               name of the result, for an IMAGE named by digest\n"
         "  --jobs N                 layers at once, 1 to 8 (default 4)\n"
-        "  --verify                 with --to oci:DIR: read what is there already, also what was\n"
-        "                           found to be right before\n"
+        "  --verify                 with --to oci:DIR: read again every blob that is there "
+        "already\n"
         "  -n, --namespace NS       containerd namespace\n"
         "  --locked FILE            pull what this lock says (variantctl lock): its images, or "
         "the\n"
@@ -65,6 +64,9 @@ static void print_help(void)
         "  --lock-profile NAME      with --locked: what the lock has for that machine, unchecked\n",
         stdout);
     fputs(CLI_RESOLVE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
+    char forms[OCV_ERROR_HINT_MAX];
+    destination_forms(forms, sizeof(forms));
+    printf("\nDestinations: %s\n", forms);
 }
 
 struct say {
@@ -84,8 +86,9 @@ static int read_jobs(const char *text, unsigned *out, struct ocv_error *err)
     char *end;
     unsigned long n = strtoul(text, &end, 10);
     if (*end || !*text || n < 1 || n > OCV_FETCH_JOBS_MAX)
-        return ocv_error_set(err, OCV_ERR_INVALID, "--jobs: '%.20s' is not a number from 1 to %u",
-                             text, OCV_FETCH_JOBS_MAX);
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "--jobs: invalid value '%.20s': expected a number from 1 to %u", text,
+                             OCV_FETCH_JOBS_MAX);
     *out = (unsigned)n;
     return OCV_OK;
 }
@@ -101,11 +104,11 @@ static int read_mode(const char *text, enum progress_mode *out, struct ocv_error
             *out = modes[i].mode;
             return OCV_OK;
         }
-    return ocv_error_set(err, OCV_ERR_INVALID, "--progress: '%.20s' is not auto, plain or json",
-                         text);
+    return ocv_error_set(err, OCV_ERR_INVALID,
+                         "--progress: invalid value '%.20s': expected auto, plain or json", text);
 }
 
-/* 1: its value is none that it takes, or it is no option. */
+/* Returns 1 on an unknown option or invalid value. */
 static int own_option(struct settings *s, int value, struct ocv_error *err)
 {
     switch (value) {
@@ -162,7 +165,7 @@ static int read_options(struct cli *cli, struct settings *s, int argc, char **ar
     else if (s->lock_file && (s->pull.tag || cli->label))
         ocv_error_set(&err, OCV_ERR_INVALID, "--locked excludes --tag and --label");
     else if (s->pull.tag && images > 1)
-        ocv_error_set(&err, OCV_ERR_INVALID, "--tag names one result, %zu images are given",
+        ocv_error_set(&err, OCV_ERR_INVALID, "--tag names one result, but %zu images are given",
                       images);
     else if (s->pull.dry_run && s->pull.print_ref)
         ocv_error_set(&err, OCV_ERR_INVALID, "--dry-run and --print-ref exclude each other");
@@ -236,8 +239,8 @@ static int pull_locked(struct cli *cli, const struct settings *s, struct progres
     if (strncmp(locked->reference, "oci:", 4) == 0) {
         if (!choice) /* a layout's name leads to the index; its digest is compared */
             return pull_one(cli, &options, progress, locked->reference, target);
-        ocv_error_set(&err, OCV_ERR_UNSUPPORTED, "%s: --lock-profile is for images of registries",
-                      locked->reference);
+        ocv_error_set(&err, OCV_ERR_UNSUPPORTED,
+                      "%s: --lock-profile requires an image in a registry", locked->reference);
         return fail(cli, progress, locked->reference, &err);
     }
     if (ocv_reference_parse(locked->reference, &reference, &err) < 0)

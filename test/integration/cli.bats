@@ -32,6 +32,21 @@ vpull()
     "$VPULL" --profile "$PROFILES/h100.json" "$@" 3>&-
 }
 
+# Help and hint print the table of destinations; what repeats it in words must agree.
+@test "completion, documentation and schema name the destinations of vpull's table" {
+    forms=$("$VPULL" --help | sed -n 's/^Destinations: //p')
+    [[ $forms == *", oci:DIR"* ]]
+    run -2 vpull --dry-run --to nowhere "oci:$L:app"
+    [ "${lines[1]}" = "hint: $forms" ]
+    grep -qxF "# $forms" "$OCV_TOP/docs/configuration.md"
+    [ "$(jq -r .properties.to.description "$OCV_TOP/schema/config.schema.json")" = "where images go: $forms" ]
+    # shellcheck disable=SC1091
+    . "$OCV_TOP/contrib/completions/vpull"
+    COMP_WORDS=("$VPULL" --to '') COMP_CWORD=2
+    _vpull vpull '' --to || true # compopt fails outside of a completion
+    [ "${COMPREPLY[*]}" = "$(sed 's/:[^,]*/:/g; s/, / /g' <<<"$forms")" ]
+}
+
 @test "closed standard streams are not given to other files" {
     PATH=$STATE/bin:$PATH
     vpull --to podman "oci:$L:app" <&- >&- 2>&- || true # nothing can be printed
@@ -57,10 +72,10 @@ vpull()
     for form in "--format xml" --format=xml; do
         # shellcheck disable=SC2086
         run -2 "$VARIANTCTL" resolve $form x
-        [ "${lines[0]}" = "variantctl: --format: 'xml' is not a value that it takes" ]
+        [ "${lines[0]}" = "variantctl: --format: invalid value 'xml'" ]
     done
     run -2 vpull --dry-run --to nowhere "oci:$L:app"
-    [[ ${lines[0]} == *"'nowhere' is not a place to pull to"* ]]
+    [[ ${lines[0]} == *"--to: unknown destination 'nowhere'" ]]
     run -2 vpull --creds-stdin --profile - --dry-run "oci:$L:app" </dev/null
     [[ ${lines[0]} == *"both read standard input" ]]
 }

@@ -174,4 +174,4 @@ static int pull_archive(struct pull *pull, const char *argument, char *where, si
     return status;
 }
 
-const struct destination destination_archive = {"docker-archive", true, NULL, pull_archive};
+const struct destination destination_archive = {"docker-archive", "FILE", NULL, pull_archive};

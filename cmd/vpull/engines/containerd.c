@@ -148,5 +148,5 @@ static int pull_nerdctl(struct pull *pull, const char *argument, char *where, si
     return import(pull, argv, err);
 }
 
-const struct destination destination_containerd = {"containerd", false, ctr_available, pull_ctr};
-const struct destination destination_nerdctl = {"nerdctl", false, nerdctl_available, pull_nerdctl};
+const struct destination destination_containerd = {"containerd", NULL, ctr_available, pull_ctr};
+const struct destination destination_nerdctl = {"nerdctl", NULL, nerdctl_available, pull_nerdctl};

@@ -9,12 +9,24 @@
 static const struct destination *const destinations[] = {
     &destination_docker,     &destination_podman, &destination_nerdctl,
     &destination_containerd, &destination_oci,    &destination_archive};
-#define SINKS (sizeof(destinations) / sizeof(*destinations))
+#define DESTINATIONS (sizeof(destinations) / sizeof(*destinations))
+
+void destination_forms(char *out, size_t size)
+{
+    *out = '\0';
+    for (size_t i = 0, at = 0; i < DESTINATIONS && at < size; i++) {
+        const struct destination *d = destinations[i];
+        at += (size_t)snprintf(out + at, size - at, "%s%s%s%s", i ? ", " : "", d->name,
+                               d->argument ? ":" : "", d->argument ? d->argument : "");
+    }
+}
 
 static int unknown_destination(const char *text, struct ocv_error *err)
 {
-    ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a place to pull to", text);
-    ocv_error_hint(err, "docker, podman, containerd, nerdctl, oci:DIR[:TAG], docker-archive:FILE");
+    char forms[OCV_ERROR_HINT_MAX];
+    destination_forms(forms, sizeof(forms));
+    ocv_error_set(err, OCV_ERR_INVALID, "--to: unknown destination '%.100s'", text);
+    ocv_error_hint(err, "%s", forms);
     return OCV_ERR_INVALID;
 }
 
@@ -22,11 +34,11 @@ static int named_destination(const char *text, const struct destination **out, c
                              struct ocv_error *err)
 {
     size_t n = strcspn(text, ":");
-    for (size_t i = 0; i < SINKS; i++) {
+    for (size_t i = 0; i < DESTINATIONS; i++) {
         const struct destination *s = destinations[i];
         if (strlen(s->name) != n || strncmp(s->name, text, n) != 0)
             continue;
-        if (s->takes_argument != (text[n] == ':' && text[n + 1]))
+        if ((s->argument != NULL) != (text[n] == ':' && text[n + 1]))
             return unknown_destination(text, err);
         *out = s;
         *argument = strdup(text[n] ? text + n + 1 : "");
@@ -53,7 +65,7 @@ int destination_choose(struct cli *cli, const struct pull_options *options,
 {
     if (options->to)
         return named_destination(options->to, out, argument, err);
-    for (size_t i = 0; i < SINKS; i++) {
+    for (size_t i = 0; i < DESTINATIONS; i++) {
         if (!destinations[i]->available || !destinations[i]->available(cli, options))
             continue;
         *out = destinations[i];

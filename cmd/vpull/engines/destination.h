@@ -10,8 +10,8 @@
 #include "cmd/vpull/engines/subprocess.h"
 
 struct destination {
-    const char *name;    /**< as in --to */
-    bool takes_argument; /**< "NAME:ARGUMENT" */
+    const char *name;     /**< as in --to */
+    const char *argument; /**< what follows as "NAME:ARGUMENT", for help; NULL: nothing */
     /** Does the engine answer? NULL: never a default. */
     bool (*available)(struct cli *cli, const struct pull_options *options);
     /** Bring the chosen image there and name it. `where` (may stay empty) tells the user. */
@@ -21,6 +21,9 @@ struct destination {
 
 extern const struct destination destination_docker, destination_podman, destination_containerd,
     destination_nerdctl, destination_oci, destination_archive;
+
+/** All destinations as --to takes them: "docker, ..., oci:DIR[:TAG]". */
+void destination_forms(char *out, size_t size);
 
 /** Find the destination of --to, or the first engine that answers, or `oci:` under the XDG data
  * directory.

@@ -213,4 +213,4 @@ static int pull_docker(struct pull *pull, const char *argument, char *where, siz
     return status;
 }
 
-const struct destination destination_docker = {"docker", false, available, pull_docker};
+const struct destination destination_docker = {"docker", NULL, available, pull_docker};

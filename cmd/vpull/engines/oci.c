@@ -49,4 +49,4 @@ static int pull_oci(struct pull *pull, const char *argument, char *where, size_t
     return status;
 }
 
-const struct destination destination_oci = {"oci", true, NULL, pull_oci};
+const struct destination destination_oci = {"oci", "DIR[:TAG]", NULL, pull_oci};

@@ -155,4 +155,4 @@ static int pull_podman(struct pull *pull, const char *argument, char *where, siz
     return status;
 }
 
-const struct destination destination_podman = {"podman", false, available, pull_podman};
+const struct destination destination_podman = {"podman", NULL, available, pull_podman};
