@@ -200,10 +200,10 @@ int cli_bad_option(const struct cli *cli, char **argv, int value)
     const char *text = argv[optind - 1] ? argv[optind - 1] : "";
     if (value == ':') {
         fprintf(stderr, "%s: option '%s' needs a value\n", cli->program, text);
-    } else if (value != '?') { /* known, but its value is none of those that it takes */
+    } else if (value != '?') { /* a known option with an invalid value */
         const char *name = optarg == text ? argv[optind - 2] : text;
-        fprintf(stderr, "%s: %.*s: '%s' is not a value that it takes\n", cli->program,
-                (int)strcspn(name, "="), name, optarg ? optarg : "");
+        fprintf(stderr, "%s: %.*s: invalid value '%s'\n", cli->program, (int)strcspn(name, "="),
+                name, optarg ? optarg : "");
     } else if (value_unwanted(text)) {
         fprintf(stderr, "%s: option '%.*s' takes no value\n", cli->program, (int)strcspn(text, "="),
                 text);

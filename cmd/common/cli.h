@@ -154,7 +154,7 @@ enum {
     "  --cacert, --cert, --key FILE   TLS certificates (PEM)\n"                    \
     "  --authfile FILE          credentials from this file only\n"                 \
     "  --creds-stdin            read USER:PASSWORD from standard input\n"          \
-    "  --timeout SECONDS        try anew when a registry is silent so long (60)\n"
+    "  --timeout SECONDS        retry after SECONDS without data (default: 60)\n"
 
 /** Handle a common option returned by getopt_long (`index`: its place in `options`). Returns 1 when
  *  it was one, 0 when it is the verb's own, a negative status on error. --help and --version are
@@ -166,8 +166,8 @@ int cli_option(struct cli *cli, int value, const struct option *options, int ind
  * with an exit code in `code` (-1 before) the end. */
 bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
                      void (*print_help)(void), int *value, int *code);
-/** getopt_long said '?' or ':', or an option's value is none of those that it takes: one clear line
- * about it; returns exit code 2. */
+/** getopt_long said '?' or ':', or an option has an invalid value: print one line about it.
+ * Returns exit code 2. */
 int cli_bad_option(const struct cli *cli, char **argv, int value);
 void cli_print_version(const struct cli *cli);
 

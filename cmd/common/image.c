@@ -188,7 +188,7 @@ int image_open_by_rule(struct cli *cli, const char *text, struct image *out, str
         return OCV_OK;
     bool unlisted = second == OCV_ERR_DENIED || second == OCV_ERR_NOT_FOUND;
     if (unlisted && status == OCV_OK)
-        cli_warn(cli, "%s is taken as it is, since its tags are not listed: %s", text,
+        cli_warn(cli, "%s is used unchanged, since its tags cannot be listed: %s", text,
                  reason.message);
     if (second < 0 && !unlisted) {
         status = second;

@@ -91,7 +91,7 @@ static int read_image(const char *path, const json_t *entry, struct lock_image *
         return complain(err, path, out->reference, "'index' must be a digest");
     int status = read_tags(path, entry, out, err);
     if (status == OCV_OK && out->n_tags && (!parsed || !parsed->tag))
-        return complain(err, path, out->reference, "'tags' of what is no tag");
+        return complain(err, path, out->reference, "'tags' without a tag reference");
     return status < 0 ? status : read_choices(path, entry, out, err);
 }
 

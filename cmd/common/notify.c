@@ -143,9 +143,10 @@ int notify_listen_socket(int *fd, struct ocv_error *err)
     if (getsockname(at, (struct sockaddr *)&address, &len) < 0 ||
         getsockopt(at, SOL_SOCKET, SO_ACCEPTCONN, &listening, &option) < 0 || !listening ||
         address.ss_family != AF_UNIX)
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "socket activation passed something that is no listening unix socket; "
-                             "the mirror's TCP port is never passed");
+        return ocv_error_set(
+            err, OCV_ERR_CONFIG,
+            "socket activation passed something other than a listening unix socket; "
+            "the mirror's TCP port is never passed");
     fcntl(at, F_SETFD, FD_CLOEXEC);
     *fd = at;
     return OCV_OK;

@@ -148,7 +148,7 @@ static int read_options(struct daemon *d, int argc, char **argv)
             return -cli_fail(&d->cli, &err);
     }
     if (optind < argc) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "'%s': variantd takes options only", argv[optind]);
+        ocv_error_set(&err, OCV_ERR_INVALID, "unexpected argument '%s'", argv[optind]);
         return -cli_fail(&d->cli, &err);
     }
     return 1;
@@ -353,8 +353,8 @@ static void watchdog(struct daemon *d)
     bool foreign = found == SELFCHECK_FOREIGN;
     if (foreign && !d->foreign)
         log_line(LOG_LEVEL_ERROR,
-                 "somebody else answers at %s, where engines ask this node's mirror: look for a "
-                 "redirection (nft list ruleset) and for who listens (ss -ltnp)",
+                 "another program answers at %s, where engines ask this node's mirror: look for a "
+                 "redirection (nft list ruleset) and for the listener (ss -ltnp)",
                  server_address(d->server));
     else if (!foreign && d->foreign)
         log_line(LOG_LEVEL_INFO, "we answer at %s again", server_address(d->server));

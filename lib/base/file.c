@@ -114,7 +114,7 @@ static int make_directory(const char *path, const char *whole, mode_t mode, stru
     /* by a descriptor: whose the directory above is may have put a link in its place */
     ocv_auto_fd int fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     return fd >= 0 && fchmod(fd, mode) == 0 ? OCV_OK
-                                            : ocv_file_fail(err, whole, NULL, "make directory");
+                                            : ocv_file_fail(err, whole, NULL, "create directory");
 }
 
 int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err)
@@ -145,7 +145,7 @@ int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, 
     int opened = openat(dirfd, name, flags);
     if (opened < 0 && errno == ENOENT && make) {
         if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
-            return ocv_file_fail(err, dir, name, "make directory");
+            return ocv_file_fail(err, dir, name, "create directory");
         if (fsync(dirfd) < 0)
             return ocv_file_fail(err, dir, NULL, "sync");
         opened = openat(dirfd, name, flags);

@@ -67,9 +67,8 @@ static int reject_duplicate_labels(struct ocv_index *index, struct ocv_error *er
         for (end = i + 1; end < n && compare_labels(&labelled[i], &labelled[end]) == 0; end++)
             ;
         for (size_t k = i; end - i > 1 && k < end && status == OCV_OK; k++)
-            status =
-                ocv_index_reject_entry(index, labelled[k], OCV_REJECT_DUPLICATE_LABEL,
-                                       "the label stands more than once for this platform", err);
+            status = ocv_index_reject_entry(index, labelled[k], OCV_REJECT_DUPLICATE_LABEL,
+                                            "duplicate label for this platform", err);
     }
     free(labelled);
     return status;

@@ -8,7 +8,7 @@
 
 #define OCV_SOURCE_ANNOTATIONS_MAX 256u
 /* ": " begins a value in YAML */
-#define OCV_SOURCE_QUOTING_HINT "a property stands in quotes: 'nvidia :: sm_arch :: 90_real'"
+#define OCV_SOURCE_QUOTING_HINT "put properties in quotes: 'nvidia :: sm_arch :: 90_real'"
 
 struct ocv_source_image {
     const char *label, *reference;

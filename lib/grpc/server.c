@@ -85,7 +85,7 @@ static void receive(struct connection *c)
     flush(c);
 }
 
-/* Who waits at the socket while nobody can be let in would wake the loop for ever. */
+/* On EMFILE the listening socket stays readable; stop watching it so the loop does not spin. */
 static void let_in(struct grpc_server *s, bool yes)
 {
     struct epoll_event event = {.events = yes ? EPOLLIN : 0u, .data.ptr = &s->listen_fd};

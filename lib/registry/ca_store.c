@@ -49,7 +49,7 @@ void ocv_ca_store_free(struct ocv_ca_store *ca_store)
     free(ca_store);
 }
 
-/* All certificates of the text; what is none is passed over, as libcurl does. */
+/* All certificates of the text; non-certificates are skipped, as in libcurl. */
 static X509_STORE *read_store(const struct ocv_buffer *pem)
 {
     BIO *bio = BIO_new_mem_buf(pem->data, (int)pem->len);

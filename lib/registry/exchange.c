@@ -84,7 +84,8 @@ static void go(struct ocv_exchange *x)
     }
     status = ocv_url_origin(url, origin, &x->error);
     if (status == OCV_OK && ocv_exchange_origin(x, own) < 0)
-        status = ocv_error_set(&x->error, OCV_ERR_INVALID, "%s is no host", x->host->authority);
+        status =
+            ocv_error_set(&x->error, OCV_ERR_INVALID, "invalid host \"%s\"", x->host->authority);
     bool at_home = status == OCV_OK && !strcmp(origin, own);
     if (status == OCV_OK)
         status = ocv_exchange_hop_host(x, origin, at_home, &host);

@@ -246,7 +246,7 @@ static int job_settle(struct job *job, int *wait_ms, struct ocv_error *err)
     int status = ocv_blob_writer_commit(job->writer, err);
     job->writer = NULL;
     if (status == OCV_ERR_MISMATCH && job->resumed && !job->again) {
-        ocv_registry_log(job->fetcher->registry, "%s: what was there before is wrong: anew",
+        ocv_registry_log(job->fetcher->registry, "%s: partial download is corrupt; restarting",
                          job->what);
         job->again = true;
         job->told = -1;

@@ -49,7 +49,7 @@ static int origin_of(CURLU *u, const char *url, char *out, struct ocv_error *err
     if (curl_url_set(u, CURLUPART_URL, url, 0) || curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) ||
         curl_url_get(u, CURLUPART_HOST, &host, 0) ||
         curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT)) {
-        status = ocv_error_set(err, OCV_ERR_DATA, "\"%.200s\" is no URL", url);
+        status = ocv_error_set(err, OCV_ERR_DATA, "invalid URL \"%.200s\"", url);
     } else if (strcasecmp(scheme, "http") && strcasecmp(scheme, "https")) {
         status = ocv_error_set(err, OCV_ERR_DATA, "%s URLs are not used here", scheme);
     } else if (!curl_url_get(u, CURLUPART_USER, &user, 0)) {

@@ -13,7 +13,7 @@ static int64_t most(const struct ocv_streaming *s)
 
 static int too_large(const struct ocv_streaming *s, struct ocv_error *err)
 {
-    return ocv_error_set(err, OCV_ERR_MISMATCH, "larger than the %lld bytes that it may have",
+    return ocv_error_set(err, OCV_ERR_MISMATCH, "exceeds the expected %lld bytes",
                          (long long)most(s));
 }
 

@@ -112,7 +112,7 @@ static int add_properties(struct parser *p, const struct ocv_tag_pair *gives, si
         if (status == OCV_ERR_NOMEM)
             return ocv_error_nomem(p->err);
         if (status < 0 || ocv_properties_count(one) != 1)
-            return ambiguous(p, "%s is no property", gives[i].text);
+            return ambiguous(p, "%s is not a property", gives[i].text);
         status = ocv_buffer_printf(&p->properties, p->err, "%s%s", p->properties.len ? ", " : "",
                                    filled);
         if (status < 0)

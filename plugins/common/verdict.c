@@ -246,12 +246,9 @@ static void tell(const struct verdict_policy *policy, const struct verdict_quest
 {
     const char *image = q->reference ? q->reference : q->digest ? q->digest : "the image";
     static const char *const words[] = {
-        [VERDICT_FITS] = "fits this node",
-        [VERDICT_MISFIT] = "does not fit this node",
-        [VERDICT_NONE] = "has no variants",
-        [VERDICT_INDEX] = "is an index with variants, in which nobody has chosen",
-        [VERDICT_UNKNOWN] = "cannot be judged",
-        [VERDICT_LESSER] = "is not the best for this node",
+        [VERDICT_FITS] = "fits this node",      [VERDICT_MISFIT] = "does not fit this node",
+        [VERDICT_NONE] = "has no variants",     [VERDICT_INDEX] = "is an unresolved variant index",
+        [VERDICT_UNKNOWN] = "cannot be judged", [VERDICT_LESSER] = "is not the best for this node",
     };
     bool reason = *why && answer->verdict != VERDICT_INDEX;
     snprintf(answer->reason, sizeof(answer->reason), "%.300s%s%s%s %s%s%.500s%s%s", image,

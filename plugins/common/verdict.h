@@ -13,7 +13,7 @@ enum verdict {
     VERDICT_FITS,
     VERDICT_MISFIT,
     VERDICT_NONE,    /**< no variants: not ours to judge */
-    VERDICT_INDEX,   /**< an index that carries variants: nobody has chosen in it */
+    VERDICT_INDEX,   /**< an unresolved variant index */
     VERDICT_UNKNOWN, /**< cannot be told: the fail policy decides */
     VERDICT_LESSER,  /**< it runs, but another one of its index fits better */
 };

@@ -235,10 +235,10 @@ token_pull()
 
 @test "tokens of a request are shown to its registry, and no others" {
     start_badregistry
-    [[ $(token_pull oauth '{"identity_token": "another"}') == *"goes on as it is: "* ]]
+    [[ $(token_pull oauth '{"identity_token": "another"}') == *"passes unchanged: "* ]]
     [[ $(token_pull oauth '{"identity_token": "identity+token"}') == *"has no variants" ]]
-    [[ $(token_pull private '{"registry_token": "another"}') == *"goes on as it is: "* ]]
-    [[ $(token_pull private '{}') == *"goes on as it is: "* ]]
+    [[ $(token_pull private '{"registry_token": "another"}') == *"passes unchanged: "* ]]
+    [[ $(token_pull private '{}') == *"passes unchanged: "* ]]
     [[ $(token_pull private '{"registry_token": "u-given"}') == *"has no variants" ]]
     stop_daemon bad
 }
@@ -317,7 +317,7 @@ asked()
     run -0 proxied pull "$PINNED"
     [ "$(repo_digest "$output")" = "$PINNED" ]
     [ -z "$(ls "$PROXY_STATE")" ]
-    grep -q "$PINNED goes on as it is: no profile of this node" "$STATE/log/proxy"
+    grep -q "$PINNED passes unchanged: no profile of this node" "$STATE/log/proxy"
 }
 
 @test "nothing that fits: the index itself is pulled, and the reason said" {
@@ -333,7 +333,7 @@ asked()
     run proxied pull "$only"
     [ "$status $output" = "$direct" ]
     [ -z "$(ls "$PROXY_STATE")" ]
-    grep -q "goes on as it is: nothing in it fits this node" "$STATE/log/proxy"
+    grep -q "passes unchanged: nothing in it fits this node" "$STATE/log/proxy"
 }
 
 @test "when the node changes, the same reference is another image" {
@@ -382,7 +382,7 @@ asked()
 @test "the socket is root's alone, and a second proxy does not take it" {
     [ "$(stat -c %a "$STATE/proxy.sock")" = 600 ]
     run ! "$OCV_BUILD/ocivariant-cri-proxy" --listen "$STATE/proxy.sock" --backend "$STATE/cri.sock" --state "$PROXY_STATE"
-    [[ $output == *"somebody listens there already"* ]]
+    [[ $output == *"address already in use"* ]]
     proxied images
     stop_daemon proxy
     [ ! -e "$STATE/proxy.sock" ]

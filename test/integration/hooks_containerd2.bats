@@ -68,10 +68,10 @@ setup()
     run -0 cri_pull "$REGISTRY/demo/app@$(digest_of cuda12.6)"
 }
 
-@test "without the mirror the index itself arrives, in which nobody has chosen: blocked" {
+@test "without the mirror the unresolved variant index arrives: blocked" {
     rm -rf "$STATE/certs.d"
     hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY" "http://127.0.0.1:1"
     run ! cri_pull "$IMAGE"
     echo "$output"
-    [[ $output == *"nobody has chosen"* ]]
+    [[ $output == *"unresolved variant index"* ]]
 }

@@ -351,7 +351,7 @@ containerd_reads() # PATTERN: in what containerd makes of the tree's configurati
     [ -z "$(find "$TREE" -type f)" ]
     printf '\xef\xbb\xbf{"a": 1}' >"$TREE/etc/docker/daemon.json"
     run -4 in_tree docker --registry docker.io --engine-version 20.10.24
-    [[ $output == *"/etc/docker/daemon.json: begins with a byte order mark"* ]]
+    [[ $output == *"/etc/docker/daemon.json: starts with a UTF-8 byte order mark"* ]]
 }
 
 @test "docker: the containerd store of 28 and later reads hosts.toml for any registry" {

@@ -160,7 +160,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     mkdir -p "$STATE/outside" "$TREE/etc" "$TREE/var"
     ln -s "$STATE/outside" "$TREE/etc/docker" # there is such a directory, but not in the tree
     run -4 in_tree docker --registry docker.io --store classic
-    [[ $output == *"/etc/docker: a link to what is not there"* ]]
+    [[ $output == *"/etc/docker: a dangling link"* ]]
     ln -s "$STATE/outside" "$TREE/var/lib"
     run -4 in_tree podman --registry docker.io
     mkdir -p "$TREE$STATE/outside"

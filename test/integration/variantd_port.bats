@@ -64,7 +64,7 @@ again() # LOG: it was ready a second time
     run -1 "$VARIANTD_BIN" --listen "127.0.0.1:$port" --socket "$STATE/late.sock" --registry "$STUCK" \
         --profile "$PROFILES/h100.json"
     [[ $output == *"cannot listen on 127.0.0.1:$port: Address already in use"* ]]
-    [[ $output == *"a program of user "*" listens there; if it is no variantd, it answers what engines ask"* ]]
+    [[ $output == *"a program of user "*" listens there; unless it is variantd, it answers what engines ask"* ]]
 }
 
 @test "a directory of the API's socket in which others may write is told" {
@@ -102,7 +102,7 @@ own_tree() # ARGUMENT...
     [ "$(jq -r '.engines[0].mirror.answers' <<<"$output")" = variantd ]
     stop_daemon node
     run -0 own_tree docker --status
-    [[ $output == *"nobody listens at $mirror"* ]]
+    [[ $output == *"nothing listens at $mirror"* ]]
     start_daemon intruder "$OCV_BUILD/test/tools/intruder" "$port"
     await intruder grep -q took "$STATE/log/intruder"
     run -5 own_tree docker --status

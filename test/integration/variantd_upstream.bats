@@ -345,7 +345,7 @@ requests_reach()
     [ "$code" = 200 ]
     [ -z "$(header content-length)" ]
     [ "$(stat -c %s "$body")" -lt "$SIZE" ]
-    grep -q "larger than the $SIZE bytes that it may have" "$STATE/log/variantd"
+    grep -q "exceeds the expected $SIZE bytes" "$STATE/log/variantd"
     ask GET "/proxy/v2/nolength/image/manifests/$manifest?ns=$BAD"
     [ "$code" = 200 ]
     ask GET "/proxy/v2/nolength/image/blobs/$BLOB?ns=$BAD"

@@ -213,7 +213,7 @@ copy_to()
 @test "an index that is known here and arrives by its digest is blocked without the registry" {
     resolve h100 "$PLAIN/app:1"
     run -1 verify enforce "registry.invalid/copy@$INDEX" "$INDEX"
-    [[ $output == *"nobody has chosen; what would fit: cuda12.8" ]]
+    [[ $output == *"unresolved variant index; what would fit: cuda12.8" ]]
 }
 
 @test "a tag beside the digest leads to the index" {
@@ -221,7 +221,7 @@ copy_to()
     [[ $output == *"(rocm7.1) does not fit this node"*"what would fit: cuda12.8" ]]
     run -0 verify closed "$PLAIN/app:1@$CUDA" "$CUDA"
     run -1 verify enforce "$PLAIN/app:1@$INDEX" "$INDEX"
-    [[ $output == *"nobody has chosen"* ]]
+    [[ $output == *"unresolved variant index"* ]]
     # one that leads elsewhere says nothing
     run -1 verify closed "$PLAIN/labelled:1@$CUDA" "$CUDA"
     [[ $output == *"cannot be judged"* ]]

@@ -86,7 +86,7 @@ START_TEST(what_is_not_toml_is_told_with_its_line)
         {"a = '''x''", "does not end"},
         {"a = \"\\q\"", "unknown escape"},
         {"a = \"\\u00g0\"", "broken escape"},
-        {"a = \"\\ud800\"", "no character"},
+        {"a = \"\\ud800\"", "invalid escape"},
         {"a = [1, 2", "']' is missing"},
         {"a = [1 2]", "']' is missing"},
         {"a = {b = 1", "'}' is missing"},

@@ -25,7 +25,7 @@ static void print_help(void)
           "Write an index over existing images to a registry or, as oci:DIR:TAG, to an OCI\n"
           "layout. REF is a registry image or oci:DIR:TAG; what the index names is mounted or\n"
           "copied beside it. A PROPERTY is 'namespace :: feature :: value'. null=REF is the build\n"
-          "that needs nothing: the default entry, which stands first and without annotations.\n\n"
+          "that needs nothing: the default entry, which comes first and has no annotations.\n\n"
           "Options:\n"
           "  --default REF            the same as null=REF\n"
           "  --from FILE.yaml         the same as a file (schema/index-source.schema.json)\n"

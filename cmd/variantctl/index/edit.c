@@ -62,7 +62,7 @@ static void annotate_help(void)
 {
     fputs("Usage: variantctl index annotate [OPTIONS] REPO:TAG [LABEL|DIGEST=PROPERTY[,...]]...\n\n"
           "Say something else about builds of an index: their properties, their label, or what\n"
-          "stands on the index itself. An entry that another tool wrote is named by its digest.\n\n"
+          "is on the index itself. An entry that another tool wrote is named by its digest.\n\n"
           "Options:\n"
           "  --label LABEL|DIGEST=LABEL  the label of an entry\n"
           "  --platform OS/ARCH       only of this platform\n"

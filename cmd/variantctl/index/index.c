@@ -9,7 +9,7 @@ static const struct verb all[] = {
     {"create", "write an index over existing images", cmd_index_create},
     {"add", "add builds to an index", cmd_index_add},
     {"remove", "take builds out of an index", cmd_index_remove},
-    {"annotate", "change labels, properties and what stands on the index", cmd_index_annotate},
+    {"annotate", "change labels, properties and index annotations", cmd_index_annotate},
     {"show", "what an index holds", cmd_index_show},
     {"coverage", "which hosts of a fleet get which variant", cmd_index_coverage},
     {"diff", "what changed from one index to another", cmd_index_diff},

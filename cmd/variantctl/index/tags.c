@@ -29,7 +29,7 @@ static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, co
     if (n == 0) {
         ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: no tag rule makes a set of these tags",
                       glob);
-        ocv_error_hint(err, "variantctl tags plan tells why; --rules reads rules of your own");
+        ocv_error_hint(err, "'variantctl tags plan' shows why; --rules adds your own rules");
         return OCV_ERR_DATA;
     }
     ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: tags of several sets: %s", glob, names);

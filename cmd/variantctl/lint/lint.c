@@ -48,7 +48,7 @@ static void print_help(void)
         "Check indexes, their images and tags. A FILE is an index (JSON) or a list of references,\n"
         "one a line; oci:DIR alone is every tag of the layout. Settings of a repository are read\n"
         "from " OCV_LINT_CONFIG_FILE ", here or above, up to the top of the git repository.\n"
-        "Exit 0: no error found; 5: errors; 4: an input is no index and no list; of several "
+        "Exit 0: no error found; 5: errors; 4: an input is neither an index nor a list; of several "
         "inputs\n"
         "the first that is not 0.\n\nOptions:\n"
         "  --index FILE             an index document, '-' for standard input\n"
@@ -149,9 +149,9 @@ static int check_request(const struct lint_request *r, int n, struct ocv_error *
     if (n == 0)
         return ocv_error_set(err, OCV_ERR_INVALID, "lint: give a REPO:TAG, oci:DIR[:TAG] or FILE");
     if (r->dry_run && !r->fix)
-        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --dry-run is for --fix");
+        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --dry-run requires --fix");
     if (r->change_default && !r->fix)
-        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --change-default is for --fix");
+        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --change-default requires --fix");
     if (r->fix && r->output && n != 1)
         return ocv_error_set(err, OCV_ERR_INVALID, "lint: --fix --output is for one input");
     return OCV_OK;

@@ -64,7 +64,7 @@ int lint_source_tag(struct lint_source *s, struct ocv_reference *reference, cons
     return OCV_OK;
 }
 
-/* One reference a line; blank lines and those that begin with '#' pass by. */
+/* One reference a line; blank lines and those that begin with '#' are ignored. */
 static int read_list(struct lint_source *s, struct ocv_error *err)
 {
     char *at = s->text.data;

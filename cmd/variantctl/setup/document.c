@@ -16,9 +16,7 @@ int setup_json_load(const char *source, const char *text, size_t len, json_t **o
         return ocv_error_set(err, OCV_ERR_DATA, "%s: has a NUL byte", source);
     if (len >= strlen(BYTE_ORDER_MARK) && !memcmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
         return ocv_error_set(err, OCV_ERR_DATA,
-                             "%s: begins with a byte order mark, which JSON has not; save it "
-                             "without",
-                             source);
+                             "%s: starts with a UTF-8 byte order mark (BOM); remove it", source);
     /* Go takes a name that stands twice; which of the two counts is not ours to say */
     json_t *root = json_loadb(text ? text : "", text ? len : 0, JSON_REJECT_DUPLICATES, &e);
     if (!root)

@@ -139,7 +139,7 @@ int setup_resolve(const struct setup *setup, const char *path, char **out, struc
     }
     int status = OCV_OK;
     if (!real && what == AT_LINK)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: a link to what is not there", head);
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: a dangling link", head);
     else if (!real)
         status = fail_errno(err, path, "find");
     else if (asprintf(out, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + len) < 0)
@@ -200,8 +200,7 @@ static int load(const struct setup *setup, struct setup_file *file, struct ocv_e
     if (fd >= 0)
         status = read_content(setup, file, fd, err);
     else if (errno == ELOOP) /* links were followed: this one leads nowhere */
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s%s: a link to what is not there", setup->root,
-                               file->path);
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s%s: a dangling link", setup->root, file->path);
     else if (errno != ENOENT)
         status = ocv_error_set(err, OCV_ERR_IO, "%s%s: cannot read: %s", setup->root, file->path,
                                strerror(errno));

@@ -75,7 +75,7 @@ static int print_mirror(const json_t *engine, struct ocv_buffer *out, struct ocv
                                  "setup %s` again\n",
                                  member(mirror, "variantd"), listen, member(engine, "engine"));
     if (strcmp(found, "nobody") == 0)
-        return ocv_buffer_printf(out, err, "  nobody listens at %s: variantd does not run\n",
+        return ocv_buffer_printf(out, err, "  nothing listens at %s: variantd is not running\n",
                                  listen);
     return OCV_OK;
 }

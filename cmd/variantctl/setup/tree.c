@@ -111,7 +111,7 @@ int setup_make_directories(const struct setup *setup, const char *path, mode_t m
 {
     int fd = setup_enter(setup, path, mode);
     if (fd < 0)
-        return fail_errno(setup, path, "make directory", err);
+        return fail_errno(setup, path, "create directory", err);
     if (out)
         *out = fd;
     else

@@ -26,7 +26,8 @@ static void print_help(const char *verb)
         fputs(
             "Usage: variantctl tags parse [OPTIONS] REFERENCE... | -\n\n"
             "What the tags say by the rules of this machine; '-' reads a list, one a line.\n"
-            "Exit 0: all were read; 4: one of the list is no reference; 5: --strict, and one has\n"
+            "Exit 0: all were read; 4: one of the list is not a reference; 5: --strict, and one "
+            "has\n"
             "no family, or an unknown or ambiguous part.\n\nOptions:\n"
             "  --format json|table      default: table on a terminal, else one JSON object a line\n"
             "  --rules FILE|DIR         more tag rules\n"

@@ -11,7 +11,7 @@
 static const struct verb all[] = {
     {"parse", "what tags say, one JSON object a line", cmd_tags_parse},
     {"plan", "the variant sets that a repository's tags form", cmd_tags_plan},
-    {"check", "is this a rule file?", cmd_tags_check},
+    {"check", "check a rule file", cmd_tags_check},
     {NULL, NULL, NULL},
 };
 

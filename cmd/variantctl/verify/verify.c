@@ -32,7 +32,7 @@ static void print_help(void)
         "5 if one does not fit any more; what only its labels say, which images inherit, is a\n"
         "warning. One that fits, though another one of its index fits better, is lesser: pull it\n"
         "again as the line says. variantd is asked about what is not known here, and counts what\n"
-        "it is told, unless --profile names another machine.\n\nOptions:\n"
+        "it learns, unless --profile names another machine.\n\nOptions:\n"
         "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
         "                           (default: every engine that answers)\n"
         "  --all                    show what fits and what cannot be judged, too\n"

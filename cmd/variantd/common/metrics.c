@@ -301,7 +301,7 @@ static void print_probes(struct page *p, const struct metrics *m, int64_t now_ms
     head(p, "variantd_misfit_images", "gauge", "Images resolved here that no longer fit the node.");
     PRINT(p, "variantd_misfit_images %llu\n", get(&m->misfits));
     head(p, "variantd_foreign_listener", "gauge",
-         "1: somebody else answers at the mirror's address.");
+         "1: another program answers at the mirror's address.");
     PRINT(p, "variantd_foreign_listener %llu\n", get(&m->usurped));
     head(p, "variantd_lesser_images", "gauge",
          "Images here that run, though another one of their index fits the node better.");

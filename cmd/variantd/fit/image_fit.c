@@ -61,8 +61,7 @@ static void take_entry(const struct instance *instance, const struct fit_questio
     } else if (entry->is_index) {
         out->verdict = "index";
         snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
-        snprintf(out->reason, sizeof(out->reason),
-                 "an index with variants, in which nobody has chosen");
+        snprintf(out->reason, sizeof(out->reason), "unresolved variant index");
     } else if (!entry->found) {
         out->verdict = "unknown";
         snprintf(out->reason, sizeof(out->reason), "%s is not in the index at %s",
@@ -196,8 +195,8 @@ static void find_answer(const struct instance *instance, const struct fit_questi
         fit_in_index(instance, q, recorded, out);
 }
 
-/* Under `warn` nobody else does: runtimes throw away what a hook prints that lets a container pass.
- * Only for who is trusted: others could fill the log. */
+/* Under `warn` nothing else reports it: runtimes discard the output of hooks that succeed.
+ * Only for trusted clients: others could fill the log. */
 static void log_trouble(const struct fit_question *q, const struct answer *answer, bool news)
 {
     char line[2048];

@@ -106,7 +106,7 @@ static void work(struct MHD_Daemon *daemon)
     } while (connections(daemon) < before);
 }
 
-/* Where no descriptor is left for who waits to be let in, the socket wakes us again and again. */
+/* On EMFILE the listening socket stays readable; back off so the loop does not spin. */
 static void rest(struct httpd_loop *loop)
 {
     struct pollfd backlog = {.fd = loop->quiesced ? -1 : loop->socket, .events = POLLIN};

@@ -58,7 +58,7 @@ static int fail_tcp(int fd, const char *address, const struct sockaddr_storage *
     (void)fail(fd, address, err);
     if (saved == EADDRINUSE && listener_find(where, &who))
         ocv_error_hint(err,
-                       "a program of user %u listens there; if it is no variantd, it answers what "
+                       "a program of user %u listens there; unless it is variantd, it answers what "
                        "engines ask this node's mirror: `ss -ltnp` names it",
                        (unsigned)who.uid);
     errno = saved;

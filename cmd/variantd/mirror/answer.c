@@ -163,7 +163,7 @@ enum MHD_Result answer_error(struct mirror_request *r, unsigned status, enum out
 
 enum MHD_Result answer_busy(struct mirror_request *r)
 {
-    return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "too much to do at this moment");
+    return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "server busy, retry later");
 }
 
 enum MHD_Result answer_base(struct mirror_request *r)

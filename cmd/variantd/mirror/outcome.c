@@ -28,7 +28,7 @@ struct lookup_result *lookup_result_new(enum outcome outcome, unsigned status, c
 
 struct lookup_result *lookup_result_busy(void)
 {
-    return lookup_result_new(OUTCOME_BUSY, 502, "UNKNOWN", "too much to do at this moment");
+    return lookup_result_new(OUTCOME_BUSY, 502, "UNKNOWN", "server busy, retry later");
 }
 
 static const char *kind_of(const struct ocv_error *err)

@@ -55,7 +55,7 @@ static bool endless(struct passthrough *p, const struct ocv_stream_head *head)
     if (head->size >= 0 || p->chunks)
         return false;
     p->no = lookup_result_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
-                              "upstream tells no length, and HTTP/1.0 cannot do without");
+                              "upstream gives no length, which HTTP/1.0 requires");
     return true;
 }
 
@@ -75,7 +75,7 @@ static bool correct(struct passthrough *p)
         return true;
     metrics_upstream_error(p->mirror->metrics, p->upstream->name, "mismatch");
     p->no = lookup_result_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
-                              "upstream tells another size than the manifest does");
+                              "upstream gives another size than the manifest");
     return false;
 }
 
@@ -182,8 +182,8 @@ static int push_file(struct passthrough *p, struct ocv_hasher *hasher, char *byt
     for (int64_t at = 0; at < p->size; at += n) {
         n = pread(p->fd, bytes, BUFFER, at);
         if (n <= 0)
-            return ocv_error_set(err, OCV_ERR_IO, "%s@%s cannot be read to its end",
-                                 p->reference->name, p->reference->digest);
+            return ocv_error_set(err, OCV_ERR_IO, "%s@%s: read ended early", p->reference->name,
+                                 p->reference->digest);
         if (on_body(p, bytes, (size_t)n) != 0)
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped");
         int status = ocv_hasher_update(hasher, bytes, (size_t)n, err);
@@ -268,7 +268,7 @@ static int run(struct passthrough *p, struct ocv_error *err)
     pthread_mutex_unlock(&p->mirror->lock);
     if (!wanted) { /* it has stood in the queue for too long */
         p->no = lookup_result_busy();
-        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "nobody waits for it");
+        return ocv_error_set(err, OCV_ERR_INTERRUPTED, "the client has gone");
     }
     return p->upstream->layout ? read_layout(p, err) : ask_registry(p, err);
 }

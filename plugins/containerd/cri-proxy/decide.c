@@ -175,7 +175,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     if (status == OCV_ERR_NO_MATCH)
         refuse(&q, text, refused);
     if (status < 0 && !refused[0])
-        log_line("%s goes on as it is: %s", text, err.message);
+        log_line("%s passes unchanged: %s", text, err.message);
     else if (found && q.entry)
         log_line("%s -> %s (%s)", text, q.entry->digest,
                  q.entry->label ? q.entry->label : "default");

@@ -140,7 +140,7 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
         (int)sizeof(address.sun_path))
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: too long for a unix socket", path);
     if (somebody_listens(&address))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: somebody listens there already", path);
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: address already in use", path);
     struct stat st;
     if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
         unlink(path);

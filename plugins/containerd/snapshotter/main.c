@@ -67,7 +67,7 @@ static void print_help(void)
           "  --backend PATH        keep nothing: pass every call on to the snapshotter there\n"
           "  --backend-name NAME   what that one calls itself\n"
           "  --backend-namespace NAME   that one is another containerd: keep everything in this\n"
-          "                        namespace of it, which must be nobody else's\n"
+          "                        namespace of it, which nothing else may use\n"
           "  --config FILE         policy (default /etc/ocivariant/config.yaml)\n"
           "  --records DIR         what was resolved on this node\n"
           "                        (default " OCV_PATH_RECORDS ")\n"

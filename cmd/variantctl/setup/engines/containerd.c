@@ -190,10 +190,11 @@ int setup_containerd(struct setup *setup, struct ocv_error *err)
     struct containerd_config config = {.setup = setup};
     const char *path = setup->engine_config ? setup->engine_config : CONFIG_DEFAULT;
     setup_find_version(setup, "containerd", &config.engine);
-    int status = setup_note(setup, err, "containerd %s, %s",
-                            config.engine.known ? config.engine.text
-                                                : "of unknown version (--engine-version tells it)",
-                            path);
+    int status =
+        setup_note(setup, err, "containerd %s, %s",
+                   config.engine.known ? config.engine.text
+                                       : "of unknown version (set it with --engine-version)",
+                   path);
     if (status == OCV_OK)
         status = look_at_running(setup, path, err);
     if (status == OCV_OK)

@@ -199,10 +199,10 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
         status = find_store(setup, file, &version, &store, err);
     if (status < 0 || !file)
         return status;
-    status =
-        setup_note(setup, err, "docker %s, %s image store",
-                   version.known ? version.text : "of unknown version (--engine-version tells it)",
-                   store == STORE_CONTAINERD ? "containerd" : "classic");
+    status = setup_note(setup, err, "docker %s, %s image store",
+                        version.known ? version.text
+                                      : "of unknown version (set it with --engine-version)",
+                        store == STORE_CONTAINERD ? "containerd" : "classic");
     if (status < 0)
         return status;
     status = store == STORE_CONTAINERD && (!version.known || version.major >= 28)

@@ -218,8 +218,7 @@ static int check_single(const char *source, const struct toml *toml, const char 
     size_t n = 0;
     for (size_t i = 0; i < toml->count; i++)
         n += toml->items[i].kind == TOML_VALUE && strcmp(toml->items[i].path, path) == 0;
-    return n <= 1 ? OCV_OK
-                  : ocv_error_set(err, OCV_ERR_DATA, "%s: a key stands there twice", source);
+    return n <= 1 ? OCV_OK : ocv_error_set(err, OCV_ERR_DATA, "%s: duplicate key", source);
 }
 
 /* ---- the edits --------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ static int put_code_point(struct toml_scanner *s, struct ocv_buffer *out, unsign
 {
     char b[4];
     if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-        return toml_fail(s, "an escape that is no character");
+        return toml_fail(s, "invalid escape");
     if (c < 0x80) {
         b[0] = (char)c;
         return put(s, out, b, 1);

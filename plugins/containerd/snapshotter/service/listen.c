@@ -50,7 +50,7 @@ int snap_socket_listen(const char *path, int *out, struct ocv_error *err)
     if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode)) {
         if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
             close(fd);
-            return ocv_error_set(err, OCV_ERR_IO, "%s: somebody listens there", path);
+            return ocv_error_set(err, OCV_ERR_IO, "%s: address already in use", path);
         }
         (void)unlink(path); /* of one that was killed */
     }
