@@ -30,7 +30,7 @@ readme_example()
     tr '"' "'" <"$OCV_TOP/plugins/providers/furiosa.yaml" >"$yaml"
     "$OCV_BUILD/providers-index" "$yaml" | tail -2 | cmp - "$BATS_TEST_TMPDIR/double"
     sed 's/vendor: "\([0-9a-f]*\)"/"vendor":  \1/' "$OCV_TOP/plugins/providers/furiosa.yaml" >"$yaml"
-    ! cmp -s "$yaml" "$OCV_TOP/plugins/providers/furiosa.yaml"
+    run ! cmp -s "$yaml" "$OCV_TOP/plugins/providers/furiosa.yaml"
     "$OCV_BUILD/providers-index" "$yaml" | tail -2 | sed 's/[0-9]*,//' |
         cmp - <(sed 's/[0-9]*,//' "$BATS_TEST_TMPDIR/double")
 }
