@@ -50,7 +50,10 @@ QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
 
 sources = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
 BASE_SRC     := $(call sources,lib/base)
-CORE_SRC     := $(BASE_SRC) $(call sources,lib/core lib/config lib/layout lib/records lib/tags lib/edit)
+CORE_SRC     := $(BASE_SRC) $(call sources,lib/core lib/config lib/layout lib/tags)
+RECORDS_SRC  := $(call sources,lib/records)
+EDIT_SRC     := $(call sources,lib/edit)
+TAGS_SRC     := $(call sources,lib/tags)
 REGISTRY_SRC := $(call sources,lib/registry lib/registry/auth)
 PROBE_SRC    := $(call sources,lib/probe lib/probe/* lib/probe/providers/*)
 COMMON_SRC   := $(call sources,cmd/common)
@@ -64,6 +67,9 @@ obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBS  := core registry probe
 BASE_A     := $(BUILD)/libbase.a
 CORE_A     := $(BUILD)/libocivariant.a
+RECORDS_A  := $(BUILD)/librecords.a
+EDIT_A     := $(BUILD)/libedit.a
+TAGS_A     := $(BUILD)/libtags.a
 REGISTRY_A := $(BUILD)/libocivariant-registry.a
 PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
@@ -123,8 +129,12 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
 # ---- libraries --------------------------------------------------------------------------------
-# what of it is no public function of libocivariant is in the other libraries and the programs, too
+# What is not public is linked from archives, which are not installed: base by all, records by the
+# programs of a node, edit and the planning of tags by variantctl.
 $(BASE_A): $(call obj,$(BASE_SRC))
+$(RECORDS_A): $(call obj,$(RECORDS_SRC))
+$(EDIT_A): $(call obj,$(EDIT_SRC))
+$(TAGS_A): $(call obj,$(TAGS_SRC))
 $(CORE_A): $(call obj,$(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
@@ -165,13 +175,13 @@ $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
 # name, libraries that it needs beside the probe's and the core's
 define program
-$(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(COMMON_A) $(BASE_A) $(SHARED)
-	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(COMMON_A) $(BASE_A),$$(filter %.a,$$^)) $(COMMON_A) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
-	    $(2) -locivariant-probe -locivariant $(BASE_A) -ljansson -lyaml -ldl -lpthread
+$(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(COMMON_A) $(RECORDS_A) $(BASE_A) $(SHARED)
+	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(TAGS_A) $(COMMON_A) $(RECORDS_A) $(BASE_A),$$(filter %.a,$$^)) $(COMMON_A) $(RECORDS_A) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
+	    $(2) -locivariant-probe -locivariant $$(filter $(TAGS_A),$$^) $(BASE_A) -ljansson -lyaml -ldl -lpthread
 endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))
-$(BUILD)/variantctl: $(SETUP_A) $(LINT_A)
+$(BUILD)/variantctl: $(SETUP_A) $(LINT_A) $(EDIT_A) $(TAGS_A)
 $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 
 # ---- helpers: what opens a vendor's library, run by the probe in a process of its own -----------
@@ -181,18 +191,18 @@ $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 
 # ---- hooks: run at every pull or container start, so they load as little as they can ------------
 # static where that can be had: a third less to start, and it may be copied into containerd's directory
-$(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(CORE_A)
+$(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(RECORDS_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(if $(SAN),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
 	    $(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
-$(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(CORE_A)
+$(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(RECORDS_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(QUICK_LIBS)
 # ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
 SNAP_SRC := $(call sources,plugins/containerd/snapshotter plugins/containerd/snapshotter/*)
 SNAP_A   := $(BUILD)/libsnapshotter.a
 $(SNAP_A): $(call obj,$(filter-out %/snapshotter/main.c,$(SNAP_SRC)))
-$(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(CORE_A)
+$(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CORE_A)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 $(CORE_LIBS)
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
@@ -201,7 +211,7 @@ $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile alw
 CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c))
 CRI_PROXY_A   := $(BUILD)/libcri-proxy.a
 $(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
-$(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(REGISTRY_A) $(CORE_A)
+$(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(REGISTRY_A) $(CORE_A)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
 
 # ---- tag rules: which repositories each file knows, so that the others need not be parsed ----------

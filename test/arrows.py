@@ -9,13 +9,11 @@ import subprocess
 
 # Public headers (lib/include/ocivariant/NAME.h) belong to the directory that implements them.
 PUBLIC = {
-    "lib/base": "attributes buffer error suggest",
+    "lib/base": "attributes buffer error",
     "lib/core": "descriptor digest index manifest platform preferences profile property reference resolve vocabulary",
     "lib/config": "config",
     "lib/layout": "layout",
-    "lib/records": "daemon records",
     "lib/tags": "tags",
-    "lib/edit": "edit",
     "lib/registry": "registry",
     "lib/probe": "probe",
 }

@@ -3,6 +3,7 @@
  */
 #include "cmd/common/cli.h"
 #include "lib/base/paths.h"
+#include "lib/records/daemon.h"
 #include "ocivariant-probe.h"
 
 #include <ctype.h>

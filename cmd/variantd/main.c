@@ -11,6 +11,7 @@
 #include "cmd/variantd/server.h"
 #include "lib/base/clock.h"
 #include "lib/base/paths.h"
+#include "lib/records/records.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/selfcheck.h"
-
 #include "cmd/variantd/common/settings_make.h"
+#include "lib/records/daemon.h"
 
 #include <netinet/in.h>
 #include <poll.h>

@@ -3,6 +3,7 @@
  * digest and no index can be asked. */
 #include "cmd/vpull/pull.h"
 #include "lib/base/paths.h"
+#include "lib/records/records.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/base/nearest.h"
-#include "ocivariant/suggest.h"
 
 #include <stdbool.h>
 #include <string.h>

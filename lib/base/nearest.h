@@ -8,4 +8,18 @@
 /** Edit distance of two words (a swap of neighbours counts one), at most `max` + 1. */
 size_t ocv_nearest_distance(const char *a, const char *b, size_t max);
 
+/** Looks for the word that was meant by one that is not known, by a typing error or as the
+ * beginning of it. Of a version it is never a lower one: "128" is not "12". */
+struct ocv_nearest {
+    const char *wanted; /**< set by the caller, the rest zero */
+    const char *best;
+    size_t distance;
+};
+/** Offer a word; the nearest is kept. */
+void ocv_nearest_offer(struct ocv_nearest *nearest, const char *word);
+/** The nearest one if it is near enough to be meant, else NULL. */
+const char *ocv_nearest_meant(const struct ocv_nearest *nearest);
+/** The same of a list of `n` words. */
+const char *ocv_nearest(const char *text, const char *const *words, size_t n);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/base/yaml_fields.h"
-#include "ocivariant/suggest.h"
+#include "lib/base/nearest.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Names by which a configuration selects, held against what is known: a misspelt one must not be
  * taken for something that this host lacks. */
+#include "lib/base/nearest.h"
 #include "lib/config/config_set.h"
 #include "lib/core/index_internal.h"
 #include "lib/core/profile_internal.h"
 #include "lib/core/resolve_internal.h"
-#include "ocivariant/suggest.h"
 #include "ocivariant/vocabulary.h"
 
 #include <stdarg.h>

@@ -5,7 +5,6 @@
  * loads providers, names and openssl.cnf, which takes longer than a command's whole work. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "ocivariant/digest.h"
-#include "lib/core/digest_internal.h"
 
 #include <openssl/sha.h>
 #include <stdio.h>

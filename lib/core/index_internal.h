@@ -41,11 +41,6 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
 /** Read namespaces order and static namespaces from the index annotations. */
 int ocv_index_read_annotations(struct ocv_index *index, const json_t *annotations,
                                struct ocv_error *err);
-/** Append an entry's properties in canonical form, and those of its namespaces that are the index's
- *  own, joined by ", ". */
-int ocv_index_describe(const struct ocv_index *index, const struct ocv_entry *entry,
-                       struct ocv_buffer *properties, struct ocv_buffer *statics,
-                       struct ocv_error *err) OCV_WARN_UNUSED;
 int ocv_index_warn(struct ocv_index *index, struct ocv_error *err, const char *format, ...)
     OCV_PRINTF(3, 4);
 

@@ -164,7 +164,7 @@ static int default_namespaces(struct ocv_index *index, struct ocv_error *err)
         const char *last = NULL;
         for (size_t i = 0; i < index->n_properties; i++) {
             const char *ns = index->properties[i].ns;
-            if (ns != last && ocv_namespace_is_cpu(ns) == (cpu == 1))
+            if (ns != last && ocv_vocabulary_is_cpu(ns) == (cpu == 1))
                 index->namespaces[index->n_namespaces++] = ns;
             last = ns;
         }

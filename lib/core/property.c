@@ -62,7 +62,7 @@ bool ocv_vocabulary_owns(const char *ns)
                    sizeof(*ocv_vocabulary_namespaces), by_name) != NULL;
 }
 
-bool ocv_namespace_is_cpu(const char *ns)
+bool ocv_vocabulary_is_cpu(const char *ns)
 {
     return bsearch(ns, ocv_vocabulary_cpu_namespaces,
                    sizeof(ocv_vocabulary_cpu_namespaces) / sizeof(*ocv_vocabulary_cpu_namespaces),

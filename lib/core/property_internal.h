@@ -19,6 +19,5 @@ size_t ocv_span_parts(struct ocv_span text, struct ocv_span *parts, size_t max);
 /** Number of comma-separated pieces of a property list, empty ones included. */
 size_t ocv_properties_pieces(struct ocv_span text);
 int ocv_property_compare(const struct ocv_property *a, const struct ocv_property *b);
-bool ocv_namespace_is_cpu(const char *ns);
 
 #endif

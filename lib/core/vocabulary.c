@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The vocabulary as it is asked: what is a word of it, and what was meant by one that is not. */
 #include "gen/vocabulary.h"
-#include "ocivariant/suggest.h"
+#include "lib/base/nearest.h"
 #include "ocivariant/vocabulary.h"
 
 #include <regex.h>

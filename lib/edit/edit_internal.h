@@ -5,7 +5,7 @@
 #define OCV_EDIT_INTERNAL_H
 
 #include "lib/base/json.h"
-#include "ocivariant/edit.h"
+#include "lib/edit/edit.h"
 #include "ocivariant/property.h"
 
 #define OCV_ANNOTATION_REFERENCE_TYPE "vnd.docker.reference.type"

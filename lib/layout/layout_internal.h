@@ -10,7 +10,6 @@
 
 #include "lib/base/file.h"
 #include "lib/base/json.h"
-#include "lib/core/digest_internal.h"
 #include "ocivariant/descriptor.h"
 #include "ocivariant/digest.h"
 #include "ocivariant/layout.h"

@@ -4,7 +4,7 @@
  *
  * HTTP/1.1 with "Connection: close"; the answer is taken with Content-Length or to the end of the
  * connection. Chunked bodies are refused: the daemon never sends one here. */
-#include "ocivariant/daemon.h"
+#include "lib/records/daemon.h"
 #include "lib/base/clock.h"
 
 #include <errno.h>

@@ -5,10 +5,9 @@
 
 #include "lib/base/file.h"
 #include "lib/base/json.h"
-#include "lib/core/digest_internal.h"
+#include "lib/records/records.h"
 #include "ocivariant/digest.h"
 #include "ocivariant/index.h"
-#include "ocivariant/records.h"
 
 #define OCV_RECORD_NAME_MAX (OCV_DIGEST_MAX + 32)
 #define OCV_RECORD_MAX (64u * 1024)  /**< bytes of one record */

@@ -2,6 +2,7 @@
 /* The choice among the tags that stand for one name. Their digests are fixed once, before anything
  * is chosen: what is pulled is what was shown, whatever happens to the tags meanwhile. */
 #include "lib/core/index_internal.h"
+#include "lib/tags/tag_plan.h"
 #include "lib/tags/tags_internal.h"
 #include "ocivariant/manifest.h"
 

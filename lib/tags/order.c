@@ -4,6 +4,7 @@
  * last of all. */
 #include "lib/tags/order.h"
 #include "lib/tags/plan.h"
+#include "ocivariant/vocabulary.h"
 
 #include "lib/core/property_internal.h"
 
@@ -98,7 +99,7 @@ static int append_used(const struct ocv_tag_order *order, struct ocv_buffer *out
     int status = OCV_OK;
     for (int cpu = 0; cpu < 2; cpu++)
         for (size_t i = 0; status == OCV_OK && i < used; i++)
-            if (ocv_namespace_is_cpu(names[i]) == (cpu == 1))
+            if (ocv_vocabulary_is_cpu(names[i]) == (cpu == 1))
                 status = append_name(out, names[i], err);
     free(names);
     return status;

@@ -3,6 +3,7 @@
 #ifndef OCV_TAGS_PLAN_H
 #define OCV_TAGS_PLAN_H
 
+#include "lib/tags/tag_plan.h"
 #include "lib/tags/tags_internal.h"
 
 struct ocv_tag_member {

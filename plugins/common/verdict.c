@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/common/verdict.h"
+#include "lib/records/daemon.h"
 
 #include "lib/base/file.h"
 #include "lib/base/paths.h"

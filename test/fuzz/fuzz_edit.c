@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Editing any index: unchanged it keeps every byte; what is added can be taken out again, and the
  * other entries keep their bytes meanwhile. */
+#include "lib/edit/edit.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>

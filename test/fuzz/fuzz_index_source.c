@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The YAML source of an index: what is accepted has labels and properties that writers may write.
  */
+#include "lib/edit/edit.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Any bytes as a rule file: what is accepted reads any tag and plans over any list of them. */
+#include "lib/tags/tag_plan.h"
 #include "ocivariant.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/edit: indexes that are made and edited. */
+#include "lib/edit/edit.h"
 #include "test/unit/core_util.h"
 
 static struct ocv_error err;

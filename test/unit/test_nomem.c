@@ -4,11 +4,13 @@
  * same result as undisturbed. The allocator is this program's own, so that allocations of the
  * libraries below ours fail too; under a sanitizer, which brings its own, the test is skipped. */
 #include "lib/core/profile_internal.h"
+#include "lib/edit/edit.h"
 #include "lib/lint/lint.h"
 #include "lib/probe/executable/executable.h"
 #include "lib/probe/providers/builtin.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
 #include "lib/probe/result/pretty.h"
+#include "lib/records/records.h"
 #include "test/unit/core_util.h"
 
 #include <errno.h>

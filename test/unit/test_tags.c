@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/tags: rule files, what a tag says, which tags stand for a name. */
+#include "lib/tags/tag_plan.h"
 #include "lib/tags/tags_internal.h"
 
 #include "test/unit/core_util.h"

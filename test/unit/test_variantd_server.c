@@ -9,6 +9,7 @@
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "cmd/variantd/selfcheck.h"
 #include "cmd/variantd/server.h"
+#include "lib/records/daemon.h"
 
 #include <arpa/inet.h>
 #include <check.h>

@@ -3,6 +3,7 @@
  * specification (schema/annotations.md). The same input gives the same bytes. */
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/edit/edit.h"
 
 #include <stdlib.h>
 #include <string.h>

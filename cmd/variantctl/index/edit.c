@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index add, remove, annotate: an index that is there already. Entries that are not
  * meant keep their bytes, whoever wrote them. */
+#include "lib/edit/edit.h"
 #include "cmd/variantctl/index/index_verbs.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #define OCV_INDEX_BUILD_H
 
 #include "cmd/variantctl/index/index_publish.h"
+#include "lib/edit/edit.h"
 
 /** Something to add, with where it was asked for. */
 struct item {

@@ -3,6 +3,7 @@
  * decide is told and not guessed. */
 #include "cmd/common/rules.h"
 #include "cmd/variantctl/index/index_build.h"
+#include "lib/tags/tag_plan.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "cmd/common/rules.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint/lint_verb.h"
+#include "lib/tags/tag_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

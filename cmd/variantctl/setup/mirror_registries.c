@@ -3,6 +3,7 @@
  * variantd that answers there. The API's socket lies in a directory of root's, and whose a TCP
  * socket is the kernel tells, so that neither can be forged by whoever took the port. */
 #include "cmd/variantctl/setup/mirror_registries.h"
+#include "lib/records/daemon.h"
 
 #include "cmd/common/listener.h"
 #include "cmd/variantctl/setup/document.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the node's own memory knows of an image: its records, its kept indexes, and variantd. */
 #include "cmd/variantctl/verify/verify_known.h"
+#include "lib/records/daemon.h"
+#include "lib/records/records.h"
 
 #include "lib/base/paths.h"
 

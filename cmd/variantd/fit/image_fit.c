@@ -14,6 +14,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
 #include "cmd/variantd/node/local_images.h"
+#include "lib/records/records.h"
 
 #include <jansson.h>
 #include <stdio.h>

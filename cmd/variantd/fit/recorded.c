@@ -3,6 +3,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
+#include "lib/records/records.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * the image's own configuration says of it. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/records/records.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 /* What is recorded of a choice, for hooks and verify. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/records/records.h"
 
 #include <stdio.h>
 

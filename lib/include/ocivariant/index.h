@@ -106,6 +106,11 @@ OCV_API struct ocv_property ocv_index_property(const struct ocv_index *index, ui
 OCV_API size_t ocv_index_property_count(const struct ocv_index *index);
 /** sha256 digest of the bytes that were parsed (of a lone manifest: its own). */
 OCV_API const char *ocv_index_digest(const struct ocv_index *index);
+/** Append an entry's properties in canonical form, and those of its namespaces that are the index's
+ *  own, joined by ", ": with the label, what ocv_fit_check takes. */
+OCV_API int ocv_index_describe(const struct ocv_index *index, const struct ocv_entry *entry,
+                               struct ocv_buffer *properties, struct ocv_buffer *statics,
+                               struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if any entry carries variant annotations, well-formed or not. */
 OCV_API bool ocv_index_has_variants(const struct ocv_index *index);
 /** True if images of that os and architecture ask for different versions of the processor: amd64

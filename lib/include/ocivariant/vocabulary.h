@@ -19,6 +19,8 @@ extern "C" {
 
 /** Namespaces that a provider of this project owns (schema/vocabulary.yaml). */
 OCV_API bool ocv_vocabulary_owns(const char *ns);
+/** Of these, those that describe the processor. */
+OCV_API bool ocv_vocabulary_is_cpu(const char *ns);
 /** Bytes of a word of the vocabulary that is suggested, with NUL. */
 #define OCV_WORD_MAX 64
 /** Which part of a property is no word of the vocabulary. */

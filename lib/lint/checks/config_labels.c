@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Labels of the images' configurations (OCV405 to 410). */
+#include "lib/base/nearest.h"
 #include "lib/lint/lint_internal.h"
-#include "ocivariant/suggest.h"
 
 #include <regex.h>
 #include <stdlib.h>

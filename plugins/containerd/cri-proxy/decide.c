@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lib/records/daemon.h"
+#include "lib/records/records.h"
 #include "plugins/containerd/cri-proxy/decide_internal.h"
 
 #include "plugins/containerd/cri-proxy/proxy_log.h"

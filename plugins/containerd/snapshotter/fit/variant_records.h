@@ -4,6 +4,7 @@
 #ifndef OCV_SNAPSHOTTER_RECORDS_H
 #define OCV_SNAPSHOTTER_RECORDS_H
 
+#include "lib/records/records.h"
 #include "ocivariant.h"
 
 #include <stdbool.h>

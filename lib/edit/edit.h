@@ -3,8 +3,8 @@
  * @file edit.h
  * Writing indexes with variants (schema/annotations.md, "Layout").
  */
-#ifndef OCIVARIANT_EDIT_H
-#define OCIVARIANT_EDIT_H
+#ifndef OCV_EDIT_H
+#define OCV_EDIT_H
 
 #include "ocivariant/attributes.h"
 #include "ocivariant/buffer.h"
@@ -17,10 +17,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /** An index document in the making, or one that is edited: what is not changed keeps its bytes. */
 struct ocv_edit;
@@ -38,55 +34,53 @@ struct ocv_edit_image {
 };
 
 /** An empty index. */
-OCV_API int ocv_edit_new(enum ocv_edit_layout layout, struct ocv_edit **out,
-                         struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_new(enum ocv_edit_layout layout, struct ocv_edit **out,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
 /** An index to edit. Not an index: OCV_ERR_DATA; a Docker manifest list, whose annotations get
  *  lost: OCV_ERR_UNSUPPORTED. `layout` is for what is added. */
-OCV_API int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
-                          enum ocv_edit_layout layout, struct ocv_edit **out,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
-OCV_API void ocv_edit_free(struct ocv_edit *edit);
+int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
+                  enum ocv_edit_layout layout, struct ocv_edit **out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_edit_free(struct ocv_edit *edit);
 /** Number of entries. */
-OCV_API size_t ocv_edit_count(const struct ocv_edit *edit);
+size_t ocv_edit_count(const struct ocv_edit *edit);
 /** The bytes of entry `i`, NULL past the last. Borrowed until the next change. */
-OCV_API const char *ocv_edit_entry(const struct ocv_edit *edit, size_t i);
+const char *ocv_edit_entry(const struct ocv_edit *edit, size_t i);
 /** Add an image where it belongs. The default, `null` or without a label, becomes an entry without
  *  annotations, which every client finds. Bad label, the label or the default twice on a platform,
  *  one label with two sets of properties: OCV_ERR_DATA; one default added as `null` and one without
  *  a label: OCV_ERR_INVALID. After an error of this and of the following functions the document can
  *  only be freed. */
-OCV_API int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image,
-                         struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add an entry of these bytes (an attestation of an image that was added before). */
-OCV_API int ocv_edit_add_raw(struct ocv_edit *edit, const char *json, size_t len,
-                             struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_add_raw(struct ocv_edit *edit, const char *json, size_t len,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Take out the entries with this label or digest (NULL: ordinary images, which "null" means, too,
  *  where no entry has that label), of that os and architecture only where `platform` is given, and
  *  what attests to them. OCV_ERR_NOT_FOUND. */
-OCV_API int ocv_edit_remove(struct ocv_edit *edit, const char *which,
-                            const struct ocv_platform *platform,
-                            struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_remove(struct ocv_edit *edit, const char *which, const struct ocv_platform *platform,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Give such entries a label, or properties, or both (NULL: as it is). The label "null" takes both
  *  away: a default carries none. */
-OCV_API int ocv_edit_annotate(struct ocv_edit *edit, const char *which,
-                              const struct ocv_platform *platform, const char *label,
-                              const struct ocv_properties *properties,
-                              struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_annotate(struct ocv_edit *edit, const char *which, const struct ocv_platform *platform,
+                      const char *label, const struct ocv_properties *properties,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set an annotation of the index, or remove it (NULL). Namespaces and static namespaces are
  *  checked (OCV_ERR_DATA); what stands on entries or is written by itself: OCV_ERR_INVALID. Without
  *  OCV_ANNOTATION_NAMESPACES they are listed by the default rule. */
-OCV_API int ocv_edit_set(struct ocv_edit *edit, const char *key, const char *value,
-                         struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_set(struct ocv_edit *edit, const char *key, const char *value,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
 /** An annotation of the index, or NULL. */
-OCV_API const char *ocv_edit_annotation(const struct ocv_edit *edit, const char *key);
+const char *ocv_edit_annotation(const struct ocv_edit *edit, const char *key);
 /** Give every entry the place and platform that the layout asks for, an annotated `null` the form
  * of an ordinary image, and an index with variants the annotations of ours that it lacks: for an
  * index that another tool, or an older one, made. */
-OCV_API int ocv_edit_relayout(struct ocv_edit *edit, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_relayout(struct ocv_edit *edit, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The document's bytes: the same input gives the same bytes, and what was not changed is as it was
  *  read. What readers would not use of that which changed: OCV_ERR_DATA. `out` is replaced. */
-OCV_API int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out,
-                            struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** One image of a source file. Borrowed from it. */
 struct ocv_edit_source_image {
@@ -98,26 +92,21 @@ struct ocv_edit_source_image {
 /** What an index is made of, as a YAML file (schema/index-source.schema.json). */
 struct ocv_edit_source;
 /** Read one. `source` names it in messages. OCV_ERR_DATA "FILE:LINE: ...". */
-OCV_API int ocv_edit_source_parse(const char *source, const char *text, size_t len,
-                                  struct ocv_edit_source **out,
-                                  struct ocv_error *err) OCV_WARN_UNUSED;
-OCV_API void ocv_edit_source_free(struct ocv_edit_source *source);
-OCV_API const char *ocv_edit_source_target(const struct ocv_edit_source *source); /**< or NULL */
-OCV_API size_t ocv_edit_source_count(const struct ocv_edit_source *source);
-OCV_API struct ocv_edit_source_image ocv_edit_source_image(const struct ocv_edit_source *source,
-                                                           size_t i);
+int ocv_edit_source_parse(const char *source, const char *text, size_t len,
+                          struct ocv_edit_source **out, struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_edit_source_free(struct ocv_edit_source *source);
+const char *ocv_edit_source_target(const struct ocv_edit_source *source); /**< or NULL */
+size_t ocv_edit_source_count(const struct ocv_edit_source *source);
+struct ocv_edit_source_image ocv_edit_source_image(const struct ocv_edit_source *source, size_t i);
 /** The i-th annotation of the index that the file asks for (namespaces and static namespaces
  * included); false past the last. */
-OCV_API bool ocv_edit_source_annotation(const struct ocv_edit_source *source, size_t i,
-                                        const char **key, const char **value);
+bool ocv_edit_source_annotation(const struct ocv_edit_source *source, size_t i, const char **key,
+                                const char **value);
 /** Its layout; `fallback` where it names none. */
-OCV_API enum ocv_edit_layout ocv_edit_source_layout(const struct ocv_edit_source *source,
-                                                    enum ocv_edit_layout fallback);
+enum ocv_edit_layout ocv_edit_source_layout(const struct ocv_edit_source *source,
+                                            enum ocv_edit_layout fallback);
 
 OCV_DEFINE_CLEANUP(ocv_edit)
 OCV_DEFINE_CLEANUP(ocv_edit_source)
 
-#ifdef __cplusplus
-}
-#endif
 #endif

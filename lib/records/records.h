@@ -3,8 +3,8 @@
  * @file records.h
  * What this node has chosen. Does I/O.
  */
-#ifndef OCIVARIANT_RECORDS_H
-#define OCIVARIANT_RECORDS_H
+#ifndef OCV_RECORDS_H
+#define OCV_RECORDS_H
 
 #include "ocivariant/attributes.h"
 #include "ocivariant/buffer.h"
@@ -15,10 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /** What was resolved on this node: one JSON file for each child in each repository under `dir`
  *  (default directory /var/lib/ocivariant/resolved), replaced by rename. A record speaks for the
@@ -36,34 +32,33 @@ struct ocv_record {
     void *own;              /**< NULL: the texts are borrowed */
 };
 /** The same with texts of its own. Freed with ocv_record_free. */
-OCV_API int ocv_record_copy(const struct ocv_record *from, struct ocv_record *out,
-                            struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_record_copy(const struct ocv_record *from, struct ocv_record *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** Free the texts that are its own, and leave zeros. */
-OCV_API void ocv_record_free(struct ocv_record *record);
+void ocv_record_free(struct ocv_record *record);
 /** `ocv_auto_record said = {0};` is freed on leaving the scope. */
 #define ocv_auto_record __attribute__((cleanup(ocv_record_free))) struct ocv_record
 /** What an index says of its entry: child, index, label, properties and statics, as a record of it
  *  keeps them and ocv_fit_check reads them. Freed with ocv_record_free. */
-OCV_API int ocv_entry_describe(const struct ocv_index *index, const struct ocv_entry *entry,
-                               struct ocv_record *out, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_entry_describe(const struct ocv_index *index, const struct ocv_entry *entry,
+                       struct ocv_record *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** At most OCV_RECORDS_MAX are kept, the oldest go. */
-OCV_API int ocv_record_write(const char *dir, const struct ocv_record *record,
-                             struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_record_write(const char *dir, const struct ocv_record *record,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** Called for a record that was read; its texts are borrowed for the call. A result other than 0
  *  ends the walk and is returned. */
 typedef int (*ocv_record_visit)(void *data, const struct ocv_record *record);
 /** Visit the record of a child in a repository; `repository` NULL: those of the child in every
  *  repository; `child` NULL, too: all. What is damaged is passed by, and where nothing was recorded
  *  nothing is visited. A malformed child digest: OCV_ERR_DATA. */
-OCV_API int ocv_record_walk(const char *dir, const char *repository, const char *child,
-                            ocv_record_visit visit, void *data,
-                            struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_record_walk(const char *dir, const char *repository, const char *child,
+                    ocv_record_visit visit, void *data, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The record of a child in a repository, freed with ocv_record_free: OCV_ERR_NOT_FOUND if there is
  *  none. */
-OCV_API int ocv_record_read(const char *dir, const char *repository, const char *child,
-                            struct ocv_record *out, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_record_read(const char *dir, const char *repository, const char *child,
+                    struct ocv_record *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Remove what earlier versions recorded without a repository, and return how much that was. */
-OCV_API size_t ocv_record_discard_old(const char *dir);
+size_t ocv_record_discard_old(const char *dir);
 
 /** Limits on what the node remembers. */
 #define OCV_RECORDS_MAX 4096u                /**< images that were chosen */
@@ -79,20 +74,19 @@ struct ocv_record_note;
  *  copied. The whole index is kept, too, for what was not chosen of it (DIR/indexes), unless it
  *  carries no variants. Secret: only the directory's owner and group may read it; an index that was
  *  kept openly stays so. */
-OCV_API int ocv_record_note_new(const struct ocv_index *index, const struct ocv_entry *entry,
-                                const struct ocv_record *where, struct ocv_record_note **out,
-                                struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_record_note_new(const struct ocv_index *index, const struct ocv_entry *entry,
+                        const struct ocv_record *where, struct ocv_record_note **out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** Bytes that it takes. */
-OCV_API size_t ocv_record_note_size(const struct ocv_record_note *note);
+size_t ocv_record_note_size(const struct ocv_record_note *note);
 /** Write it down under `dir`. An index that is too large is not kept: OCV_ERR_DATA, and the choice
  *  is recorded all the same. */
-OCV_API int ocv_record_note_write(const struct ocv_record_note *note, const char *dir,
-                                  struct ocv_error *err) OCV_WARN_UNUSED;
-OCV_API void ocv_record_note_free(struct ocv_record_note *note);
+int ocv_record_note_write(const struct ocv_record_note *note, const char *dir,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_record_note_free(struct ocv_record_note *note);
 /** All of it at once, for who has seen the image. */
-OCV_API int ocv_record_chosen(const char *dir, const struct ocv_index *index,
-                              const struct ocv_entry *entry, const struct ocv_record *where,
-                              struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_record_chosen(const char *dir, const struct ocv_index *index, const struct ocv_entry *entry,
+                      const struct ocv_record *where, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** An index as it was kept. */
 struct ocv_record_index {
@@ -108,15 +102,12 @@ typedef int (*ocv_record_index_visit)(void *data, struct ocv_record_index *kept)
 /** Visit the indexes that have the digest as an entry: of the repository, or of each repository
  *  where it is NULL, that which was resolved last. An index of this digest itself is visited
  *  wherever it was resolved: its digest is its content. OCV_ERR_IO where they may not be read. */
-OCV_API int ocv_record_index_walk(const char *dir, const char *repository, const char *digest,
-                                  ocv_record_index_visit visit, void *data,
-                                  struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_record_index_walk(const char *dir, const char *repository, const char *digest,
+                          ocv_record_index_visit visit, void *data,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** The first of them: OCV_ERR_NOT_FOUND if there is none. Freed with ocv_record_index_free. */
-OCV_API int ocv_record_find(const char *dir, const char *repository, const char *digest,
-                            struct ocv_record_index *out, struct ocv_error *err) OCV_WARN_UNUSED;
-OCV_API void ocv_record_index_free(struct ocv_record_index *record);
+int ocv_record_find(const char *dir, const char *repository, const char *digest,
+                    struct ocv_record_index *out, struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_record_index_free(struct ocv_record_index *record);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
