@@ -350,7 +350,7 @@ static int publish(const struct ocv_blob_writer *writer, struct ocv_error *err)
     if (renameat(writer->private, writer->partial, blobs, writer->hex) < 0)
         return fail(writer, "rename", err);
     ocv_layout_remember_blob(writer->layout, writer->digest, writer->fd);
-    if (!writer->layout->passing && fsync(blobs) < 0)
+    if (!writer->layout->nosync && fsync(blobs) < 0)
         return ocv_file_fail(err, writer->layout->path, "blobs", "sync");
     return OCV_OK;
 }

@@ -91,7 +91,7 @@ static int write_all(struct ocv_blob_writer *writer, struct iovec *parts, int n)
 
 static void start_writeback(struct ocv_blob_writer *writer)
 {
-    if (writer->direct || writer->layout->passing || writer->written - writer->flushed < FLUSH_STEP)
+    if (writer->direct || writer->layout->nosync || writer->written - writer->flushed < FLUSH_STEP)
         return;
     /* advice only: a file system without it loses nothing but time */
     (void)sync_file_range(writer->fd, writer->resumed + writer->flushed,
@@ -154,7 +154,7 @@ void *ocv_blob_writer_run(void *data)
     struct ocv_error failure = {.status = OCV_OK};
     writer->written = writer->flushed = 0;
     writer->direct = false;
-    writer->cached = writer->size < DIRECT_MIN || writer->layout->passing;
+    writer->cached = writer->size < DIRECT_MIN || writer->layout->nosync;
     int status = hash_resumed(writer, &failure);
     if (status < 0)
         report(writer, &failure);
@@ -170,7 +170,7 @@ void *ocv_blob_writer_run(void *data)
         pthread_cond_broadcast(&writer->changed);
         pthread_mutex_unlock(&writer->mutex);
     }
-    bool sync = end == OCV_WRITER_FINISH && status == OCV_OK && !writer->layout->passing;
+    bool sync = end == OCV_WRITER_FINISH && status == OCV_OK && !writer->layout->nosync;
     if (sync && fsync(writer->fd) < 0) {
         io_failure(writer, "sync", &failure);
         report(writer, &failure);

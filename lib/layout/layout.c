@@ -143,7 +143,7 @@ int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct 
         return ocv_error_nomem(err);
     memcpy(layout->path, dir, strlen(dir) + 1);
     layout->writable = create;
-    layout->passing = flags & OCV_LAYOUT_NOSYNC;
+    layout->nosync = flags & OCV_LAYOUT_NOSYNC;
     layout->distrust = flags & OCV_LAYOUT_VERIFY;
     layout->fd = fd;
     fd = -1;

@@ -3,7 +3,7 @@
  *
  * Invariants: a name under the layout is either fixed here or made of a digest that passed
  * ocv_digest_known, never text from outside; whatever has its final name was fsynced before it got
- * it (but for blobs of a layout that is passing); everything unfinished lives in DIR/.ocivariant/.
+ * it (but for blobs of a layout that is nosync); everything unfinished lives in DIR/.ocivariant/.
  */
 #ifndef OCV_LAYOUT_INTERNAL_H
 #define OCV_LAYOUT_INTERNAL_H
@@ -23,7 +23,7 @@
 struct ocv_layout {
     int fd;
     bool writable;
-    bool passing;  /* blobs are read again at once, and need not survive a power cut */
+    bool nosync;   /* blobs are read again at once, and need not survive a power cut */
     bool distrust; /* blobs that are there are read, whatever is remembered of them */
     char path[];
 };

@@ -47,7 +47,7 @@ void ocv_layout_remember_blob(const struct ocv_layout *layout, const char *diges
 {
     char name[OCV_LAYOUT_NAME_MAX], mark[MARK_MAX];
     struct stat st = {0};
-    if (layout->passing || fstat(blob, &st) < 0 || !mark_name(digest, name))
+    if (layout->nosync || fstat(blob, &st) < 0 || !mark_name(digest, name))
         return;
     if (mkdirat(layout->fd, DIRECTORY, 0777) < 0 && errno != EEXIST)
         return;

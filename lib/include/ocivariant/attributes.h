@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /**
  * @file attributes.h
- * What every public header needs: attributes of functions, and freeing on leaving a scope.
+ * What every public header needs: attributes of functions and types that free themselves.
+ *
+ * Holds no state and no functions. Compilers other than GCC and clang get empty macros, so that
+ * the headers read the same to them; ocv_auto is for C only.
  */
 #ifndef OCIVARIANT_ATTRIBUTES_H
 #define OCIVARIANT_ATTRIBUTES_H

@@ -2,6 +2,9 @@
 /**
  * @file buffer.h
  * A growing byte buffer with a stated maximum.
+ *
+ * Ownership: the caller owns the structure and the buffer owns its bytes; ocv_buffer_free frees
+ * them. Thread safety: one thread at a time for each buffer.
  */
 #ifndef OCIVARIANT_BUFFER_H
 #define OCIVARIANT_BUFFER_H

@@ -2,6 +2,10 @@
 /**
  * @file config.h
  * Configuration (YAML; schema/config.schema.json).
+ *
+ * Ownership: the caller owns a configuration and frees it. Whatever it returns is borrowed from it
+ * until it is changed or freed. Thread safety: once it is no longer changed (merge, set), any
+ * number of threads may read it.
  */
 #ifndef OCIVARIANT_CONFIG_H
 #define OCIVARIANT_CONFIG_H

@@ -2,6 +2,9 @@
 /**
  * @file descriptor.h
  * Media types, descriptors, and the limits of documents from outside.
+ *
+ * Ownership: a descriptor is a plain structure without pointers and is copied by assignment.
+ * Thread safety: the functions keep no state.
  */
 #ifndef OCIVARIANT_DESCRIPTOR_H
 #define OCIVARIANT_DESCRIPTOR_H

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /**
  * @file digest.h
- * Digests (image-spec descriptor.md).
+ * Digests (image-spec descriptor.md): their grammar, and making and checking them.
+ *
+ * Ownership: texts go into the caller's arrays; a hasher is owned and freed by the caller. Thread
+ * safety: the functions keep no state; one thread at a time for each hasher.
  */
 #ifndef OCIVARIANT_DIGEST_H
 #define OCIVARIANT_DIGEST_H

@@ -2,6 +2,9 @@
 /**
  * @file error.h
  * Errors: a status, one message, a hint.
+ *
+ * Ownership: the caller owns the structure, which holds its texts and needs no freeing. Thread
+ * safety: each thread has its own; the functions keep no state.
  */
 #ifndef OCIVARIANT_ERROR_H
 #define OCIVARIANT_ERROR_H

@@ -3,6 +3,9 @@
  * @file index.h
  * Image indexes (image-spec image-index.md, Docker manifest list) and their variants
  * (schema/annotations.md).
+ *
+ * Ownership: the caller owns an index and frees it; entries, properties and texts are borrowed from
+ * it. Thread safety: an index never changes, so any number of threads may read it.
  */
 #ifndef OCIVARIANT_INDEX_H
 #define OCIVARIANT_INDEX_H

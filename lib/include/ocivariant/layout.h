@@ -2,6 +2,10 @@
 /**
  * @file layout.h
  * OCI image layouts on disk (image-spec image-layout.md). Does I/O.
+ *
+ * Ownership: the caller owns a layout and frees it after its writers; a writer ends with commit or
+ * close. Thread safety: several threads may use one layout, one thread at a time each writer.
+ * Between processes, writers of one blob and of index.json wait for each other (flock).
  */
 #ifndef OCIVARIANT_LAYOUT_H
 #define OCIVARIANT_LAYOUT_H

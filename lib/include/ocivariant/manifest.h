@@ -2,6 +2,9 @@
 /**
  * @file manifest.h
  * Image manifests (image-spec manifest.md, Docker schema 2).
+ *
+ * Ownership: the caller owns a manifest and frees it; descriptors are borrowed from it. Thread
+ * safety: a manifest never changes, so any number of threads may read it.
  */
 #ifndef OCIVARIANT_MANIFEST_H
 #define OCIVARIANT_MANIFEST_H

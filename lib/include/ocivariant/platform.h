@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /**
  * @file platform.h
- * Platforms (containerd/platforms' matching).
+ * Platforms, and how well an image of one runs on another (containerd/platforms' matching).
+ *
+ * Ownership: the strings of a platform are borrowed; one from ocv_platform_parse owns them and is
+ * freed as a whole. Thread safety: the functions keep no state.
  */
 #ifndef OCIVARIANT_PLATFORM_H
 #define OCIVARIANT_PLATFORM_H

@@ -2,6 +2,9 @@
 /**
  * @file preferences.h
  * What the administrator prefers, requires and rules out when an entry of an index is chosen.
+ *
+ * Ownership: a plain structure; everything in it is borrowed from the configuration it was made of,
+ * or from the caller who filled it. Thread safety: no function here changes it.
  */
 #ifndef OCIVARIANT_PREFERENCES_H
 #define OCIVARIANT_PREFERENCES_H

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
  * @file probe.h
- * libocivariant-probe: what this machine, or a recorded one, can run.
+ * libocivariant-probe: what this machine, or a recorded one, can run. Does I/O, and may run
+ * programs (executable providers, helpers that open vendors' libraries) with a time limit.
+ *
+ * Ownership: options are borrowed for the call; results are appended to the caller's buffer. Thread
+ * safety: the functions may be called from several threads at once.
  */
 #ifndef OCIVARIANT_PROBE_H
 #define OCIVARIANT_PROBE_H

@@ -2,6 +2,9 @@
 /**
  * @file profile.h
  * Profiles: what one host supports (schema/profile.schema.json).
+ *
+ * Ownership: the caller owns a profile and frees it; what it returns is borrowed from it. Thread
+ * safety: a profile never changes, so any number of threads may read it.
  */
 #ifndef OCIVARIANT_PROFILE_H
 #define OCIVARIANT_PROFILE_H

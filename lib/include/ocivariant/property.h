@@ -2,6 +2,9 @@
 /**
  * @file property.h
  * Properties "namespace :: feature :: value" and labels (PEP 825; schema/annotations.md, "Words").
+ *
+ * Ownership: the caller owns a set and frees it; the strings of its properties are borrowed from
+ * it. Thread safety: a set never changes, so any number of threads may read it.
  */
 #ifndef OCIVARIANT_PROPERTY_H
 #define OCIVARIANT_PROPERTY_H

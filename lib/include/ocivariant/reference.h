@@ -2,6 +2,9 @@
 /**
  * @file reference.h
  * Image references (distribution/reference's grammar, Docker's defaults).
+ *
+ * Ownership: the caller owns a reference and frees it; its members are its own and are not to be
+ * changed. Thread safety: any number of threads may read one.
  */
 #ifndef OCIVARIANT_REFERENCE_H
 #define OCIVARIANT_REFERENCE_H

@@ -4,11 +4,12 @@
  * libocivariant-registry: client of OCI distribution registries (distribution-spec v1.1), on
  * libcurl.
  *
- * One client holds connections, TLS settings, credentials and tokens. A client may be used by one
- * thread at a time; blobs are fetched several at once inside one call. Errors as in ocivariant.h:
- * OCV_ERR_NETWORK, OCV_ERR_DENIED (401, 403), OCV_ERR_NOT_FOUND (404), OCV_ERR_DATA (a malformed
- * answer), OCV_ERR_MISMATCH (digest or size), OCV_ERR_INTERRUPTED; `http_status` is set where a
- * server answered.
+ * Ownership: the caller owns a client and frees it; options are copied except where they say so.
+ * Thread safety: one thread at a time for each client, which holds its connections, TLS settings,
+ * credentials and tokens; blobs are fetched several at once inside one call. Errors beside those of
+ * ocivariant.h: OCV_ERR_NETWORK, OCV_ERR_DENIED (401, 403), OCV_ERR_NOT_FOUND (404), OCV_ERR_DATA
+ * (a malformed answer), OCV_ERR_MISMATCH (digest or size), OCV_ERR_INTERRUPTED; `http_status` is
+ * set where a server answered.
  */
 #ifndef OCIVARIANT_REGISTRY_H
 #define OCIVARIANT_REGISTRY_H

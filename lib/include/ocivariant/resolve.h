@@ -3,6 +3,9 @@
  * @file resolve.h
  * Choosing an entry of an index for a host, in the order of PEP 825, with a reason for every other
  * one.
+ *
+ * Ownership: the caller owns a decision and frees it before the index and the profile, which it
+ * borrows. Thread safety: a decision never changes, so any number of threads may read it.
  */
 #ifndef OCIVARIANT_RESOLVE_H
 #define OCIVARIANT_RESOLVE_H

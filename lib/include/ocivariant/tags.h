@@ -3,6 +3,10 @@
  * @file tags.h
  * Tag rules (plugins/tags.d/README.md; schema/tag-rules.schema.json), and choosing among the tags
  * of a repository.
+ *
+ * Ownership: the caller owns rules, tags and choices and frees them, the rules last; texts are
+ * borrowed from their object. Thread safety: rules may be read by any number of threads once no
+ * file is added any more; one thread at a time for each choice.
  */
 #ifndef OCIVARIANT_TAGS_H
 #define OCIVARIANT_TAGS_H

@@ -2,6 +2,8 @@
 /**
  * @file vocabulary.h
  * Known namespaces, features and values (schema/vocabulary.yaml), and the word that was meant.
+ *
+ * Ownership: nothing is allocated. Thread safety: the vocabulary is constant.
  */
 #ifndef OCIVARIANT_VOCABULARY_H
 #define OCIVARIANT_VOCABULARY_H
