@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# make, make demo, make check, make lint, make bench, make clean
-# make docs: docs/lint.md from schema/lint-rules.yaml
+# make, make demo, make check, make lint, make bench, make docs, make abi, make clean
 # make install DESTDIR= PREFIX=, make uninstall with the same
 # BUILD=DIR builds elsewhere; SAN=asan|tsan|fuzz adds a sanitizer; WERROR= turns warnings back into
 # warnings. What needs tests' tools (demo, check) is in test/test.mk.
@@ -266,10 +265,19 @@ uninstall:
 	    -exec sh -c 'for d; do rmdir "$(DESTDIR)/$$d" 2>/dev/null || true; done' sh {} +
 	rm -rf $(UNINSTALL)
 
-# docs/lint.md is part of the tree; a test compares it with the rules
+# ---- documentation: what is generated of it ----------------------------------------------------
+# docs/lint.md is part of the tree, and a test compares it with the rules; where doxygen is installed,
+# the reference of the public headers, too
 .PHONY: docs
 docs:
 	awk -f schema/lint-docs.awk schema/lint-rules.yaml > docs/lint.md.tmp && mv docs/lint.md.tmp docs/lint.md
+	@mkdir -p $(BUILD)/docs
+	@if command -v doxygen >/dev/null; then \
+	    (cat contrib/doxygen.conf && echo 'PROJECT_NUMBER = $(VERSION)' && echo 'OUTPUT_DIRECTORY = $(BUILD)/docs') | doxygen - && \
+	    echo '$(BUILD)/docs/html/files.html'; \
+	else \
+	    echo 'doxygen is not installed: docs/lint.md only'; \
+	fi
 
 .PHONY: clean
 clean:

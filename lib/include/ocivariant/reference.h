@@ -31,7 +31,7 @@ struct ocv_reference {
     char *familiar;   /**< as docker prints it: "alpine", "user/app", "host:5000/app"; no tag */
 };
 
-/** Parse [HOST[:PORT]/]PATH[:TAG][@DIGEST]. index.docker.io and registry-1.docker.io become
+/** Parse `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`. index.docker.io and registry-1.docker.io become
  *  docker.io; one-component names there get library/. Bad input: OCV_ERR_INVALID. */
 OCV_API int ocv_reference_parse(const char *text, struct ocv_reference **out,
                                 struct ocv_error *err) OCV_WARN_UNUSED;
