@@ -5,7 +5,7 @@
 # warnings. What needs tests' tools (demo, check) is in test/test.mk.
 
 VERSION  := $(shell cat VERSION)
-ABI      := 0
+ABI      := 1
 BUILD    ?= build
 PREFIX   ?= /usr/local
 LIBDIR   ?= $(PREFIX)/lib
@@ -30,7 +30,7 @@ HARDEN  := $(call takes,-fstack-protector-strong) $(call takes,-fstack-clash-pro
 HARDEN_LD := -Wl,-z,relro,-z,now,-z,noexecstack
 
 CFLAGS_ALL = -std=gnu11 $(OPT) $(WARN) $(WERROR) $(SANFLAGS) $(HARDEN) -fPIC -fvisibility=hidden \
-             -D_GNU_SOURCE -DOCV_VERSION='"$(VERSION)"' \
+             -D_GNU_SOURCE -DOCV_VERSION='"$(VERSION)"' -DOCV_ABI='"$(ABI)"' \
              -I. -Ilib/include -I$(BUILD) $(CFLAGS)
 LDFLAGS_ALL = $(SANFLAGS) $(HARDEN_LD) $(LDFLAGS)
 PIE := -pie

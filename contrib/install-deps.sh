@@ -37,6 +37,7 @@ clang-format clang-format
 clang-tidy clang-tidy
 cppcheck cppcheck
 shellcheck shellcheck
+abigail-tools abidiff
 check check.h
 libsubunit-dev subunit/child.h
 bats bats

@@ -87,7 +87,7 @@ lint_cppcheck()
     # of a variable for a use (the compilers and clang-tidy look for the real ones)
     files 'lib/*.c' 'cmd/*.c' 'plugins/*.c' | cppcheck --quiet --file-list=- --std=c11 --error-exitcode=1 -j "$jobs" \
         --enable=warning,portability --inline-suppr --suppress=missingIncludeSystem \
-        --suppress=memleak --suppress=uninitvar -D_GNU_SOURCE -D__GNUC__=12 -DPROTOBUF_C_VERSION_NUMBER=1004001 -DOCV_VERSION='"0"' \
+        --suppress=memleak --suppress=uninitvar -D_GNU_SOURCE -D__GNUC__=12 -DPROTOBUF_C_VERSION_NUMBER=1004001 -DOCV_VERSION='"0"' -DOCV_ABI='"0"' \
         -DOCV_DEFAULT_DATADIR='"/"' -DOCV_DEFAULT_LIBEXECDIR='"/"' -I. -Ilib/include -I"$build"
 }
 
@@ -106,7 +106,7 @@ lint_spdx()
     local file want
     files | while read -r file; do
         case $file in
-        COPYING* | VERSION | .gitignore | *.md | *.json | *.json.in | *.jsonl | test/data/*) continue ;;
+        COPYING* | VERSION | .gitignore | contrib/abi/*.abi | *.md | *.json | *.json.in | *.jsonl | test/data/*) continue ;;
         lib/probe/* | lib/include/ocivariant-probe.h | lib/include/ocivariant/probe.h) want=GPL-3.0-or-later ;;
         lib/* | schema/*) want=LGPL-3.0-or-later ;;
         *) want=GPL-3.0-or-later ;;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Run the tests and count every single check.
 #
-#   test/run.sh [SECTION...]      sections: build unit asan tsan headers integration
+#   test/run.sh [SECTION...]      sections: build unit asan tsan headers abi integration
 #                                           lint clang fuzz; check and ci are sets of them
 #
 # Logs stay in $OCV_BUILD/log. What fails is shown; the last line is "N passed, N failed, N skipped";
@@ -169,6 +169,16 @@ section_headers()
         step "public headers alone, clang" build_in "$build-clang" headers CC=clang CXX=clang++
 }
 
+section_abi()
+{
+    step "build for the ABI" build_in "$build" all || return 1
+    if ! command -v abidiff >/dev/null; then
+        report "ABI (abigail-tools is not installed)" 0 1 0
+        return 1
+    fi
+    step "ABI as contrib/abi describes it" env OCV_BUILD="$build" test/abi.sh
+}
+
 bats_file() # FILE LOG
 {
     OCV_BUILD=$top/$build timeout 400 bats --tap --timing --print-output-on-failure "$1" \
@@ -273,11 +283,11 @@ section_fuzz()
 sections=()
 for word; do
     case $word in
-    check) sections+=(build unit asan tsan headers integration) ;;
-    ci) sections+=(gcc clang build unit asan tsan headers lint integration fuzz) ;;
+    check) sections+=(build unit asan tsan headers abi integration) ;;
+    ci) sections+=(gcc clang build unit asan tsan headers abi lint integration fuzz) ;;
     *)
         if ! declare -F "section_$word" >/dev/null; then
-            echo "usage: ${0##*/} [build|unit|asan|tsan|headers|integration|lint|gcc|clang|fuzz|check|ci]..." >&2
+            echo "usage: ${0##*/} [build|unit|asan|tsan|headers|abi|integration|lint|gcc|clang|fuzz|check|ci]..." >&2
             exit 2
         fi
         sections+=("$word")

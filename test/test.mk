@@ -120,7 +120,7 @@ $(BUILD)/test/header/%.cc.ok: test/unit/header_alone.cc $(wildcard lib/include/*
 	$(CXX) -std=c++11 $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
 
 .SECONDARY:
-.PHONY: tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
+.PHONY: abi tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
 tests: $(UNIT_BIN) $(TOOL_BIN)
 tools: $(TOOL_BIN)
 fuzzers: $(FUZZ_BIN)
@@ -154,6 +154,10 @@ bench: bench-deps
 bench-quick: bench-deps
 	@$(MAKE) --no-print-directory all tools benches
 	@OCV_BUILD=$(BUILD) QUICK=1 test/bench/run.sh
+
+# the description of the libraries' interface (test/abi.sh compares)
+abi: all
+	@OCV_BUILD=$(BUILD) test/abi.sh --write
 
 # for clang-tidy and cppcheck
 print-cflags: $(GENERATED)

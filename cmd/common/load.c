@@ -163,7 +163,7 @@ static void *open_library(bool one_thread)
 {
     static const char switch_off[] = "GNUTLS_NO_IMPLICIT_INIT";
     bool set = one_thread && !getenv(switch_off) && setenv(switch_off, "1", 0) == 0;
-    void *library = dlopen("libocivariant-registry.so.0", RTLD_LAZY | RTLD_LOCAL);
+    void *library = dlopen("libocivariant-registry.so." OCV_ABI, RTLD_LAZY | RTLD_LOCAL);
     if (set)
         unsetenv(switch_off);
     return library;

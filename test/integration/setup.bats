@@ -478,7 +478,7 @@ as_user()
     chmod 711 "$STATE"
     mkdir "$USER_HOME"
     install -d -o 65534 -g 65534 -m 700 "$STATE/user-run" # podman makes directories there to tell its version
-    cp "$VARIANTCTL" "$OCV_BUILD"/libocivariant*.so.0 "$USER_HOME"
+    cp "$VARIANTCTL" "$OCV_BUILD"/libocivariant*.so.[0-9] "$USER_HOME"
     mkdir -p "$USER_HOME/.config/containers"
     printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$UPSTREAM" >"$USER_HOME/.config/containers/registries.conf"
     chown -R 65534:65534 "$USER_HOME"
