@@ -171,6 +171,11 @@ C
     # shellcheck disable=SC2046
     cc -o "$STATE/all" "$STATE/all.c" $(pkg-config --cflags --libs ocivariant-registry ocivariant-probe)
     LD_LIBRARY_PATH=$installed/lib run -0 "$STATE/all"
+    # shellcheck disable=SC2046
+    cc -o "$STATE/all-static" "$STATE/all.c" $(pkg-config --cflags ocivariant-registry) \
+        "$installed"/lib/libocivariant{-registry,-probe,}.a \
+        $(PKG_CONFIG_SYSROOT_DIR='' pkg-config --libs libcurl jansson yaml-0.1 libssl libcrypto) -ldl -lpthread
+    run -0 "$STATE/all-static"
 }
 
 @test "completions offer what the programs' help names" {
