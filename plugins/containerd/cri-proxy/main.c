@@ -214,7 +214,7 @@ int main(int argc, char **argv)
     log_setup(a.verbose);
     signal(SIGPIPE, SIG_IGN);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-        files.rlim_cur = files.rlim_max; /* two for each client */
+        files.rlim_cur = files.rlim_max; /* one for each client, two for each call */
         setrlimit(RLIMIT_NOFILE, &files);
     }
     int status = verdict_policy_read(a.config, &policy, &err);
