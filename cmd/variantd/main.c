@@ -104,7 +104,7 @@ struct daemon {
     struct metrics *metrics;
     struct server *server;
     int64_t watchdog_ms, watchdog_due;
-    bool foreign;                    /* somebody else answers in our place */
+    bool foreign;                    /* another program answers in our place */
     const struct instance *verified; /* the records were judged for this one */
     uint64_t verified_generation;
 };
@@ -165,7 +165,7 @@ static void find_records(struct daemon *d)
     d->flags.records = d->records;
 }
 
-/* Configuration files and flags, read anew. */
+/* Configuration files and flags, read again. */
 static int read_settings(struct daemon *d, struct settings **out, struct ocv_error *err)
 {
     int status = cli_load(&d->cli, err);

@@ -29,7 +29,8 @@ static unsigned bind_client(int fd, struct sockaddr_storage *address, socklen_t 
 }
 
 /* Every thread of the pool accepts, so any answer tells that the pool lives; a new connection each
- * time finds out about accepting, too. Who answers without having let us in is somebody else. */
+ * time finds out about accepting, too. A peer that answers without having let us in is another
+ * program. */
 enum selfcheck selfcheck_mirror(struct server *server, const char *listen_address, unsigned port)
 {
     static const char request[] =

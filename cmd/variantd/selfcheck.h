@@ -9,7 +9,7 @@
 
 enum selfcheck {
     SELFCHECK_ALIVE,
-    SELFCHECK_FOREIGN, /**< somebody else answers at the mirror's address */
+    SELFCHECK_FOREIGN, /**< another program answers at the mirror's address */
     SELFCHECK_DEAD,
 };
 

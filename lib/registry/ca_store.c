@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Certificate authorities that several clients share. libcurl reads a bundle of some 140
- * certificates anew for every connection, which costs milliseconds and a megabyte each; a store
+ * certificates again for every connection, which costs milliseconds and a megabyte each; a store
  * that is read once and counted costs neither. Only where libcurl speaks TLS by OpenSSL. */
 #include "lib/registry/registry_internal.h"
 

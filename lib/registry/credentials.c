@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the caller has opened has somebody at the other end; another FIFO would block for ever. */
+/* What the caller has opened has a peer; another FIFO would block for ever. */
 static int read_file(const char *path, struct ocv_buffer *out, bool *missing, struct ocv_error *err)
 {
     bool open_already = !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdin");

@@ -29,7 +29,7 @@ struct job {
     int64_t offset;
     int64_t told; /* last progress */
     bool resumed; /* part of the bytes came from an earlier run */
-    bool again;   /* fetched anew after a resumed part turned out wrong */
+    bool again;   /* fetched again after a resumed part turned out wrong */
     atomic_bool settled;
 };
 

@@ -80,7 +80,7 @@ static int whole_continues(struct ocv_streaming *s, const struct ocv_response *r
                            struct ocv_error *err)
 {
     bool same = s->size < 0 || r->range_total < 0 || r->range_total == s->size;
-    s->skip = 0; /* of an answer that began anew and broke off, too */
+    s->skip = 0; /* of an answer that began again and broke off, too */
     if (s->offset && r->status == 206 && r->range_start == s->offset && same)
         return OCV_OK;
     if (r->status == 206)

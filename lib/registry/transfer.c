@@ -320,7 +320,7 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
 
 /* Whoever asks next over that connection would take it for its answer. Only of plain HTTP/1.1 is it
  * known that nothing else can have come, and only while nobody else asks, who may have the
- * connection by now. libcurl asks anew over another where one was shut. */
+ * connection by now. libcurl asks again over another where one was shut. */
 void ocv_transfer_drop_surplus(const struct ocv_transfer *t, const struct ocv_registry *registry)
 {
     curl_socket_t fd = CURL_SOCKET_BAD;

@@ -145,7 +145,7 @@ private_pull()
     restart_containerd
     start_proxy h100
     [ "$(proxied status "$PINNED" | jq -r .id)" = "$id" ]
-    # a map that is lost is no harm: what is not known goes on as it is, and is pulled anew
+    # a map that is lost is no harm: what is not known goes on as it is, and is pulled again
     stop_daemon proxy
     rm -r "$PROXY_STATE"
     start_proxy h100

@@ -230,7 +230,7 @@ entries()
         skopeo copy -q --all $keep --src-tls-verify=false "docker://$R/skopeo:1" "oci:$STATE/skopeo$keep:1"
         # shellcheck disable=SC2086
         skopeo copy -q --all $keep --dest-tls-verify=false "oci:$STATE/skopeo$keep:1" "docker://$OTHER/skopeo$keep:1"
-        # without the option newer versions compress the images' layers anew
+        # without the option newer versions compress the images' layers again
         run -0 --separate-stderr entries "$OTHER/skopeo$keep:1"
         [[ $output == *cuda12.8* ]]
         [ "$output" = "$(entries "$R/skopeo:1")" ]

@@ -441,7 +441,7 @@ static int call_source(struct ocv_buffer *out, struct ocv_error *err)
     return status == OCV_OK ? ocv_properties_format(image.properties, out, err) : status;
 }
 
-/* An index that is read, gets an entry, loses one, and is laid out anew. */
+/* An index that is read, gets an entry, loses one, and is laid out again. */
 static int call_author(struct ocv_buffer *out, struct ocv_error *err)
 {
     static const char *const features[] = {"f"};

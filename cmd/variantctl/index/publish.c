@@ -93,8 +93,8 @@ int publication_based_on(struct publication *p, const char *digest, struct ocv_e
     return strcmp(p->before, digest) ? moved(p, p->before, digest, err) : OCV_OK;
 }
 
-/* Somebody may have written right after, or a replica is late. Who comes after in a layout has seen
- * ours under its lock: there the bytes are read, whatever the tag names by now. */
+/* Another writer may have written right after, or a replica is late. Who comes after in a layout
+ * has seen ours under its lock: there the bytes are read, whatever the tag names by now. */
 static int read_back(struct publication *p, struct ocv_error *err)
 {
     const char *object = p->to->reference ? p->to->tag : p->descriptor.digest;

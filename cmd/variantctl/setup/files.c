@@ -41,7 +41,8 @@ static int open_in_root(const struct setup *setup, const char *path, int flags)
     struct open_how how = {.flags = (unsigned)(O_CLOEXEC | flags),
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     long fd = -1;
-    errno = EAGAIN; /* somebody renamed or mounted something meanwhile, and the path has ".." */
+    errno =
+        EAGAIN; /* another process renamed or mounted something meanwhile, and the path has ".." */
     for (unsigned n = 0; fd < 0 && errno == EAGAIN && n < OPEN_TRIES; n++)
         fd = syscall(SYS_openat2, setup->root_fd, path, &how, sizeof(how));
     return (int)fd;

@@ -62,7 +62,7 @@ static bool location_is(const struct toml *toml, size_t header, const char *mirr
     return same;
 }
 
-/* A mirror that somebody has put into our [[registry]]: `copied` is what the set-up took over. */
+/* A mirror that a user has put into our [[registry]]: `copied` is what the set-up took over. */
 static bool has_foreign_mirror(const struct toml *toml, size_t header, const char *mirror,
                                const char *copied)
 {

@@ -102,10 +102,10 @@ static void say_result(const struct setup *setup, enum setup_action action, bool
         fprintf(out, "due now: %s\n", setup->restart);
     if (action == SETUP_ACTION_SETUP)
         fputs(
-            "note: a mirrored tag always means this machine's platform; --platform and `skopeo "
-            "copy --all` cannot be seen.\n      Ways round: a digest, vpull --platform or "
-            "--label, variantd's /raw/\n"
-            "note: what this engine builds begins with images for this machine, too: variants, and "
+            "note: a mirrored tag always means this machine's platform; engines do not pass "
+            "on\n      --platform or `skopeo copy --all`. For another platform use a digest, "
+            "vpull --platform or --label, variantd's /raw/\n"
+            "note: what this engine builds starts from images for this machine, too: variants, and "
             "with\n      `cpu_levels: on` amd64 levels. Build images for others elsewhere, or "
             "from digests\n",
             out);

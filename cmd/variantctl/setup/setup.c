@@ -71,10 +71,10 @@ static void print_help(void)
         "  --engine-version V       do not ask the program for its version\n"
         "  --store classic|containerd   Docker's image store, where it cannot be found out\n"
         "  --root DIR               change the tree under DIR (image builders)\n" CLI_COMMON_HELP
-        "\nWhat a mirrored tag means is always this machine's platform: --platform and\n"
-        "`skopeo copy --all` cannot be seen. Ways round: a digest, vpull --platform or --label,\n"
-        "variantd's /raw/. An engine that builds, too, begins its images with what is for this\n"
-        "machine: variants, and with `cpu_levels: on` amd64 levels.\n",
+        "\nA mirrored tag always means this machine's platform: engines do not pass on --platform\n"
+        "or `skopeo copy --all`. For another platform use a digest, vpull --platform or --label,\n"
+        "or variantd's /raw/. An engine that also builds starts from images for this machine:\n"
+        "variants, and with `cpu_levels: on` amd64 levels.\n",
         stdout);
 }
 

@@ -138,7 +138,7 @@ static void raise_named(struct metrics *m, struct family *f, const char *first, 
     struct named *item = find(f, first, second);
     if (!item) {
         pthread_mutex_lock(&m->lock);
-        item = find(f, first, second); /* somebody else may have been quicker */
+        item = find(f, first, second); /* another thread may have been quicker */
         if (!item)
             item = add(f, first, second);
         pthread_mutex_unlock(&m->lock);

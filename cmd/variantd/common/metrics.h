@@ -46,11 +46,11 @@ void metrics_slow_reader(struct metrics *metrics);
 void metrics_probe(struct metrics *metrics, int64_t now_ms, int64_t took_ms, bool changed);
 /** The profile of a reload is another one; its probe was counted when it was made. */
 void metrics_profile_changed(struct metrics *metrics);
-/** A request that a browser made for somebody else's page; `where`: "mirror" or "api". */
+/** A request that a browser made for another site's page; `where`: "mirror" or "api". */
 void metrics_foreign(struct metrics *metrics, const char *where);
 /** So many recorded images do not fit the node as it is now. */
 void metrics_misfits(struct metrics *metrics, uint64_t n);
-/** Somebody else answers at the mirror's address, or does not any more. */
+/** Another program answers at the mirror's address, or no longer does. */
 void metrics_usurped(struct metrics *metrics, bool usurped);
 /** So many images here are not the best that this node could have. */
 void metrics_lesser(struct metrics *metrics, uint64_t n);

@@ -267,7 +267,7 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         answer.verdict = "unknown";
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");
     }
-    log_clean(answer.label); /* somebody's words, and what was cut within a character */
+    log_clean(answer.label); /* outside text, which may be cut within a character */
     log_clean(answer.reason);
     log_trouble(q, &answer, tell(q, reference, &answer));
     json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",

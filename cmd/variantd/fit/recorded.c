@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What this node remembers of its decisions, and what it makes of it on another day. */
+/* What this node remembers of its decisions, and what it makes of it after the profile has changed.
+ */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
@@ -97,7 +98,7 @@ bool fit_by_record(const struct instance *instance, const char *repository, cons
     return true;
 }
 
-/* What is judged on another day. */
+/* What is judged after the profile has changed. */
 struct review {
     const struct instance *instance;
     uint64_t misfits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Requests that no client of a registry sends, but a browser on behalf of somebody's page: with a
+/* Requests that no client of a registry sends, but a browser on behalf of a web page: with a
  * name of theirs as Host, with an Origin, or from another site. */
 #ifndef VARIANTD_FOREIGN_H
 #define VARIANTD_FOREIGN_H

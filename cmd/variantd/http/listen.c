@@ -133,7 +133,7 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
 /* ---- unix --------------------------------------------------------------------------------------
  */
 
-/* Does somebody answer there? */
+/* Does a program answer there? */
 static bool in_use(const struct sockaddr_un *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

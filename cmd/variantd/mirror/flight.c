@@ -50,7 +50,7 @@ static void take_off(struct flight *f)
 }
 
 /* Nobody needs the answer where all who asked were late or hung up while it stood in the queue.
- * Then who asks from now on asks anew. */
+ * Then later requests ask again. */
 static bool wanted(struct flight *f)
 {
     pthread_mutex_lock(&f->mirror->lock);

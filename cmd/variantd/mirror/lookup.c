@@ -210,7 +210,7 @@ static struct lookup_result *result_of_choice(struct lookup *l, const struct cho
     return v;
 }
 
-/* What is at the tag; of its size, what its bytes said: a head is somebody's word. */
+/* What is at the tag; of its size, what its bytes said: a head may be wrong. */
 static void tell_top(struct lookup *l, const struct tag *tag, struct lookup_result *v)
 {
     struct bounds size;
@@ -222,7 +222,7 @@ static void tell_top(struct lookup *l, const struct tag *tag, struct lookup_resu
     v->top.size = known && size.checked ? size.most : -1;
 }
 
-/* Nothing is recorded of what is not there. Such a choice is made anew the next time, when it may
+/* Nothing is recorded of what is not there. Such a choice is made again the next time, when it may
  * be. */
 static void settle(struct lookup *l, struct choice *choice, const struct tag *tag,
                    const struct lookup_result *v)

@@ -186,7 +186,7 @@ static enum MHD_Result pass_judged(struct mirror_request *r, const struct lookup
 {
     bool known = *v->top.media_type && v->top.size >= 0;
     if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
-        r->passed_as = v->outcome; /* the client gets what is there, and somebody should know */
+        r->passed_as = v->outcome; /* the client gets what is there, and the log says so */
     if (!*v->top.digest)
         return answer_error(r, 404, OUTCOME_MISSING, "MANIFEST_UNKNOWN", "not found upstream");
     if (r->head && known && accepts(r->connection, v->top.media_type))

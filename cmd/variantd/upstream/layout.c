@@ -92,7 +92,7 @@ static int resolve(const struct ocv_layout *layout, const struct ocv_reference *
 /* ---- documents ----------------------------------------------------------------------------------
  */
 
-/* The type in a name's entry is somebody's word; the document's own is better. */
+/* The type in a name's entry may be wrong; the document's own is better. */
 static int type_of(const struct ocv_buffer *body, const char *hint, char *out, size_t size,
                    struct ocv_error *err)
 {

@@ -12,7 +12,7 @@ enum identity { IDENTITY_ANONYMOUS, IDENTITY_DAEMON };
 
 /** What a client is used for: how patient it is. */
 enum patience {
-    PATIENCE_DOCUMENT, /**< somebody waits 3 seconds for it */
+    PATIENCE_DOCUMENT, /**< a client waits 3 seconds for it */
     PATIENCE_BLOB      /**< a long transfer, that may break and go on */
 };
 

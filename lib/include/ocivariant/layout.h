@@ -83,7 +83,7 @@ OCV_API int ocv_blob_writer_open(struct ocv_layout *layout, const char *digest, 
 /** Append. More bytes than announced: OCV_ERR_MISMATCH. */
 OCV_API int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size_t len,
                                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Throw away what was written (the server did not honour a Range, or digest trouble). */
+/** Discard what was written (the server did not honour a Range, or digest trouble). */
 OCV_API int ocv_blob_writer_reset(struct ocv_blob_writer *writer,
                                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Bytes written so far, the resumed ones included. */

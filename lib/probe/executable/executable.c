@@ -210,8 +210,8 @@ static json_t *find(const json_t *namespaces, const char *name)
     return NULL;
 }
 
-/* Somebody answered for the namespace that a failed program is named after, perhaps the one that it
- * was to replace: that answer stands, and says what it lacks. */
+/* A program answered for the namespace that a failed program is named after, perhaps the one that
+ * it was to replace: that answer stands, and says what it lacks. */
 static int remark(json_t *ns, const char *message, struct ocv_error *err)
 {
     const char *status = json_string_value(json_object_get(ns, "status"));

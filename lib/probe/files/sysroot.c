@@ -144,7 +144,7 @@ int ocv_sysroot_openat(int root, const char *path, int flags)
     };
     long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
     /* ENOSYS: Linux before 5.6, qemu-user; EPERM: seccomp filters that do not know the call;
-     * EAGAIN: somebody renamed or mounted something meanwhile, and the path has ".." */
+     * EAGAIN: another process renamed or mounted something meanwhile, and the path has ".." */
     if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
         return ocv_sysroot_walk(root, path, flags);
     return (int)fd;

@@ -95,7 +95,7 @@ static bool listen_once(struct running *r, int *fd)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* True if it ended; it stays a zombie. Somebody else may have reaped it, too. */
+/* True if it ended; it stays a zombie. Other code may have reaped it, too. */
 static bool ended(const struct running *r)
 {
     siginfo_t info = {0};

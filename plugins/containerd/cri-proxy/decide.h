@@ -24,9 +24,9 @@ struct decide {
  *  True, with the name to pull instead, when there is one. Blocks; `*interrupted` ends it.
  *
  *  An index that was read before, by us and of this repository, is not read again: its digest is
- * its content, and it is resolved anew with the profile of now. Is that the child of before, which
- * was seen in the registry, no registry is asked at all (`*known`): the engine shows this request's
- *  credentials for the child, so that who may not read it does not get it.
+ * its content, and it is resolved again with the current profile. Is that the child of before,
+ * which was seen in the registry, no registry is asked at all (`*known`): the engine shows this
+ * request's credentials for the child, so that who may not read it does not get it.
  *
  *  `refused`: why the pull must not go on, or empty: the configuration requires something of that
  *  repository that no image of the index gives this node, and what the engine would take instead is

@@ -123,7 +123,7 @@ static const char *path_of(const char *text)
 /* ---- the socket --------------------------------------------------------------------------------
  */
 
-static bool somebody_listens(const struct sockaddr_un *address)
+static bool address_in_use(const struct sockaddr_un *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool yes = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
@@ -139,7 +139,7 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
     if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
         (int)sizeof(address.sun_path))
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: too long for a unix socket", path);
-    if (somebody_listens(&address))
+    if (address_in_use(&address))
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: address already in use", path);
     struct stat st;
     if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RESERVE_BYTES (2 * 1024 * 1024) /* twice what the log holds before it starts anew */
+#define RESERVE_BYTES (2 * 1024 * 1024) /* twice what the log holds before it starts over */
 
 bool snap_meta_reserve_name(struct snap_meta *meta, const char *path)
 {
