@@ -236,6 +236,7 @@ START_TEST(recorded_npus)
     json_t *expected = json_load_file(path, 0, NULL);
     ck_assert_ptr_nonnull(expected);
     json_t *profile = probe(), *ns = namespace_of(profile, "furiosa");
+    compare_readers(root);
     ck_assert_ptr_nonnull(ns);
     ck_assert_str_eq(features_of(ns), "arch=renegade,warboy");
     json_array_foreach(json_object_get(expected, "devices"), i, device)

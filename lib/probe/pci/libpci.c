@@ -226,11 +226,26 @@ static void copy_fields(const struct pci_dev *dev, struct ocv_pci_device *out)
 
 #endif
 
+/* DDDD:BB:SS.F; numbers that are too large are no device's. */
+static bool parse_address(struct ocv_libpci *pci, const char *address)
+{
+    unsigned *const parts[] = {&pci->domain, &pci->bus, &pci->slot, &pci->function};
+    static const char ends[] = {':', ':', '.', '\0'};
+    for (size_t i = 0; i < sizeof(ends); i++) {
+        char *end;
+        *parts[i] = (unsigned)strtoul(address, &end, 16);
+        if (end == address || *end != ends[i])
+            return false;
+        address = end + 1;
+    }
+    return true;
+}
+
 bool ocv_libpci_read(struct ocv_libpci *pci, const char *address, struct ocv_pci_device *out)
 {
     pci->found = false;
     pci->dev = NULL;
-    if (sscanf(address, "%x:%x:%x.%u", &pci->domain, &pci->bus, &pci->slot, &pci->function) != 4)
+    if (!parse_address(pci, address))
         return false;
     bool found = guarded(pci, fill) && pci->found;
     if (found)
