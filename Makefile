@@ -176,7 +176,7 @@ RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
 define program
 $(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(COMMON_A) $(RECORDS_A) $(BASE_A) $(SHARED)
 	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(TAGS_A) $(COMMON_A) $(RECORDS_A) $(BASE_A),$$(filter %.a,$$^)) $(COMMON_A) $(RECORDS_A) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
-	    $(2) -locivariant-probe -locivariant $$(filter $(TAGS_A),$$^) $(BASE_A) -ljansson -lyaml -ldl -lpthread
+	    $(2) -locivariant-probe -locivariant $$(filter $(TAGS_A),$$^) $(BASE_A) $(CRYPTO_LIBS) -ljansson -lyaml -ldl -lpthread
 endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A file's change as a unified diff that patch and git apply take: diff(1) makes it. Where that
  * cannot run, all old lines go and all new ones come. */
-#include "cmd/common/spawn.h"
 #include "cmd/variantctl/setup/setup.h"
+#include "lib/base/spawn.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,9 +48,9 @@ static bool run_diff(const char *old_label, const char *new_label, int old, int 
     char path[32];
     int result = 0;
     pid_t pid;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", new);
+    snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), new); /* diff inherits none */
     const char *argv[] = {"diff", "-a", "-u", "-L", old_label, "-L", new_label, "-", path, NULL};
-    if (program_start(argv, old, STDOUT_FILENO, -1, &pid) != 0)
+    if (ocv_spawn(argv, old, STDOUT_FILENO, -1, &pid) != 0)
         return false;
     while (waitpid(pid, &result, 0) < 0)
         if (errno != EINTR)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which version of an engine is installed: what the program itself says. */
-#include "cmd/common/spawn.h"
 #include "cmd/variantctl/setup/tree.h"
+#include "lib/base/spawn.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -72,7 +72,7 @@ bool setup_ask(const char *const *argv, char *out, size_t size)
     out[0] = '\0';
     if (pipe2(ends, O_CLOEXEC) < 0)
         return false;
-    bool started = program_start(argv, -1, ends[1], -1, &pid) == 0;
+    bool started = ocv_spawn(argv, -1, ends[1], -1, &pid) == 0;
     close(ends[1]);
     int result = 0;
     if (started) {

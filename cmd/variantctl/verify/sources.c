@@ -3,7 +3,7 @@
  * hosts; what they print as JSON is stable, their tables are not. */
 #include "cmd/variantctl/verify/verify_sources.h"
 
-#include "cmd/common/spawn.h"
+#include "lib/base/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static int capture(const char *const argv[], struct ocv_buffer *out, struct ocv_
     pid_t pid;
     if (pipe2(fds, O_CLOEXEC) < 0)
         return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
-    int failed = program_start(argv, -1, fds[1], -1, &pid);
+    int failed = ocv_spawn(argv, -1, fds[1], -1, &pid);
     close(fds[1]);
     while (!failed &&
            ((got = read(fds[0], chunk, sizeof(chunk))) > 0 || (got < 0 && errno == EINTR)))

@@ -96,7 +96,7 @@ static int auth_header(struct pull *pull, struct ocv_buffer *header, struct ocv_
         pull->cli->api->credentials(pull->cli->registry, pull->image.reference->host, &json, err);
     if (status < 0 || json.len == 0)
         return status;
-    char *encoded = engine_base64(json.data, json.len, true);
+    char *encoded = engine_base64_url(json.data, json.len);
     explicit_bzero(json.data, json.len);
     status = encoded ? ocv_buffer_printf(header, err, "X-Registry-Auth: %s", encoded)
                      : ocv_error_nomem(err);

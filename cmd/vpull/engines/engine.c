@@ -2,6 +2,7 @@
 #include "cmd/vpull/engines/engine.h"
 
 #include "cmd/vpull/engines/archive.h"
+#include "lib/base/base64.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -141,24 +142,12 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
 
 /* ---- encodings ---- */
 
-char *engine_base64(const void *data, size_t len, bool url)
+/* As the Engine API wants it in headers (RFC 4648 section 5). */
+char *engine_base64_url(const void *data, size_t len)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    const unsigned char *in = data;
-    char *out = malloc((len + 2) / 3 * 4 + 1), *at = out;
-    if (!out)
-        return NULL;
-    for (size_t i = 0; i < len; i += 3) {
-        unsigned word = (unsigned)in[i] << 16;
-        word |= i + 1 < len ? (unsigned)in[i + 1] << 8 : 0;
-        word |= i + 2 < len ? in[i + 2] : 0;
-        for (int k = 0; k < 4; k++) {
-            unsigned six = word >> (18 - 6 * k) & 63;
-            char c = six < 62 ? digits[six] : six == 62 ? (url ? '-' : '+') : (url ? '_' : '/');
-            *at++ = i + (size_t)k > len ? '=' : c;
-        }
-    }
-    *at = '\0';
+    char *out = ocv_base64_encode(data, len);
+    for (char *at = out; at && *at; at++)
+        *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
     return out;
 }
 

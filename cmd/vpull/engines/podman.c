@@ -5,6 +5,7 @@
  * about TLS. */
 #include "cmd/vpull/engines/engine.h"
 #include "cmd/vpull/engines/podman_line.h"
+#include "lib/base/base64.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
     const char *token = json_string_value(json_object_get(found, "identitytoken"));
     char *pair = NULL, *encoded = NULL;
     if (user && asprintf(&pair, "%s:%s", user, password ? password : "") >= 0)
-        encoded = engine_base64(pair, strlen(pair), false);
+        encoded = ocv_base64_encode(pair, strlen(pair));
     json_t *entry = json_pack("{s:s?}", "auth", encoded);
     if (token && *token)
         json_object_set_new(entry, "identitytoken", json_string(token));

@@ -2,8 +2,8 @@
 /* Running an engine's client: its output line by line, its last error line as the failure, and an
  * end in time when the user wants one. Some clients tell how far they are only to a terminal: those
  * get one of their own as standard error. */
-#include "cmd/common/spawn.h"
 #include "cmd/vpull/engines/destination.h"
+#include "lib/base/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ static void feed(struct stream *s, const char *bytes, size_t n)
 static int start(const char *const *argv, int stdin_fd, int out, int errors, pid_t *pid,
                  struct ocv_error *err)
 {
-    int failed = program_start(argv, stdin_fd, out, errors, pid);
+    int failed = ocv_spawn(argv, stdin_fd, out, errors, pid);
     if (failed)
         return ocv_error_set(err, OCV_ERR_ENGINE, "cannot run %s: %s", argv[0], strerror(failed));
     return OCV_OK;

@@ -3,6 +3,7 @@
  * without a shell; the input is a memory file, so that a helper that does not read it cannot raise
  * SIGPIPE or block us. */
 #include "lib/base/clock.h"
+#include "lib/base/spawn.h"
 #include "lib/registry/auth/credentials.h"
 #include "ocivariant/buffer.h"
 
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,8 +18,6 @@
 #include <unistd.h>
 
 #define HELPER_TIMEOUT_MS 60000 /* a person may have to unlock a key ring */
-
-extern char **environ;
 
 static int input_file(const char *server, struct ocv_error *err)
 {
@@ -32,40 +30,6 @@ static int input_file(const char *server, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_IO, "cannot prepare its input: %s", strerror(code));
     }
     return fd;
-}
-
-static int spawn(const char *program, int in, int out, pid_t *pid)
-{
-    char *const argv[] = {(char *)(uintptr_t)program, (char[]){"get"}, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    if (posix_spawn_file_actions_init(&actions))
-        return ENOMEM;
-    if (posix_spawnattr_init(&attributes)) {
-        posix_spawn_file_actions_destroy(&actions);
-        return ENOMEM;
-    }
-    int code = posix_spawn_file_actions_adddup2(&actions, in, 0);
-    if (!code)
-        code = posix_spawn_file_actions_adddup2(&actions, out, 1);
-    if (!code)
-        code = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-#if __GLIBC_PREREQ(2, 34) /* libcurl's own descriptors are not all closed by exec */
-    if (!code)
-        code = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-#endif
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    if (!code)
-        code = posix_spawnp(pid, program, &actions, &attributes, argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return code;
 }
 
 /* May it go on? */
@@ -156,7 +120,8 @@ int ocv_helper_get(const char *name, const char *server, const volatile int *int
         close(in);
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", program, strerror(errno));
     }
-    int code = spawn(program, in, ends[1], &pid);
+    const char *const argv[] = {program, "get", NULL};
+    int code = ocv_spawn(argv, in, ends[1], -1, &pid);
     close(in);
     close(ends[1]);
     if (code) {

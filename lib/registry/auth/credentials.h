@@ -33,9 +33,4 @@ int ocv_helper_parse(const char *text, size_t len, struct ocv_credentials *out,
 int ocv_helper_get(const char *name, const char *server, const volatile int *interrupted,
                    struct ocv_credentials *out, struct ocv_error *err);
 
-/** Standard base64. Encode: NUL-terminated, NULL without memory. Decode: NULL where malformed;
- *  `*len` bytes and a NUL after them. */
-char *ocv_base64_encode(const void *data, size_t len);
-char *ocv_base64_decode(const char *text, size_t *len);
-
 #endif

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/spawn.h"
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/spawn.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static int fresh_signals(posix_spawnattr_t *attributes)
                                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-int program_start(const char *const *argv, int in, int out, int errors, pid_t *pid)
+int ocv_spawn(const char *const *argv, int in, int out, int errors, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -49,6 +49,10 @@ int program_start(const char *const *argv, int in, int out, int errors, pid_t *p
         code = put(&actions, out, STDOUT_FILENO);
     if (code == 0)
         code = put(&actions, errors, STDERR_FILENO);
+#if __GLIBC_PREREQ(2, 34) /* libraries open descriptors that exec does not close */
+    if (code == 0)
+        code = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+#endif
     if (code == 0)
         code = posix_spawnp(pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv,
                             environ);
