@@ -257,8 +257,8 @@ completed()
         # shellcheck disable=SC2086
         "$OCV_BUILD/variantctl" $verb --help
     done >>"$BATS_TEST_TMPDIR/help"
-    run -0 grep -hoE '"[a-z-]+", (no|required|optional)_argument' "$OCV_TOP"/cmd/common/cli.h \
-        "$OCV_TOP"/cmd/v{pull,ariantctl}/*.[ch]
+    run -0 grep -rhoE --include='*.[ch]' '"[a-z-]+", (no|required|optional)_argument' \
+        "$OCV_TOP"/cmd/{common/cli.h,vpull,variantctl}
     [ "${#lines[@]}" -gt 60 ]
     for option in "${lines[@]}"; do
         option=--${option:1}

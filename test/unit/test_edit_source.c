@@ -129,7 +129,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("author_source");
+    Suite *suite = suite_create("edit_source");
     TCase *tcase = tcase_create("source");
     tcase_add_test(tcase, reads_everything);
     tcase_add_loop_test(tcase, names_the_line, 0, (int)(sizeof(bad) / sizeof(*bad)));
