@@ -48,8 +48,8 @@ PROBE_LIBS    := -ldl $(CORE_LIBS)
 QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
 
 sources = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
-BASE_SRC     := $(call sources,lib/base)
-CORE_SRC     := $(BASE_SRC) $(call sources,lib/core lib/config lib/layout lib/tags)
+BASE_SRC     := $(call sources,lib/base lib/base/format)
+CORE_SRC     := $(BASE_SRC) $(call sources,lib/core lib/core/resolve lib/config lib/layout lib/tags)
 RECORDS_SRC  := $(call sources,lib/records)
 EDIT_SRC     := $(call sources,lib/edit)
 TAGS_SRC     := $(call sources,lib/tags)

@@ -5,7 +5,7 @@
 #include "lib/config/config_set.h"
 #include "lib/core/index_internal.h"
 #include "lib/core/profile_internal.h"
-#include "lib/core/resolve_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 #include "ocivariant/vocabulary.h"
 
 #include <stdarg.h>

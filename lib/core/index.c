@@ -3,8 +3,9 @@
  * A malformed index is an error; a malformed entry keeps its code and never counts as a
  * non-variant. */
 #include "lib/base/text.h"
+#include "lib/core/index_internal.h"
 #include "lib/core/json_document.h"
-#include "lib/core/resolve_internal.h"
+#include "lib/core/platform_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

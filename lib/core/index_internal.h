@@ -4,7 +4,7 @@
 #define OCV_INDEX_H
 
 #include "lib/base/arena.h"
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/core/host_features.h"
 #include "ocivariant/digest.h"
 #include "ocivariant/index.h"

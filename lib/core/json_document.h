@@ -3,7 +3,7 @@
 #ifndef OCV_JSON_DOCUMENT_H
 #define OCV_JSON_DOCUMENT_H
 
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "ocivariant/descriptor.h"
 
 /** Most that an index or a manifest may hold: a tree of small values takes up to 50 times its

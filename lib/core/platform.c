@@ -2,9 +2,10 @@
 /* Platform matching as containerd/platforms v1.0.0-rc.5 does it: Only(host), Match and Less. The
  * host's preference order is a vector of (architecture, variant); the place of an entry in it is
  * its score. */
-#include "lib/core/resolve_internal.h"
 
 #include "lib/base/text.h"
+#include "lib/core/index_internal.h"
+#include "lib/core/platform_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

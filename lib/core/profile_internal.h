@@ -3,7 +3,7 @@
 #ifndef OCV_PROFILE_H
 #define OCV_PROFILE_H
 
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/core/host_features.h"
 #include "ocivariant/platform.h"
 #include "ocivariant/profile.h"

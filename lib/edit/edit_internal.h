@@ -4,7 +4,7 @@
 #ifndef OCV_EDIT_INTERNAL_H
 #define OCV_EDIT_INTERNAL_H
 
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/edit/edit.h"
 #include "ocivariant/property.h"
 

@@ -9,7 +9,7 @@
 #define OCV_LAYOUT_INTERNAL_H
 
 #include "lib/base/file.h"
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "ocivariant/descriptor.h"
 #include "ocivariant/digest.h"
 #include "ocivariant/layout.h"

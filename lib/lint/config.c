@@ -8,8 +8,8 @@
  *       input: "registry.example/old*"    # glob over the input's name; optional
  *       label: cu126                      # glob over the label, or a tag; optional
  *       reason: "the fat image of 2025 stays as it is" */
+#include "lib/base/format/yaml_fields.h"
 #include "lib/base/nearest.h"
-#include "lib/base/yaml_fields.h"
 #include "lib/lint/lint_internal.h"
 
 #include <fnmatch.h>

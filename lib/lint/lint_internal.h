@@ -4,7 +4,7 @@
 #define OCV_LINT_INTERNAL_H
 
 #include "gen/lint-facts.h"
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/lint/lint.h"
 
 #define OCV_LINT_COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -145,7 +145,7 @@ int ocv_lint_format_sarif(const struct ocv_lint_report *report,
                           const struct ocv_lint_failure *failures, size_t n_failures,
                           struct ocv_buffer *out, struct ocv_error *err);
 
-/** What .ocivariant-lint.yaml may hold (lib/base/yaml_fields.h). */
+/** What .ocivariant-lint.yaml may hold (lib/base/format/yaml_fields.h). */
 struct ocv_yaml_rule;
 extern const struct ocv_yaml_rule ocv_lint_config_rule;
 

@@ -4,7 +4,7 @@
 #define OCV_RECORDS_INTERNAL_H
 
 #include "lib/base/file.h"
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/records/records.h"
 #include "ocivariant/digest.h"
 #include "ocivariant/index.h"

@@ -2,8 +2,8 @@
 /* Answering a 401: Basic, or a token from the realm that the registry names (distribution's token
  * specification: GET with Basic, or OAuth2 POST for identity tokens and for realms without GET).
  * Tokens are kept per host and repository until shortly before they expire. */
-#include "lib/base/base64.h"
 #include "lib/base/clock.h"
+#include "lib/base/format/base64.h"
 #include "lib/registry/registry_internal.h"
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A set of tags as an image index, so that everything after it is the same as for an index that a
  * publisher wrote. The bytes are ours and go nowhere: only their entries' digests are real. */
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/tags/order.h"
 
 #include <stdio.h>

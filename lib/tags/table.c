@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/tags/table.h"
 
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/tags/tags_internal.h"
 
 #include <stdio.h>

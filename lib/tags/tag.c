@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a tag was found to say: read, named as a group, written as JSON. */
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/tags/tags_internal.h"
 
 #include <stdio.h>

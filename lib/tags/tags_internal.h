@@ -6,7 +6,7 @@
 #define OCV_TAGS_H
 
 #include "lib/base/arena.h"
-#include "lib/base/yaml_tree.h"
+#include "lib/base/format/yaml_tree.h"
 #include "ocivariant/buffer.h"
 #include "ocivariant/property.h"
 #include "ocivariant/reference.h"

@@ -2,7 +2,7 @@
 /* providers-index FILE.yaml...: gen/providers.h on standard output: each file's text and what a
  * machine must have for it to say anything. A probe passes over a file that the build knew where
  * its machine has none of that (lib/probe/declarative/prefilter.c). Run by the build. */
-#include "lib/base/yaml_tree.h"
+#include "lib/base/format/yaml_tree.h"
 #include "ocivariant/buffer.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as plain JSON: what is taken is what jansson makes of them. */
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

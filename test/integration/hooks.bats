@@ -121,7 +121,7 @@ hook()
     run -0 verify warn "$REGISTRY/app:1" "$INDEX"
     if [ "$(id -u)" = 0 ]; then # the log has it, too: engines show only what refuses
         grep -qF "warning: $REGISTRY/app:1 (rocm7.1) does not fit this node: " "$STATE/log/variantd"
-        grep -qF "warning: $REGISTRY/app:1 is an index with variants" "$STATE/log/variantd"
+        grep -qF "warning: $REGISTRY/app:1 is an unresolved variant index" "$STATE/log/variantd"
     fi
     run -0 --separate-stderr verify off "$REGISTRY/app:1" "$ROCM"
     [ -z "$output$stderr" ]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reader of plain JSON against jansson: the same tree, or nothing. */
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "test/unit/core_util.h"
 
 static const char *const plain[] = {

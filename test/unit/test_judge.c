@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* lib/core/single_entry.c: a variant's own properties against a host. */
+/* lib/core/resolve/single_entry.c: a variant's own properties against a host. */
 #include "ocivariant.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Challenges, tokens, and where credentials come from. */
-#include "lib/base/base64.h"
+#include "lib/base/format/base64.h"
 #include "lib/registry/auth/challenge.h"
 #include "lib/registry/auth/credentials.h"
 #include "lib/registry/registry_internal.h"

@@ -2,7 +2,7 @@
 /* Coverage as a table and as JSON. */
 #include "cmd/common/explain.h"
 #include "cmd/variantctl/coverage/coverage.h"
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 
 #include <stdio.h>
 #include <string.h>

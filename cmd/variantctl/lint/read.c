@@ -2,7 +2,7 @@
 /* What variantctl lint reads: files, layouts, registries. */
 #include "cmd/common/image_copy.h"
 #include "cmd/variantctl/lint/lint_verb.h"
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "cmd/vpull/engines/engine.h"
 
 #include "cmd/vpull/engines/archive.h"
-#include "lib/base/base64.h"
+#include "lib/base/format/base64.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * about TLS. */
 #include "cmd/vpull/engines/engine.h"
 #include "cmd/vpull/engines/podman_line.h"
-#include "lib/base/base64.h"
+#include "lib/base/format/base64.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #ifndef OCV_DECLARATIVE_H
 #define OCV_DECLARATIVE_H
 
-#include "lib/base/yaml_tree.h"
+#include "lib/base/format/yaml_tree.h"
 #include "lib/probe/result/provider.h"
 
 #define OCV_DECLARATION_SCHEMA "dev.ocivariant.provider/v1"
@@ -14,7 +14,7 @@
 
 /* ---- Files (validate.c, load.c) -------------------------------------------------------------- */
 
-/** What a file may hold (lib/base/yaml_fields.h). */
+/** What a file may hold (lib/base/format/yaml_fields.h). */
 struct ocv_yaml_rule;
 extern const struct ocv_yaml_rule ocv_declaration_rule;
 

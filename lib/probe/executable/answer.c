@@ -2,7 +2,7 @@
 /* From what an executable provider printed to a namespace of the profile. */
 #include "lib/probe/executable/executable.h"
 
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/probe/host/child.h"
 
 #include <stdio.h>

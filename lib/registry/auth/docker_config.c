@@ -2,7 +2,7 @@
 /* docker's config.json and podman's auth.json (containers-auth.json(5)). Keys of `auths` are hosts,
  * URLs with a host (docker's old form), or host/part/of/repository (podman): the longest key that
  * names the repository wins. */
-#include "lib/base/base64.h"
+#include "lib/base/format/base64.h"
 #include "lib/registry/auth/credentials.h"
 
 #include <jansson.h>

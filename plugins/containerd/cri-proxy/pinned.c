@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "lib/base/base64.h"
+#include "lib/base/format/base64.h"
 #include "lib/registry/auth/credentials.h"
 
 struct ocv_reference *pinned_parse(const void *text, size_t len)

@@ -4,7 +4,7 @@
  * what is out of it counts as not told. */
 #include "lib/probe/providers/nvidia/nvidia.h"
 
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/probe/host/child.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What was not taken: the entry that this host's hardware is of the kind for, and that would have
  * been chosen if the driver were newer or the devices were others. */
-#include "lib/core/resolve_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef OCV_YAML_FIELDS_H
 #define OCV_YAML_FIELDS_H
 
-#include "lib/base/yaml_tree.h"
+#include "lib/base/format/yaml_tree.h"
 
 struct ocv_yaml_reader {
     const char *source; /**< the file's name in messages */

@@ -3,7 +3,7 @@
  * (NVIDIA, "CUDA Compatibility", Minor Version Compatibility), and an entry says so with two values
  * of one feature, 12.9 and 12.0. A ROCm that an image brings may be newer than any that was tested
  * with the host's driver. */
-#include "lib/core/resolve_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include "gen/toolkits.h"
 #include "lib/base/text.h"

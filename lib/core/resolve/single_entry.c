@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One variant without its index: the index of one entry that says what it says, resolved for the
  * host, so that there is one rule for what fits. */
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 #include "lib/core/property_internal.h"
 #include "ocivariant/resolve.h"
 

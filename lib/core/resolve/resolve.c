@@ -3,7 +3,7 @@
  *
  * Invariants: every entry of the index is either a candidate or rejected, exactly once; the order
  * does not depend on the order of entries, except for non-variants that are otherwise equal. */
-#include "lib/core/resolve_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  *
  * Invariant: what is built here is what jansson would have built. Whatever is not plain, or not
  * JSON, is left to jansson, which also says what is wrong with it. */
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 
 #include <string.h>
 

@@ -11,8 +11,9 @@
 /** Parse a JSON object of at most `max` bytes. `what` names the document in messages ("index"). */
 int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, json_t **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** A plain object as jansson would read it with JSON_REJECT_DUPLICATES (lib/base/json_plain.c);
- * NULL for what has to be read by jansson, and `*nomem` when memory ran out. */
+/** A plain object as jansson would read it with JSON_REJECT_DUPLICATES
+ * (lib/base/format/json_plain.c); NULL for what has to be read by jansson, and `*nomem` when memory
+ * ran out. */
 json_t *ocv_json_plain(const char *text, size_t len, bool *nomem) OCV_WARN_UNUSED;
 /** Append `json` as text with jansson's flags. */
 int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What must be used (`require`): an entry that fits is out unless one of its matched properties is
  * that, or, of one value, the devices that serve it have it. */
-#include "lib/core/resolve_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include <string.h>
 

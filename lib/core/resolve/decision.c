@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a decision says: accessors, and a sentence and a hint for everything that was not chosen. */
-#include "lib/core/resolve_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include "gen/hints.h"
 #include "lib/base/text.h"

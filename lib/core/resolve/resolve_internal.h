@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The parts of resolution.
  *
- * host (lib/core/resolve_host.c): each distinct property of the index is looked up once in the
+ * host (lib/core/resolve/host.c): each distinct property of the index is looked up once in the
  * host's lists. Properties are sorted, so those of one feature are neighbours: a slot. A slot has
  * one value list per group of devices, or one in all; `ranks` says where each property stands in
  * each list.
  *
- * entry (lib/core/resolve_entry.c): one entry is tested against the slots and gets its sort key.
+ * entry (lib/core/resolve/entry.c): one entry is tested against the slots and gets its sort key.
  *
- * lib/core/resolve.c puts the two together: platforms, requests, order. */
+ * lib/core/resolve/resolve.c puts the two together: platforms, requests, order. */
 #ifndef OCV_RESOLVE_H
 #define OCV_RESOLVE_H
 
 #include "lib/core/index_internal.h"
-#include "lib/core/preferences_internal.h"
+#include "lib/core/platform_internal.h"
 #include "lib/core/profile_internal.h"
+#include "lib/core/resolve/preferences_internal.h"
 #include "ocivariant/resolve.h"
 
 #define OCV_UNSUPPORTED UINT32_MAX
@@ -110,11 +111,5 @@ const struct ocv_slot *ocv_rejection_slot(const struct ocv_decision *d,
                                           const struct ocv_rejection *r);
 const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
                                              const struct ocv_slot *slot);
-/** The architecture in OCI's spelling ("x86_64" -> "amd64"). */
-const char *ocv_platform_architecture(const char *architecture);
-bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b);
-/** Compare what makes two entries of an operating system and architecture different: version,
- *  variant (x-... and what all machines are count as none) and features, which must be sorted. */
-int ocv_platform_compare(const struct ocv_platform *a, const struct ocv_platform *b);
 
 #endif

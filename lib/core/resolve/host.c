@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Lay the host's lists beside the properties that the index uses (see resolve.h). */
-#include "lib/core/resolve_internal.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A decision as JSON (dev.ocivariant.decision/v1, schema/decision.schema.json). */
-#include "lib/base/json_write.h"
-#include "lib/core/resolve_internal.h"
+#include "lib/base/format/json_write.h"
+#include "lib/core/resolve/resolve_internal.h"
 
 #include <stdio.h>
 

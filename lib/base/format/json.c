@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Strict JSON. jansson refuses invalid UTF-8, NUL in strings and more than 2,048 levels by itself.
  */
-#include "lib/base/json.h"
+#include "lib/base/format/json.h"
 
 #include <errno.h>
 #include <string.h>

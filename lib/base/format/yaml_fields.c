@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/yaml_fields.h"
+#include "lib/base/format/yaml_fields.h"
 #include "lib/base/nearest.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* YAML into a tree whose nodes know their line, in one pass over libyaml's events: its own loader
  * recurses without a limit and does not see a key that is given twice. */
-#include "lib/base/yaml_tree.h"
+#include "lib/base/format/yaml_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

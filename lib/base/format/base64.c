@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/base64.h"
+#include "lib/base/format/base64.h"
 
 #include <limits.h>
 #include <openssl/evp.h>
