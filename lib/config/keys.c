@@ -5,13 +5,14 @@
  * starts. */
 #include "lib/config/config_set.h"
 
+#include "lib/base/unix_socket.h"
+
 #include <arpa/inet.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 
 #define DURATION_DIGITS 9
 
@@ -54,7 +55,7 @@ static bool is_address(const char *text)
 
 static bool is_socket(const char *text)
 {
-    return text[0] == '/' && strlen(text) < sizeof(((struct sockaddr_un *)0)->sun_path);
+    return text[0] == '/' && strlen(text) <= OCV_UNIX_PATH_MAX;
 }
 
 static bool is_directory(const char *text)

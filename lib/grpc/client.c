@@ -3,6 +3,7 @@
 #include "lib/grpc/client_internal.h"
 
 #include "lib/base/clock.h"
+#include "lib/base/unix_socket.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define HEADERS_MAX 16u
@@ -322,8 +322,7 @@ int grpc_client_pass(struct grpc_client *client, const struct grpc_passed *passe
 
 int grpc_client_new(const char *socket_path, struct grpc_client **out, struct ocv_error *err)
 {
-    struct sockaddr_un address;
-    if (strlen(socket_path) >= sizeof(address.sun_path))
+    if (strlen(socket_path) > OCV_UNIX_PATH_MAX)
         return ocv_error_set(err, OCV_ERR_INVALID, "socket path too long: %s", socket_path);
     struct grpc_client *client = calloc(1, sizeof(*client));
     if (!client)

@@ -2,15 +2,16 @@
 /* The client's connections. */
 #include "lib/grpc/client_internal.h"
 
+#include "lib/base/unix_socket.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#define POOL_MAX 16u /* idle connections that are kept */
-#define CONNECT_S 2  /* that the other side may leave us in its backlog when that is full */
+#define POOL_MAX 16u    /* idle connections that are kept */
+#define CONNECT_MS 2000 /* that the other side may leave us in its backlog when that is full */
 
 void grpc_link_free(struct link *l)
 {
@@ -24,19 +25,13 @@ void grpc_link_free(struct link *l)
 
 static int link_new(struct grpc_client *client, struct link **out, struct ocv_error *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
                                                {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1024 * 1024}};
-    const struct timeval patience = {.tv_sec = CONNECT_S};
     struct link *l = calloc(1, sizeof(*l));
     if (!l)
         return ocv_error_nomem(err);
-    memcpy(address.sun_path, client->path, strlen(client->path) + 1);
-    l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int status = OCV_OK;
-    if (l->fd >= 0)
-        (void)setsockopt(l->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    if (l->fd < 0 || connect(l->fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+    int status = ocv_unix_connect(client->path, CONNECT_MS, &l->fd, NULL);
+    if (status < 0)
         status = ocv_error_set(err, OCV_ERR_NETWORK, "%s cannot be reached: %s", client->path,
                                strerror(errno));
     else if (nghttp2_session_client_new2(&l->session, client->callbacks, l, client->option) != 0 ||

@@ -6,6 +6,7 @@
  * connection. Chunked bodies are refused: the daemon never sends one here. */
 #include "lib/records/daemon.h"
 #include "lib/base/clock.h"
+#include "lib/base/unix_socket.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,24 +46,11 @@ static int wait_for(const struct talk *t, short events, struct ocv_error *err)
 
 static int open_socket(struct talk *t, struct ocv_error *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t len = strlen(t->path);
-    if (len >= sizeof(address.sun_path))
-        return ocv_error_set(err, OCV_ERR_INVALID, "socket path too long: %s", t->path);
-    memcpy(address.sun_path, t->path, len + 1);
-    t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (t->fd < 0)
-        return ocv_error_set(err, OCV_ERR_NETWORK, "socket: %s", strerror(errno));
-    while (connect(t->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-        if (errno == EINTR)
-            continue;
-        if (errno != EAGAIN || ocv_clock_ms() >= t->deadline) /* EAGAIN: its backlog is full */
-            return ocv_error_set(
-                err, errno == ENOENT || errno == ECONNREFUSED ? OCV_ERR_NOT_FOUND : OCV_ERR_NETWORK,
-                "%s: %s", t->path, strerror(errno));
-        poll(NULL, 0, 5);
-    }
-    return OCV_OK;
+    int64_t left = t->deadline - ocv_clock_ms();
+    int status = ocv_unix_connect(t->path, left > 0 ? (unsigned)left : 1, &t->fd, err);
+    return status == OCV_ERR_NETWORK && (errno == ENOENT || errno == ECONNREFUSED)
+               ? ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", t->path, strerror(errno))
+               : status;
 }
 
 static int send_request(const struct talk *t, const char *target, struct ocv_error *err)
@@ -72,7 +59,7 @@ static int send_request(const struct talk *t, const char *target, struct ocv_err
     int len = snprintf(request, sizeof(request),
                        "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", target);
     for (int sent = 0; sent < len;) {
-        ssize_t n = send(t->fd, request + sent, (size_t)(len - sent), MSG_NOSIGNAL);
+        ssize_t n = send(t->fd, request + sent, (size_t)(len - sent), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n > 0) {
             sent += (int)n;
             continue;
@@ -91,7 +78,7 @@ static int receive(const struct talk *t, struct ocv_buffer *raw, struct ocv_erro
 {
     char chunk[16384];
     for (;;) {
-        ssize_t n = recv(t->fd, chunk, sizeof(chunk), 0);
+        ssize_t n = recv(t->fd, chunk, sizeof(chunk), MSG_DONTWAIT);
         if (n == 0)
             return OCV_OK;
         int status = n > 0 ? ocv_buffer_append(raw, chunk, (size_t)n, err)

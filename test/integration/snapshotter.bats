@@ -383,7 +383,7 @@ expected_rows()
     run -1 "$SNAPSHOTTER" --root "$STATE/snapshotter" --socket "$STATE/other.sock"
     [[ $output == *"used by another"* ]]
     run -1 "$SNAPSHOTTER" --root "$STATE/other" --socket "$SNAPSHOTTER_SOCKET"
-    [[ $output == *"address already in use"* ]]
+    [[ $output == *"Address already in use"* ]]
     run -2 "$SNAPSHOTTER" --nonsense
     run -2 "$SNAPSHOTTER" word
     run -2 "$SNAPSHOTTER" --root '' --socket "$STATE/other.sock"

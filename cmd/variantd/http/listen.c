@@ -5,6 +5,7 @@
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/common/settings_make.h"
 #include "lib/base/paths.h"
+#include "lib/base/unix_socket.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define BACKLOG 1024
@@ -133,36 +133,10 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
 /* ---- unix --------------------------------------------------------------------------------------
  */
 
-/* Does a program answer there? */
-static bool in_use(const struct sockaddr_un *address)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return false;
-    bool used = connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
-                errno == EAGAIN; /* its backlog is full */
-    close(fd);
-    return used;
-}
-
-/* The directory is the service manager's to make; by hand a missing last part is made. Returns why
- * it could not be, or 0. */
-static int make_directory(const char *path)
-{
-    char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) : 0;
-    if (n == 0 || n >= sizeof(directory))
-        return 0;
-    memcpy(directory, path, n);
-    directory[n] = '\0';
-    return mkdir(directory, 0755) < 0 && errno != EEXIST ? errno : 0;
-}
-
 /* Who may write in the directory can put a socket of theirs in place of ours. */
 static void warn_of_directory(const char *path)
 {
-    char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    char directory[OCV_UNIX_PATH_MAX + 1];
     struct stat st;
     snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(path, '/') - path + 1), path);
     if (stat(directory, &st) == 0 &&
@@ -175,32 +149,12 @@ static void warn_of_directory(const char *path)
 
 int listen_unix(const char *path, int *out, struct ocv_error *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct stat st;
-    size_t len = strlen(path);
-    if (len >= sizeof(address.sun_path))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "socket: path longer than %zu bytes: %s",
-                             sizeof(address.sun_path) - 1, path);
-    memcpy(address.sun_path, path, len + 1);
-    int directory = make_directory(path);
-    if (lstat(path, &st) == 0) {
-        if (!S_ISSOCK(st.st_mode) || in_use(&address)) {
-            errno = EADDRINUSE;
-            return fail(-1, path, err);
-        }
-        unlink(path);
-    }
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0) {
-        errno =
-            errno == ENOENT && directory ? directory : errno; /* what bind misses was not made */
-        (void)fail(fd, path, err);
-        if (err && !err->hint[0])
-            ocv_error_hint(err, "--socket PATH names another place");
-        return OCV_ERR_IO;
-    }
-    warn_of_directory(path);
-    *out = fd;
-    return OCV_OK;
+    int status = ocv_unix_listen(path, 0666, 0, out, err);
+    if (status == OCV_ERR_IO)
+        ocv_error_hint(err, "%s",
+                       errno == EADDRINUSE ? "another variantd, or another program, is using it"
+                                           : "--socket PATH names another place");
+    if (status == OCV_OK)
+        warn_of_directory(path);
+    return status;
 }

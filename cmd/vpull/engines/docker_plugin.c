@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/vpull/engines/docker_plugin.h"
 
+#include "lib/base/unix_socket.h"
+
 #include <jansson.h>
 #include <ocivariant.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* docker's global options (cli/flags/options.go); those without a place in the result are skipped
@@ -187,36 +187,14 @@ static void *wait_for_close(void *data)
     return NULL;
 }
 
-static int connect_plugin_socket(const char *name)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t len = strlen(name);
-    int fd;
-
-    if (len == 0 || len >= sizeof(address.sun_path))
-        return -1;
-    memcpy(address.sun_path, name, len);
-    if (name[0] == '@')
-        address.sun_path[0] = '\0'; /* the abstract name space */
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    if (connect(fd, (struct sockaddr *)&address,
-                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
 void plugin_watch(volatile int *flag)
 {
     const char *name = getenv("DOCKER_CLI_PLUGIN_SOCKET");
-    int fd = name ? connect_plugin_socket(name) : -1;
     pthread_t thread;
     struct watch *watch;
+    int fd;
 
-    if (fd < 0)
+    if (!name || !*name || ocv_unix_connect(name, 0, &fd, NULL) < 0)
         return;
     watch = malloc(sizeof(*watch));
     if (watch == NULL) {

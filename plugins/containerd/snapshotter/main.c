@@ -9,7 +9,9 @@
  *   meta      what is known of snapshots, in SQLite
  *   types     labels, infos, mounts, failures */
 #include "cmd/common/notify.h"
+#include "lib/base/file.h"
 #include "lib/base/paths.h"
+#include "lib/base/unix_socket.h"
 #include "plugins/common/output.h"
 #include "plugins/containerd/snapshotter/service/service.h"
 
@@ -194,7 +196,7 @@ static int lock_root(struct ocv_error *err)
     if (status == OCV_OK)
         status = root_mountable(err);
     if (status == OCV_OK)
-        status = snap_directories_make(program.root, err);
+        status = ocv_directory_make(program.root, 0700, err);
     if (status < 0)
         return status;
     snprintf(path, sizeof(path), "%s/lock", program.root);
@@ -241,7 +243,7 @@ static int start(struct ocv_error *err)
     if (status == OCV_OK)
         status = open_back_end(err);
     if (status == OCV_OK && fd < 0)
-        program.bound = (status = snap_socket_listen(program.socket, &fd, err)) == OCV_OK;
+        program.bound = (status = ocv_unix_listen(program.socket, 0600, 0700, &fd, err)) == OCV_OK;
     return status == OCV_OK ? grpc_server_new(&options, fd, &program.server, err) : status;
 }
 

@@ -24,14 +24,6 @@ struct snap_service {
 /** Answer one call (grpc_server_options.handle). */
 void snap_service_handle(void *service, struct grpc_call *call);
 
-/* ---- listen.c ----------------------------------------------------------------------------------
- */
-
-/** Make a directory for root alone, and those above it. */
-int snap_directories_make(const char *path, struct ocv_error *err) OCV_WARN_UNUSED;
-/** A listening socket for root alone, in place of that of one who was killed. */
-int snap_socket_listen(const char *path, int *out, struct ocv_error *err) OCV_WARN_UNUSED;
-
 /* ---- relay.c: another snapshotter behind a socket ----------------------------------------------
  */
 
