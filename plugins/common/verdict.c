@@ -19,10 +19,10 @@
 #define ANSWER_MAX (64u * 1024)
 #define TARGET_MAX 16000u /* properties of 4,000 bytes, escaped, and names */
 
-/* A node cannot do without these, whatever the daemon thinks: the sandbox's own image, where
- * Kubernetes, its distributions and clouds publish it and podman builds it, and this project's.
- * Each names its registry: under one of their own anybody can publish an image called "pause". */
-static const char *const always[] = {
+/* A node needs these, so they are never refused: the image of pod sandboxes, in the places where
+ * Kubernetes, its distributions and clouds publish it and podman builds it, and this project's own.
+ * Each names its registry, because anybody can publish an image called "pause" in another one. */
+static const char *const always_allowed[] = {
     "registry.k8s.io/pause",
     "k8s.gcr.io/pause",
     "gcr.io/google_containers/pause",
@@ -60,7 +60,7 @@ static int read_config(const char *file, bool must_exist, struct ocv_config *con
                : ocv_config_merge_yaml(config, file, text.data ? text.data : "", text.len, err);
 }
 
-static bool says(const struct ocv_config *config, const char *key, const char *word)
+static bool is_set_to(const struct ocv_config *config, const char *key, const char *word)
 {
     const char *text = ocv_config_get(config, key);
     return text && strcmp(text, word) == 0;
@@ -78,9 +78,9 @@ int verdict_policy_read(const char *file, struct verdict_policy *out, struct ocv
     }
     const char *socket = ocv_config_get(out->config, "socket");
     out->socket = socket && *socket ? socket : OCV_PATH_SOCKET;
-    out->enforce = says(out->config, "policy", "enforce");
-    out->off = says(out->config, "policy", "off");
-    out->closed = says(out->config, "fail", "closed");
+    out->enforce = is_set_to(out->config, "policy", "enforce");
+    out->off = is_set_to(out->config, "policy", "off");
+    out->closed = is_set_to(out->config, "fail", "closed");
     return OCV_OK;
 }
 
@@ -90,7 +90,7 @@ void verdict_policy_free(struct verdict_policy *policy)
     *policy = (struct verdict_policy){0};
 }
 
-/* The repository of "REPOSITORY[:TAG][@DIGEST]"; true if it is a shorter text. */
+/* The repository of "REPOSITORY[:TAG][@DIGEST]". False: the reference is a repository already. */
 static bool repository_of(const char *reference, char *out, size_t size)
 {
     size_t n = strcspn(reference, "@");
@@ -100,15 +100,15 @@ static bool repository_of(const char *reference, char *out, size_t size)
     return reference[n] && snprintf(out, size, "%.*s", (int)n, reference) < (int)size;
 }
 
-/* Does it name its registry? Who may publish under any other could call an image as they like. */
+/* Does the glob name its registry? If not, anybody could publish an image that it matches. */
 static bool is_anchored(const char *glob)
 {
     size_t host = strcspn(glob, "/*?[\\");
     return host > 0 && glob[host] == '/';
 }
 
-/* The glob of `allow` that the reference, or its repository, matches: one that names its registry,
- * or one that does not, and counts for nothing. */
+/* The first glob of `allow` that matches the reference or its repository, among those that name
+ * their registry (`anchored`) or among those that do not, which have no effect. */
 static const char *find_glob(const struct verdict_policy *policy, const char *reference,
                              const char *repository, bool anchored)
 {
@@ -121,21 +121,20 @@ static const char *find_glob(const struct verdict_policy *policy, const char *re
     return NULL;
 }
 
-/* A glob is one of whole references, or of repositories. */
-static bool allowed(const struct verdict_policy *policy, const char *reference)
+static bool is_allowed(const struct verdict_policy *policy, const char *reference)
 {
     char name[1024];
     if (!reference)
         return false;
     const char *repository = repository_of(reference, name, sizeof(name)) ? name : reference;
-    for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
-        if (fnmatch(always[i], repository, FNM_PATHNAME) == 0)
+    for (size_t i = 0; i < sizeof(always_allowed) / sizeof(*always_allowed); i++)
+        if (fnmatch(always_allowed[i], repository, FNM_PATHNAME) == 0)
             return true;
     return find_glob(policy, reference, repository, true) != NULL;
 }
 
-/* What the administrator meant to allow, and did not. */
-static const char *misses(const struct verdict_policy *policy, const char *reference)
+/* A glob of `allow` that matches and has no effect: it names no registry. Or NULL. */
+static const char *find_ineffective(const struct verdict_policy *policy, const char *reference)
 {
     char name[1024];
     if (!reference)
@@ -149,7 +148,7 @@ enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ver
 {
     bool trouble = verdict == VERDICT_MISFIT || verdict == VERDICT_INDEX ||
                    (verdict == VERDICT_UNKNOWN && policy->closed);
-    if (!trouble || policy->off || allowed(policy, reference))
+    if (!trouble || policy->off || is_allowed(policy, reference))
         return VERDICT_ALLOW;
     return policy->enforce ? VERDICT_REFUSE : VERDICT_WARN;
 }
@@ -167,7 +166,7 @@ const char *verdict_name(enum verdict verdict)
     return names[verdict];
 }
 
-/* "&name=value", escaped; false when it does not fit. */
+/* Append "?name=value" or "&name=value", escaped; nothing for NULL. False: no space is left. */
 static bool add_argument(char target[TARGET_MAX], const char *name, const char *value)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -195,8 +194,8 @@ static bool add_argument(char target[TARGET_MAX], const char *name, const char *
     return true;
 }
 
-static enum verdict parse(const struct ocv_buffer *body, struct verdict_answer *answer, char *why,
-                          size_t size)
+static enum verdict parse_answer(const struct ocv_buffer *body, struct verdict_answer *answer,
+                                 char *why, size_t size)
 {
     json_t *root = json_loadb(body->data ? body->data : "", body->len, 0, NULL);
     const char *word = json_string_value(json_object_get(root, "verdict"));
@@ -217,8 +216,9 @@ static enum verdict parse(const struct ocv_buffer *body, struct verdict_answer *
     return verdict;
 }
 
-static enum verdict ask(const struct verdict_policy *policy, const struct verdict_question *q,
-                        struct verdict_answer *answer, char *why, size_t size)
+static enum verdict ask_daemon(const struct verdict_policy *policy,
+                               const struct verdict_question *q, struct verdict_answer *answer,
+                               char *why, size_t size)
 {
     char target[TARGET_MAX] = "/v1/verdict";
     struct ocv_error err = {0};
@@ -233,7 +233,7 @@ static enum verdict ask(const struct verdict_policy *policy, const struct verdic
     }
     int status = ocv_daemon_get(policy->socket, target, VERDICT_TIMEOUT_MS, &http, &body, &err);
     if (status == OCV_OK && http == 200)
-        return parse(&body, answer, why, size);
+        return parse_answer(&body, answer, why, size);
     if (status == OCV_OK)
         snprintf(why, size, "variantd answers HTTP %ld", http);
     else
@@ -242,8 +242,8 @@ static enum verdict ask(const struct verdict_policy *policy, const struct verdic
 }
 
 /* "docker.io/team/app:1 (cuda12.8) does not fit this node: ...; cuda12.6 would". */
-static void tell(const struct verdict_policy *policy, const struct verdict_question *q,
-                 struct verdict_answer *answer, const char *why)
+static void write_reason(const struct verdict_policy *policy, const struct verdict_question *q,
+                         struct verdict_answer *answer, const char *why)
 {
     const char *image = q->reference ? q->reference : q->digest ? q->digest : "the image";
     static const char *const words[] = {
@@ -257,12 +257,13 @@ static void tell(const struct verdict_policy *policy, const struct verdict_quest
              words[answer->verdict], reason ? ": " : "", reason ? why : "",
              answer->fit[0] && answer->verdict != VERDICT_LESSER ? "; what would fit: " : "",
              answer->verdict != VERDICT_LESSER ? answer->fit : "");
-    const char *glob = answer->action == VERDICT_ALLOW ? NULL : misses(policy, q->reference);
+    const char *glob =
+        answer->action == VERDICT_ALLOW ? NULL : find_ineffective(policy, q->reference);
     size_t n = strlen(answer->reason);
     if (glob)
         snprintf(answer->reason + n, sizeof(answer->reason) - n,
                  "; `allow: %.100s` counts for nothing: it does not begin with a registry", glob);
-    ocv_text_clean(answer->reason); /* names and limits cut characters in two; nobody takes such */
+    ocv_text_clean(answer->reason); /* the limits above may have cut a character in two */
 }
 
 void verdict_ask(const struct verdict_policy *policy, const struct verdict_question *question,
@@ -270,20 +271,20 @@ void verdict_ask(const struct verdict_policy *policy, const struct verdict_quest
 {
     char why[640] = "";
     *answer = (struct verdict_answer){.verdict = VERDICT_UNKNOWN, .action = VERDICT_ALLOW};
-    if (policy->off || allowed(policy, question->reference)) {
+    if (policy->off || is_allowed(policy, question->reference)) {
         snprintf(answer->reason, sizeof(answer->reason), "%s",
                  policy->off ? "the policy is off" : "on the list of what is always allowed");
         return;
     }
-    answer->verdict = ask(policy, question, answer, why, sizeof(why));
+    answer->verdict = ask_daemon(policy, question, answer, why, sizeof(why));
     bool wanting = answer->verdict == VERDICT_LESSER && answer->required;
     answer->action =
         verdict_decide(policy, wanting ? VERDICT_MISFIT : answer->verdict, question->reference);
     if (answer->verdict == VERDICT_FITS && *why)
         answer->action = VERDICT_WARN; /* it runs, and there is something to know */
     if (answer->labels_only && answer->action == VERDICT_REFUSE)
-        answer->action = VERDICT_WARN; /* FROM inherits labels: they may be another image's */
-    tell(policy, question, answer, why);
+        answer->action = VERDICT_WARN; /* they may be the base image's: FROM inherits labels */
+    write_reason(policy, question, answer, why);
 }
 
 void verdict_cannot_tell(const struct verdict_policy *policy,
@@ -292,5 +293,5 @@ void verdict_cannot_tell(const struct verdict_policy *policy,
 {
     *answer = (struct verdict_answer){.verdict = VERDICT_UNKNOWN};
     answer->action = verdict_decide(policy, VERDICT_UNKNOWN, question->reference);
-    tell(policy, question, answer, why);
+    write_reason(policy, question, answer, why);
 }

@@ -7,36 +7,36 @@
 
 #include "ocivariant.h"
 
-#define VERDICT_TIMEOUT_MS 2000u /**< a daemon that is late has no opinion */
+#define VERDICT_TIMEOUT_MS 2000u /**< later answers count as none */
 
 enum verdict {
     VERDICT_FITS,
     VERDICT_MISFIT,
-    VERDICT_NONE,    /**< no variants: not ours to judge */
+    VERDICT_NONE,    /**< the image has no variants */
     VERDICT_INDEX,   /**< an unresolved variant index */
-    VERDICT_UNKNOWN, /**< cannot be told: the fail policy decides */
+    VERDICT_UNKNOWN, /**< there is no answer: `fail` decides */
     VERDICT_LESSER,  /**< it runs, but another one of its index fits better */
 };
 enum verdict_action { VERDICT_ALLOW, VERDICT_WARN, VERDICT_REFUSE };
 
-/** The administrator's words; read once by verdict_policy_read. */
+/** The part of the configuration that decides; read once by verdict_policy_read. */
 struct verdict_policy {
     struct ocv_config *config;
     const char *socket; /**< variantd's */
     bool enforce, off;  /**< `policy`; warn otherwise */
     bool closed;        /**< `fail: closed` */
 };
-/** From the file (NULL: /etc/ocivariant/config.yaml; one that is not there means the defaults:
- *  warn, open). */
+/** Read the file. NULL: /etc/ocivariant/config.yaml, and the defaults (warn, open) where there is
+ *  none. */
 int verdict_policy_read(const char *file, struct verdict_policy *out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 void verdict_policy_free(struct verdict_policy *policy);
 
-/** What is known about the image; NULL what is not. Borrowed. */
+/** What is known about the image; unknown fields are NULL. Borrowed. */
 struct verdict_question {
     const char *reference;  /**< "docker.io/team/app:1" */
     const char *digest;     /**< of what was resolved: manifest or index */
-    const char *label;      /**< an annotation's word for the variant */
+    const char *label;      /**< the variant's label, of an annotation */
     const char *properties; /**< likewise, canonical */
 };
 struct verdict_answer {
@@ -48,14 +48,14 @@ struct verdict_answer {
     bool required;     /**< a lesser one lacks what the configuration requires: as a misfit */
     char reason[1024]; /**< one line for people: image, variant, why, what would fit */
 };
-/** Ask, and decide. Never fails: what cannot be asked is VERDICT_UNKNOWN with the reason, and an
- * image on the `allow` list is allowed without asking. */
+/** Ask variantd and decide. Never fails: without an answer the verdict is VERDICT_UNKNOWN, with the
+ *  reason. An image on the `allow` list is allowed without asking. */
 void verdict_ask(const struct verdict_policy *policy, const struct verdict_question *question,
                  struct verdict_answer *answer);
-/** The action for a verdict; used by verdict_ask, and by who has a verdict of their own. */
+/** The action for a verdict; for callers that have one without verdict_ask, too. */
 enum verdict_action verdict_decide(const struct verdict_policy *policy, enum verdict verdict,
                                    const char *reference);
-/** What follows where nobody can be asked. */
+/** The answer where variantd is not asked: VERDICT_UNKNOWN because of `why`. */
 void verdict_cannot_tell(const struct verdict_policy *policy,
                          const struct verdict_question *question, const char *why,
                          struct verdict_answer *answer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ocivariant-oci-hook: an OCI runtime hook (runtime-spec, "createRuntime").
  * The runtime gives the container's state as JSON on standard input; an exit status other than 0
- * refuses the container, and what stands on standard error is the reason. */
+ * refuses the container, and standard error has the reason. */
 #include "plugins/common/output.h"
 #include "plugins/oci-hook/state.h"
 
@@ -13,7 +13,7 @@
 #define REFUSED 1
 #define USAGE 2
 
-static int act(enum verdict_action action, const char *reason)
+static int report(enum verdict_action action, const char *reason)
 {
     if (action == VERDICT_ALLOW)
         return 0;
@@ -21,28 +21,28 @@ static int act(enum verdict_action action, const char *reason)
     return action == VERDICT_REFUSE ? REFUSED : 0;
 }
 
-static int judge(const struct verdict_policy *policy)
+static int check_image(const struct verdict_policy *policy)
 {
     struct verdict_answer answer;
     struct state state;
     if (policy->off)
         return 0;
     json_t *json = state_parse(STDIN_FILENO);
-    if (!json_is_object(json)) { /* no runtime says so: nothing of it is to be believed */
+    if (!json_is_object(json)) { /* no runtime sends this: do not trust any of it */
         json_decref(json);
-        return act(policy->enforce ? VERDICT_REFUSE : VERDICT_WARN,
-                   "the container's state on standard input is not JSON");
+        return report(policy->enforce ? VERDICT_REFUSE : VERDICT_WARN,
+                      "the container's state on standard input is not JSON");
     }
     int code = 0;
     if (state_read(json, &state)) {
         verdict_ask(policy, &state.question, &answer);
-        code = act(answer.action, answer.reason);
+        code = report(answer.action, answer.reason);
     } else if (state.image.lost || state.unread) {
-        code =
-            act(verdict_decide(policy, VERDICT_UNKNOWN, state.question.reference),
-                state.unread
-                    ? "the image cannot be judged: the bundle's config.json cannot be read"
-                    : "the image cannot be judged: the engine's storage does not tell its digest");
+        code = report(
+            verdict_decide(policy, VERDICT_UNKNOWN, state.question.reference),
+            state.unread
+                ? "the image cannot be judged: the bundle's config.json cannot be read"
+                : "the image cannot be judged: the engine's storage does not tell its digest");
     }
     state_free(&state);
     json_decref(json);
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "ocivariant: %s\n", err.message);
         return REFUSED; /* an administrator's file that cannot be read allows nothing */
     }
-    code = judge(&policy);
+    code = check_image(&policy);
     verdict_policy_free(&policy);
     return code;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What image it is: annotations of the container (dev.ocivariant.properties and .label, where
- * somebody copied them), else the manifest digest in the engine's storage or its annotations. */
+/* Finds out which image a container was made of: by the container's annotations
+ * (dev.ocivariant.properties and .label, where somebody copied them), else by the manifest digest
+ * in the engine's storage, else by the engine's own annotations. */
 #include "plugins/oci-hook/state.h"
 #include "lib/base/file.h"
 
@@ -11,23 +12,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where engines write the name and the digest of a container's image. What an image says of its
- * base (org.opencontainers.image.base.*, which podman copies) is another image's. */
+/* Where engines write the name of a container's image. org.opencontainers.image.base.*, which
+ * podman copies, are not among them: they name the base image. */
 static const char *const name_keys[] = {
     "io.kubernetes.cri-o.ImageName", "io.kubernetes.cri.image-name",
     "io.podman.annotations.image-name", "org.opencontainers.image.ref.name"};
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *get_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text && *text ? text : NULL;
 }
 
-static const char *first_of(const json_t *annotations, const char *const *keys, size_t n)
+static const char *find_text(const json_t *annotations, const char *const *keys, size_t n)
 {
     const char *found = NULL;
     for (size_t i = 0; i < n && !found; i++)
-        found = text_of(annotations, keys[i]);
+        found = get_text(annotations, keys[i]);
     return found;
 }
 
@@ -40,12 +41,12 @@ json_t *state_parse(int fd)
     return json_loadb(text.data ? text.data : "", text.len, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
-/* podman keeps annotations in the bundle's config.json, of which the state has some only.
- * `*unread`: it is there, and nobody can tell what it says. */
-static json_t *bundle_annotations(const json_t *state, bool *unread)
+/* podman keeps annotations in the bundle's config.json; the state has only some of them.
+ * `*unread`: the file exists and cannot be read. */
+static json_t *read_bundle_annotations(const json_t *state, bool *unread)
 {
     char path[4096];
-    const char *bundle = text_of(state, "bundle");
+    const char *bundle = get_text(state, "bundle");
     if (!bundle)
         return NULL;
     *unread = true;
@@ -64,11 +65,11 @@ static json_t *bundle_annotations(const json_t *state, bool *unread)
     return annotations;
 }
 
-/* What the runtime tells goes before what stands in the bundle. */
-static json_t *annotations_of(const json_t *state, bool *unread)
+/* The state's annotations win over the bundle's. */
+static json_t *merge_annotations(const json_t *state, bool *unread)
 {
     json_t *own = json_object_get(state, "annotations"), *all = json_object();
-    json_t *bundle = bundle_annotations(state, unread);
+    json_t *bundle = read_bundle_annotations(state, unread);
     if (all && bundle)
         json_object_update(all, bundle);
     if (all && json_is_object(own))
@@ -77,11 +78,11 @@ static json_t *annotations_of(const json_t *state, bool *unread)
     return all;
 }
 
-/* CRI-O's bundles lie in its run root; where its images are, the root of the container says:
- * "ROOT/DRIVER/LAYER/merged". */
-static bool graph_root(const json_t *annotations, char *out, size_t size)
+/* CRI-O's bundles are in its run root. The directory of its images is ROOT in the container's mount
+ * point, "ROOT/DRIVER/LAYER/merged". */
+static bool find_graph_root(const json_t *annotations, char *out, size_t size)
 {
-    const char *mount = text_of(annotations, "io.kubernetes.cri-o.MountPoint");
+    const char *mount = get_text(annotations, "io.kubernetes.cri-o.MountPoint");
     if (!mount || snprintf(out, size, "%s", mount) >= (int)size)
         return false;
     for (int i = 0; i < 3; i++) {
@@ -93,8 +94,8 @@ static bool graph_root(const json_t *annotations, char *out, size_t size)
     return true;
 }
 
-/* "REPO@DIGEST" or "DIGEST"; an image id alone is no manifest's digest. */
-static const char *digest_in(const char *text)
+/* The digest of "REPO@DIGEST" or "DIGEST"; NULL for anything else, as an image id. */
+static const char *find_digest(const char *text)
 {
     const char *at = text ? strrchr(text, '@') : NULL;
     const char *digest = at ? at + 1 : text;
@@ -105,25 +106,25 @@ bool state_read(const json_t *json, struct state *out)
 {
     char root[4096] = "";
     *out = (struct state){0};
-    out->annotations = annotations_of(json, &out->unread);
+    out->annotations = merge_annotations(json, &out->unread);
     const json_t *annotations = out->annotations;
     struct verdict_question *q = &out->question;
-    q->reference = first_of(annotations, name_keys, sizeof(name_keys) / sizeof(*name_keys));
-    q->digest = digest_in(text_of(annotations, "dev.ocivariant.digest"));
-    q->label = text_of(annotations, OCV_ANNOTATION_LABEL);
-    q->properties = text_of(annotations, OCV_ANNOTATION_PROPERTIES);
+    q->reference = find_text(annotations, name_keys, sizeof(name_keys) / sizeof(*name_keys));
+    q->digest = find_digest(get_text(annotations, "dev.ocivariant.digest"));
+    q->label = get_text(annotations, OCV_ANNOTATION_LABEL);
+    q->properties = get_text(annotations, OCV_ANNOTATION_PROPERTIES);
     if (q->digest || q->properties)
         return true;
-    const char *bundle = text_of(json, "bundle");
-    bool other = graph_root(annotations, root, sizeof(root));
+    const char *bundle = get_text(json, "bundle");
+    bool other = find_graph_root(annotations, root, sizeof(root));
     if (bundle && storage_find(bundle, other ? root : NULL, &out->image))
         q->digest = out->image.digest;
-    else /* as it was asked for: it may be an index's */
-        q->digest = digest_in(text_of(annotations, "io.kubernetes.cri-o.ImageRef"));
+    else /* the digest that was asked for; it may be of an index */
+        q->digest = find_digest(get_text(annotations, "io.kubernetes.cri-o.ImageRef"));
     if (!q->digest && q->reference && strchr(q->reference, '@'))
-        q->digest = digest_in(q->reference);
+        q->digest = find_digest(q->reference);
     if (!q->digest)
-        return false; /* not ours to judge */
+        return false; /* nothing to ask about */
     if (!q->reference && out->image.name[0])
         q->reference = out->image.name;
     return true;

@@ -15,7 +15,7 @@
 #define FILE_MAX (32u * 1024 * 1024) /* tens of thousands of images */
 #define SUFFIX "-containers"
 
-/* `*lost`: it is there, and cannot be read. */
+/* `*lost`: the file exists and cannot be read. */
 static json_t *read_list(const char *path, bool *lost)
 {
     ocv_auto_buffer text;
@@ -27,7 +27,7 @@ static json_t *read_list(const char *path, bool *lost)
     return list;
 }
 
-static const json_t *find(const json_t *list, const char *id)
+static const json_t *find_item(const json_t *list, const char *id)
 {
     size_t i;
     json_t *item;
@@ -40,8 +40,8 @@ static const json_t *find(const json_t *list, const char *id)
     return NULL;
 }
 
-/* "ROOT/DRIVER-containers/ID/userdata" into its parts. */
-static bool split(const char *bundle, char *root, size_t size, char driver[64], char id[128])
+/* Split "ROOT/DRIVER-containers/ID/userdata". */
+static bool split_bundle(const char *bundle, char *root, size_t size, char driver[64], char id[128])
 {
     char copy[4096];
     if (snprintf(copy, sizeof(copy), "%s", bundle) >= (int)sizeof(copy))
@@ -65,9 +65,8 @@ static bool split(const char *bundle, char *root, size_t size, char driver[64], 
     return snprintf(root, size, "%s", copy) < (int)size;
 }
 
-/* A name with a tag leads to the index that has the others; one with a digest to the image alone.
- */
-static const char *name_of(const json_t *names)
+/* The first name with a tag: it leads to the index with the other variants, a digest does not. */
+static const char *choose_name(const json_t *names)
 {
     size_t i;
     json_t *item;
@@ -80,16 +79,16 @@ static const char *name_of(const json_t *names)
     return json_string_value(json_array_get(names, 0));
 }
 
-/* Containers that end with their process (--rm) stand in a file of their own in newer versions. */
-static const char *image_of(const char *root, const char *driver, const char *id, json_t **kept,
-                            bool *lost)
+/* Newer versions keep containers that are removed at their end (--rm) in a file of their own. */
+static const char *find_image(const char *root, const char *driver, const char *id, json_t **kept,
+                              bool *lost)
 {
     static const char *const files[] = {"containers.json", "volatile-containers.json"};
     char path[4300];
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         snprintf(path, sizeof(path), "%s/%s-containers/%s", root, driver, files[i]);
         *kept = read_list(path, lost);
-        const char *image = json_string_value(json_object_get(find(*kept, id), "image"));
+        const char *image = json_string_value(json_object_get(find_item(*kept, id), "image"));
         if (image)
             return image;
         json_decref(*kept);
@@ -98,9 +97,9 @@ static const char *image_of(const char *root, const char *driver, const char *id
     return NULL;
 }
 
-/* An image that came by an index's digest is kept under that one. What runs is the entry that the
- * engine took of it, whose manifest is kept, too. */
-static const char *digest_of(const json_t *entry)
+/* An image that was pulled by an index's digest has that digest. What runs is the entry that the
+ * engine chose, whose manifest is among the image's data. */
+static const char *choose_digest(const json_t *entry)
 {
     const json_t *kept = json_object_get(entry, "big-data-digests");
     const char *manifest = json_string_value(json_object_get(kept, "manifest"));
@@ -109,16 +108,17 @@ static const char *digest_of(const json_t *entry)
                : json_string_value(json_object_get(entry, "digest"));
 }
 
-static bool find_in(const char *root, const char *driver, const char *id, struct storage_image *out)
+static bool search_root(const char *root, const char *driver, const char *id,
+                        struct storage_image *out)
 {
     char path[4300];
     json_t *containers = NULL;
-    const char *image = image_of(root, driver, id, &containers, &out->lost);
+    const char *image = find_image(root, driver, id, &containers, &out->lost);
     snprintf(path, sizeof(path), "%s/%s-images/images.json", root, driver);
     json_t *images = image ? read_list(path, &out->lost) : NULL;
-    const json_t *entry = image ? find(images, image) : NULL;
-    const char *digest = digest_of(entry);
-    const char *name = name_of(json_object_get(entry, "names"));
+    const json_t *entry = image ? find_item(images, image) : NULL;
+    const char *digest = choose_digest(entry);
+    const char *name = choose_name(json_object_get(entry, "names"));
     if (digest && ocv_digest_wellformed(digest))
         snprintf(out->digest, sizeof(out->digest), "%s", digest);
     out->lost |= image && *image && !out->digest[0];
@@ -132,6 +132,6 @@ bool storage_find(const char *bundle, const char *root, struct storage_image *ou
 {
     char own[4096], driver[64], id[128];
     *out = (struct storage_image){0};
-    return split(bundle, own, sizeof(own), driver, id) &&
-           (find_in(own, driver, id, out) || (root && find_in(root, driver, id, out)));
+    return split_bundle(bundle, own, sizeof(own), driver, id) &&
+           (search_root(own, driver, id, out) || (root && search_root(root, driver, id, out)));
 }

@@ -80,7 +80,37 @@ static void print_help(void)
           stdout);
 }
 
-/* 0: go on; else what to exit with, plus one. */
+/* 0: go on; else the exit status plus one. */
+static int check_options(void)
+{
+    const struct {
+        const char *name, *value;
+    } texts[] = {{"root", program.root},
+                 {"socket", program.socket},
+                 {"backend", program.backend},
+                 {"backend-name", program.backend_name},
+                 {"backend-namespace", program.backend_ns},
+                 {"config", program.config},
+                 {"records", program.records},
+                 {"metrics", program.metrics}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        if (texts[i].value && !*texts[i].value) {
+            fprintf(stderr, "ocivariant-snapshotter: --%s is empty\n", texts[i].name);
+            return 3;
+        }
+    }
+    if (program.backend_name && (!program.backend || strlen(program.backend_name) > 76)) {
+        say("--backend-name: a short name, together with --backend");
+        return 3;
+    }
+    if (program.backend_ns && (!program.backend_name || strlen(program.backend_ns) > 76)) {
+        say("--backend-namespace: a namespace, together with --backend-name");
+        return 3;
+    }
+    return 0;
+}
+
+/* As check_options. */
 static int read_options(int argc, char **argv)
 {
     enum {
@@ -140,21 +170,7 @@ static int read_options(int argc, char **argv)
         fprintf(stderr, "ocivariant-snapshotter: '%s': options only\n", argv[optind]);
         return 3;
     }
-    for (value = ROOT; value <= METRICS; value++) {
-        if (*texts[value] && !**texts[value]) {
-            fprintf(stderr, "ocivariant-snapshotter: --%s is empty\n", options[value - ROOT].name);
-            return 3;
-        }
-    }
-    if (program.backend_name && (!program.backend || strlen(program.backend_name) > 76)) {
-        say("--backend-name: a short name, together with --backend");
-        return 3;
-    }
-    if (program.backend_ns && (!program.backend_name || strlen(program.backend_ns) > 76)) {
-        say("--backend-namespace: a namespace, together with --backend-name");
-        return 3;
-    }
-    return 0;
+    return check_options();
 }
 
 /* ---- starting ----------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
         else if (strcmp(name, "-digest") == 0)
             out->digest = value;
         else
-            known = strcmp(name, "-stdin-media-type") == 0; /* one later may come */
+            known = strcmp(name, "-stdin-media-type") == 0; /* later versions may add options */
         if (!value && known) {
             fprintf(stderr, "ocivariant-verifier: %s needs a value\n", argv[i]);
             return USAGE;
@@ -68,8 +68,8 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
     return USAGE;
 }
 
-/* The descriptor's digest is the argument's; a different one is no descriptor of this pull. */
-static bool descriptor_agrees(const char *digest)
+/* Does the descriptor on standard input, if there is one, have this digest? */
+static bool check_descriptor(const char *digest)
 {
     char text[DESCRIPTOR_MAX + 1];
     size_t n = isatty(STDIN_FILENO) ? 0 : fread(text, 1, sizeof(text), stdin);
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
     int code = read_arguments(argc, argv, &arguments);
     if (code >= 0)
         return code;
-    if (!descriptor_agrees(arguments.digest)) {
+    if (!check_descriptor(arguments.digest)) {
         printf("the descriptor on standard input is not that of %s", arguments.digest);
         return BLOCKED;
     }
