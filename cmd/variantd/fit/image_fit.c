@@ -208,7 +208,7 @@ static void log_trouble(const struct fit_question *q, const struct answer *answe
         return;
     snprintf(line, sizeof(line), "%.600s%s%s%s %s%s%s%s", image, answer->label[0] ? " (" : "",
              answer->label, answer->label[0] ? ")" : "",
-             index    ? "is "
+             index    ? "is an "
              : lesser ? "is not the best for this node: "
                       : "does not fit this node: ",
              answer->reason, fit ? "; what would fit: " : "", fit ? answer->fit : "");
