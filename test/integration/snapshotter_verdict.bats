@@ -254,7 +254,7 @@ variants()
     [[ $output == *"not found"* ]]
     stop_daemon behind
     run -1 "${snapshots[@]}" ls
-    [[ $output == *"/behind.sock: "* ]]
+    [[ $output == *"/behind.sock cannot be reached: "* ]]
     start_behind
     run -0 cri run "$REGISTRY/app@$CUDA" /bin/tool cat /etc/build
     for name in $(ctr -a "$STATE/cri.sock" -n k8s.io images ls -q); do
