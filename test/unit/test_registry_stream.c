@@ -195,7 +195,7 @@ START_TEST(blob_is_bounded)
     seen = (struct seen){0};
     ck_assert_msg(stream("good", q, &seen) == 0, "%s", err.message);
     seen = (struct seen){0};
-    expect_error(stream("endless", q, &seen), OCV_ERR_MISMATCH, "larger than the 3000000 bytes");
+    expect_error(stream("endless", q, &seen), OCV_ERR_MISMATCH, "exceeds the expected 3000000 bytes");
     ck_assert_int_le(seen.bytes, blob_size);
     q.most = blob_size - 1;
     seen = (struct seen){0};
