@@ -160,5 +160,5 @@ abi: all
 	@OCV_BUILD=$(BUILD) test/abi.sh --write
 
 # for clang-tidy and cppcheck
-print-cflags: $(GENERATED)
+print-cflags: $(GENERATED) $(BUILD)/gen/providers.h
 	$(info $(CFLAGS_ALL)) @:

@@ -195,17 +195,19 @@ START_TEST(blob_is_bounded)
     seen = (struct seen){0};
     ck_assert_msg(stream("good", q, &seen) == 0, "%s", err.message);
     seen = (struct seen){0};
-    expect_error(stream("endless", q, &seen), OCV_ERR_MISMATCH, "exceeds the expected 3000000 bytes");
+    expect_error(stream("endless", q, &seen), OCV_ERR_MISMATCH,
+                 "exceeds the expected 3000000 bytes");
     ck_assert_int_le(seen.bytes, blob_size);
     q.most = blob_size - 1;
     seen = (struct seen){0};
-    expect_error(stream("nolength", q, &seen), OCV_ERR_MISMATCH, "larger than the 2999999 bytes");
+    expect_error(stream("nolength", q, &seen), OCV_ERR_MISMATCH,
+                 "exceeds the expected 2999999 bytes");
     ck_assert_int_le(seen.bytes, blob_size - 1);
     seen = (struct seen){0};
-    expect_error(stream("good", q, &seen), OCV_ERR_MISMATCH, "larger than the 2999999 bytes");
+    expect_error(stream("good", q, &seen), OCV_ERR_MISMATCH, "exceeds the expected 2999999 bytes");
     ck_assert_uint_eq(seen.heads, 0); /* announced: nothing of it is passed */
     q.range = "bytes=0-9";
-    expect_error(stream("good", q, &seen), OCV_ERR_MISMATCH, "larger than the 2999999 bytes");
+    expect_error(stream("good", q, &seen), OCV_ERR_MISMATCH, "exceeds the expected 2999999 bytes");
     ck_assert_uint_eq(seen.heads, 0);
 }
 END_TEST

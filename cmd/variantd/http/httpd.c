@@ -174,15 +174,16 @@ static void OCV_PRINTF(2, 0) quiet(void *cls, const char *format, va_list args)
  * argument has a percent sign. */
 static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
 {
+    static const char escape[] = {'%', '0', '0'};
     char *in = text, *out = text, *nul;
     (void)cls, (void)connection;
     while ((nul = strstr(in, "%00"))) {
         *nul = '\0';
         size_t n = MHD_http_unescape(in);
         memmove(out, in, n);
-        memcpy(out + n, "%00", 3);
-        out += n + 3;
-        in = nul + 3;
+        memcpy(out + n, escape, sizeof(escape));
+        out += n + sizeof(escape);
+        in = nul + sizeof(escape);
     }
     size_t n = MHD_http_unescape(in);
     memmove(out, in, n + 1);

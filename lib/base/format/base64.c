@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,7 @@ char *ocv_base64_decode(const char *text, size_t *len)
     char *padded = malloc(n + 4), *out = malloc(n / 4 * 3 + 4);
     int got = -1;
     if (padded && out) {
-        memcpy(padded, text, n);
-        memset(padded + n, '=', padding);
+        snprintf(padded, n + 4, "%.*s%.*s", (int)n, text, (int)padding, "==");
         got = EVP_DecodeBlock((unsigned char *)out, (unsigned char *)padded, (int)(n + padding));
         explicit_bzero(padded, n);
     }

@@ -89,7 +89,7 @@ static void check_requirements(const struct ocv_decision *d, const struct reques
                                struct ocv_rejection *why)
 {
     size_t i = ocv_entry_unmet(&d->host, d->index, why->entry, request->required);
-    if (i == request->required->count)
+    if (i >= request->required->count || !request->required->list)
         return;
     why->code = OCV_REJECT_REQUIREMENT;
     why->required = request->required->list[i];
@@ -100,7 +100,9 @@ static const char *disabled_at(const struct ocv_decision *d,
                                const struct ocv_preferences *preferences,
                                const struct ocv_rejection *why)
 {
-    const char *at = ocv_preferences_disabled(preferences, why->ns, NULL, NULL);
+    const char *at = why->ns ? ocv_preferences_disabled(preferences, why->ns, NULL, NULL) : NULL;
+    if (!why->ns || !why->feature)
+        return at;
     if (!at)
         at = ocv_preferences_disabled(preferences, why->ns, why->feature, NULL);
     for (size_t i = 0; !at && i < why->entry->n_properties; i++) {
