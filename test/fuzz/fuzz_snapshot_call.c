@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One call: its method in the first byte, then the bytes of its message. Decoded, answered by a
  * back end on a directory of its own, and the answer thrown away. */
+#include "plugins/containerd/snapshotter/overlay/overlay_internal.h"
 #include "plugins/containerd/snapshotter/service/service.h"
 
 #include <fcntl.h>
