@@ -81,7 +81,7 @@ struct grpc_server {
  * into tables, as it does not know what is secret. NULL without memory. */
 nghttp2_nv *grpc_header_list(const struct ocv_buffer *headers, bool passed, size_t *n);
 
-/* ---- calls and workers (grpc_call.c)
+/* ---- calls and workers (call.c)
  * ------------------------------------------------------------- */
 
 /** Have the loop look at what is woken. */
@@ -97,7 +97,7 @@ int grpc_workers_start(struct grpc_server *server, struct ocv_error *err) OCV_WA
 /** End and join them. */
 void grpc_workers_stop(struct grpc_server *server);
 
-/* ---- streams (grpc_stream.c)
+/* ---- streams (stream.c)
  * ---------------------------------------------------------------------- */
 
 /** nghttp2's callbacks for a server's sessions; NULL without memory. */

@@ -3,7 +3,7 @@
  * each repository, REPOSITORY being the beginning of its name's hash: what one publisher says of a
  * manifest is no word about another's image. Hooks that run as other users read it, so modes do not
  * depend on the caller's umask. What is secret is for the owner and the group of the directory
- * alone, as in record_index.c. */
+ * alone, as in kept_index.c. */
 #include "lib/records/records_internal.h"
 
 #include <dirent.h>

@@ -44,7 +44,7 @@ bool ocv_record_is_named(const char *name, const char *prefix, const char *suffi
 int ocv_record_parse(const void *bytes, size_t len, struct ocv_record *out, json_t **tree,
                      struct ocv_error *err);
 
-/* ---- record_index.c ---- */
+/* ---- kept_index.c ---- */
 
 /** A kept index's text, of at most OCV_RECORD_INDEX_MAX bytes. */
 int ocv_record_index_parse(const void *bytes, size_t len, struct ocv_record_index *out,

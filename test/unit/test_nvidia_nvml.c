@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* providers/nvidia_nvml.c, nvidia_merge.c and nvidia_judge.c: what nvml-query answers, laid over
+/* providers/nvidia/nvml.c, merge.c and driven.c: what nvml-query answers, laid over
  * what files show. The program itself is tested with a stand-in library by integration/nvidia.bats.
  */
 #include "lib/probe/providers/nvidia/nvidia.h"

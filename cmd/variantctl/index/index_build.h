@@ -55,7 +55,7 @@ int build_read(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Check, copy, publish, print. */
 int build_finish(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- index_source.c -------------------------------------------------------------------------- */
+/* ---- source.c -------------------------------------------------------------------------- */
 
 /** Read what --from FILE says. */
 int build_from_file(const char *path, struct ocv_edit_source **out,
@@ -64,14 +64,14 @@ int build_from_file(const char *path, struct ocv_edit_source **out,
 int build_from_source(struct build *build, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- index_tags.c ---------------------------------------------------------------------------- */
+/* ---- tags.c ---------------------------------------------------------------------------- */
 
 /** Items from tags: [REPO:]GLOB, by the rules of the directories that are used and of `rules` (a
  * file or directory, or NULL). */
 int build_from_tags(struct build *build, const char *glob, const char *rules,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- index_relabel.c ------------------------------------------------------------------------- */
+/* ---- relabel.c ------------------------------------------------------------------------- */
 
 /** Write label and properties into the image's config, and the label onto its top layer. The child
  *  then has another manifest and digest; `config` gets the new config's bytes. */
@@ -79,7 +79,7 @@ int relabel_child(struct child *child, const struct ocv_buffer *old_config, cons
                   const struct ocv_properties *properties, struct ocv_buffer *config,
                   struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- index_referrers.c ----------------------------------------------------------------------- */
+/* ---- referrers.c ----------------------------------------------------------------------- */
 
 /** Append the descriptors that name a digest as their subject. `*api`: the place has the API; else
  * the fallback tag was read. */

@@ -46,7 +46,7 @@ void lint_source_close(struct lint_source *source);
 /** Append a tag; takes `reference` in every case. `digest` may be NULL and is copied. */
 int lint_source_tag(struct lint_source *source, struct ocv_reference *reference, const char *digest,
                     size_t line, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The image's tags by which its index is judged, and its signatures (lint_tags.c). */
+/** The image's tags by which its index is judged, and its signatures (tags.c). */
 int lint_source_tags(struct cli *cli, const struct lint_options *options,
                      struct lint_source *source, struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -28,7 +28,7 @@ void table_words(struct table *table, const char *text);
 /** A whole line. */
 void table_line(struct table *table, const char *head, const char *text);
 
-/* ---- probe_devices.c ------------------------------------------------------------------------- */
+/* ---- devices.c ------------------------------------------------------------------------- */
 
 /** Text of a member; empty where there is none. */
 const char *table_text(const json_t *object, const char *key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * @file destination_archive.h
+ * @file archive.h
  * An image fetched into a temporary layout, for destinations that take a whole archive.
  */
 #ifndef VPULL_ARCHIVE_H

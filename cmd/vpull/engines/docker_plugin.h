@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * @file plugin.h
+ * @file docker_plugin.h
  * vpull as Docker CLI plugin: docker runs `docker-vpull` with all of its own arguments, global
  * options before the word `vpull` included.
  */

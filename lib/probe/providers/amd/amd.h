@@ -10,7 +10,7 @@
 #define OCV_KFD_NODES_MAX 1024u       /**< entries of the topology's directory that are looked at */
 #define OCV_KFD_BANKS_MAX 16u         /**< memory banks of a node */
 
-/* ---- targets (amd_ids.c) --------------------------------------------------------------------- */
+/* ---- targets (ids.c) --------------------------------------------------------------------- */
 
 enum {
     OCV_AMD_INTEGRATED = 1 << 0, /**< shares a package with the processor, and its memory */
@@ -32,7 +32,7 @@ unsigned ocv_amd_traits(unsigned target);
 unsigned ocv_amd_of_ip(uint64_t major, uint64_t minor, uint64_t revision);
 unsigned ocv_amd_of_device(uint16_t device, bool *guess);
 
-/* ---- KFD (amd_kfd.c) ------------------------------------------------------------------------- */
+/* ---- KFD (kfd.c) ------------------------------------------------------------------------- */
 
 struct ocv_kfd_node {
     unsigned number;
@@ -62,7 +62,7 @@ int ocv_kfd_read(const struct ocv_probe_host *host, struct ocv_kfd *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_kfd_free(struct ocv_kfd *kfd);
 
-/* ---- machine (amd_gpus.c) -------------------------------------------------------------------- */
+/* ---- machine (gpus.c) -------------------------------------------------------------------- */
 
 #define OCV_AMD_GPUS_MAX 256u /**< GPUs of a machine; more are not looked at */
 
@@ -102,7 +102,7 @@ struct ocv_amd_machine {
 int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- what an operator has to know (amd_judge.c) ---------------------------------------------- */
+/* ---- what an operator has to know (driven.c) ---------------------------------------------- */
 
 /** Why a GPU that is not usable serves no build. */
 void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu, char *out,
@@ -111,7 +111,7 @@ void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *g
 void ocv_amd_judge(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
                    struct ocv_result *result);
 
-/* ---- ROCm (amd_rocm.c) ----------------------------------------------------------------------- */
+/* ---- ROCm (rocm.c) ----------------------------------------------------------------------- */
 
 struct ocv_rocm_version {
     unsigned major, minor; /**< major 0: none */
@@ -126,7 +126,7 @@ struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host);
 int ocv_rocm_add(struct ocv_result *result, struct ocv_rocm_version version,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- user spaces of containers (amd_user_space.c) -------------------------------------------- */
+/* ---- user spaces of containers (user_space.c) -------------------------------------------- */
 
 #define OCV_AMD_USER_SPACES_MAX 160u /**< versions of ROCm that are told of */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Namespace nvidia, what its files and tests share. The machine is looked at (nvidia_look.c,
- * nvidia_tegra.c), NVIDIA's libraries correct what was seen if they are asked (nvidia_nvml.c,
- * nvidia_merge.c), it is decided what counts (nvidia_state.c), it is judged (nvidia_judge.c), and
- * the namespace is written (nvidia.c, nvidia_sm.c). */
+/* Namespace nvidia, what its files and tests share. The machine is looked at (scan.c, tegra.c),
+ * NVIDIA's libraries correct what was seen if they are asked (nvml.c, merge.c), it is decided what
+ * counts (state.c) and whether its driver drives it (driven.c), and the namespace is written
+ * (nvidia.c, sm.c). */
 #ifndef OCV_NVIDIA_H
 #define OCV_NVIDIA_H
 
@@ -19,7 +19,7 @@ struct ocv_cuda_version {
     unsigned major, minor; /**< major 0: unknown */
 };
 
-/* ---- Tables (nvidia_table.c, nvidia_ids.h) --------------------------------------------------- */
+/* ---- Tables (table.c, nvidia_ids.h) --------------------------------------------------- */
 
 /** Compute capability of a PCI device as 10 * major + minor, 0 if unknown. `*guess`: by the block
  *  of ids that a chip was given, not by its own. */
@@ -98,9 +98,9 @@ struct ocv_nvidia_machine {
 /** Look at files. OCV_ERR_NOMEM only. */
 int ocv_nvidia_look(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** The GPU of a Tegra, and the CUDA version of its release (nvidia_tegra.c). */
+/** The GPU of a Tegra, and the CUDA version of its release (tegra.c). */
 void ocv_nvidia_look_tegra(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m);
-/** Instances of a GPU in MIG mode (nvidia_mig.c); `minor` is the number of its device node. */
+/** Instances of a GPU in MIG mode (mig.c); `minor` is the number of its device node. */
 void ocv_nvidia_look_mig(const struct ocv_probe_host *host, unsigned minor,
                          struct ocv_nvidia_gpu *gpu);
 /** A new GPU at the end, NULL when there is no room. */
@@ -117,7 +117,7 @@ void ocv_nvidia_why(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_
 /** Set the status and the note for operators. */
 void ocv_nvidia_judge(const struct ocv_nvidia_machine *m, struct ocv_result *result);
 
-/* ---- What NVIDIA's libraries say (nvidia_nvml.c, nvidia_merge.c) ----------------------------- */
+/* ---- What NVIDIA's libraries say (nvml.c, merge.c) ----------------------------- */
 
 #define OCV_NVML_OUTPUT_MAX (512u * 1024) /**< bytes of nvml-query's answer */
 #define OCV_NVML_DEVICES_MAX OCV_NVIDIA_GPUS_MAX
@@ -160,7 +160,7 @@ int ocv_nvml_ask(const struct ocv_probe_host *host, struct ocv_nvml_answer *out,
 /** Correct what was seen by what the libraries say. */
 void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer);
 
-/* ---- Lists (nvidia_sm.c) --------------------------------------------------------------------- */
+/* ---- Lists (sm.c) --------------------------------------------------------------------- */
 
 /** Add both lists of CUDA versions. */
 int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
