@@ -49,13 +49,15 @@ QUICK_LIBS    := $(DATA_LIBS) $(CRYPTO_LIBS) -lpthread
 
 sources = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
 BASE_SRC     := $(call sources,lib/base lib/base/format)
-CORE_SRC     := $(BASE_SRC) $(call sources,lib/core lib/core/resolve lib/config lib/layout lib/tags)
+CORE_SRC     := $(call sources,lib/core lib/core/resolve lib/layout)
+CONFIG_SRC   := $(call sources,lib/config)
 RECORDS_SRC  := $(call sources,lib/records)
 EDIT_SRC     := $(call sources,lib/edit)
 TAGS_SRC     := $(call sources,lib/tags)
 REGISTRY_SRC := $(call sources,lib/registry lib/registry/auth)
 PROBE_SRC    := $(call sources,lib/probe lib/probe/* lib/probe/providers/*)
 COMMON_SRC   := $(call sources,cmd/common)
+LAZY_SRC     := $(call sources,cmd/common/lazy)
 SETUP_SRC    := $(call sources,cmd/variantctl/setup cmd/variantctl/setup/*)
 LINT_SRC     := $(call sources,lib/lint lib/lint/checks)
 GRPC_SRC     := $(call sources,lib/grpc)
@@ -66,12 +68,14 @@ obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBS  := core registry probe
 BASE_A     := $(BUILD)/libbase.a
 CORE_A     := $(BUILD)/libocivariant.a
+CONFIG_A   := $(BUILD)/libconfig.a
 RECORDS_A  := $(BUILD)/librecords.a
 EDIT_A     := $(BUILD)/libedit.a
 TAGS_A     := $(BUILD)/libtags.a
 REGISTRY_A := $(BUILD)/libocivariant-registry.a
 PROBE_A    := $(BUILD)/libocivariant-probe.a
 COMMON_A   := $(BUILD)/libcommon.a
+LAZY_A     := $(BUILD)/liblazy.a
 SETUP_A    := $(BUILD)/libsetup.a
 LINT_A     := $(BUILD)/liblint.a
 GRPC_A     := $(BUILD)/libgrpc.a
@@ -128,16 +132,18 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
 # ---- libraries --------------------------------------------------------------------------------
-# What is not public is linked from archives, which are not installed: base by all, records by the
-# programs of a node, edit and the planning of tags by variantctl.
+# What is not public is linked from archives, which are not installed. A program takes of them what it
+# uses. The settings look for devices as the core does, by an object that both have.
 $(BASE_A): $(call obj,$(BASE_SRC))
+$(CONFIG_A): $(call obj,$(CONFIG_SRC) lib/core/host_features.c)
 $(RECORDS_A): $(call obj,$(RECORDS_SRC))
 $(EDIT_A): $(call obj,$(EDIT_SRC))
 $(TAGS_A): $(call obj,$(TAGS_SRC))
-$(CORE_A): $(call obj,$(CORE_SRC))
+$(CORE_A): $(call obj,$(BASE_SRC) $(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
 $(COMMON_A): $(call obj,$(COMMON_SRC))
+$(LAZY_A): $(call obj,$(LAZY_SRC))
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
 $(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
@@ -154,8 +160,8 @@ define shared
 	ln -sf $(notdir $@).$(VERSION) $@.$(ABI)
 	ln -sf $(notdir $@).$(VERSION) $@
 endef
-$(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) lib/libocivariant.map
-	$(call shared,$(call obj,$(CORE_SRC)),$(QUICK_LIBS))
+$(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) $(BASE_A) lib/libocivariant.map
+	$(call shared,$(call obj,$(CORE_SRC)) $(BASE_A),$(QUICK_LIBS))
 $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
 	$(call shared,$(call obj,$(REGISTRY_SRC)),$(REGISTRY_LIBS) -L$(BUILD) -locivariant $(BASE_A))
 $(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
@@ -172,15 +178,18 @@ $(BUILD)/%.service: contrib/systemd/%.service.in Makefile always
 # ---- programs: shared libraries beside them, found by a relative run path ----------------------
 # as installed first: each directory searched in vain costs twenty system calls
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib' -Wl,-rpath,'$$ORIGIN'
+# those of all programs, in the order in which they use each other
+PROGRAM_A := $(COMMON_A) $(RECORDS_A) $(TAGS_A) $(CONFIG_A)
 # name, libraries that it needs beside the probe's and the core's
 define program
-$(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(COMMON_A) $(RECORDS_A) $(BASE_A) $(SHARED)
-	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(TAGS_A) $(COMMON_A) $(RECORDS_A) $(BASE_A),$$(filter %.a,$$^)) $(COMMON_A) $(RECORDS_A) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
-	    $(2) -locivariant-probe -locivariant $$(filter $(TAGS_A),$$^) $(BASE_A) $(CRYPTO_LIBS) -ljansson -lyaml -ldl -lpthread
+$(BUILD)/$(1): $$(call obj,$$(filter-out $$(SETUP_SRC),$$(call sources,cmd/$(1) cmd/$(1)/*))) $(PROGRAM_A) $(BASE_A) $(SHARED)
+	$$(CC) $$(PIE) -o $$@ $$(filter %.o,$$^) $$(filter-out $(PROGRAM_A) $(BASE_A) $(LAZY_A),$$(filter %.a,$$^)) $(PROGRAM_A) $$(filter $(LAZY_A),$$^) $$(LDFLAGS_ALL) $$(RPATH) -L$(BUILD) -Wl,--as-needed \
+	    $(2) -locivariant-probe -locivariant $(BASE_A) $(CRYPTO_LIBS) -ljansson -lyaml -ldl -lpthread
 endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))
-$(BUILD)/variantctl: $(SETUP_A) $(LINT_A) $(EDIT_A) $(TAGS_A)
+$(BUILD)/variantctl: $(SETUP_A) $(LINT_A) $(EDIT_A)
+$(BUILD)/vpull $(BUILD)/variantctl: $(LAZY_A)
 $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))
 
 # ---- helpers: what opens a vendor's library, run by the probe in a process of its own -----------
@@ -190,18 +199,18 @@ $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 
 # ---- hooks: run at every pull or container start, so they load as little as they can ------------
 # static where that can be had: a third less to start, and it may be copied into containerd's directory
-$(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(RECORDS_A) $(CORE_A)
+$(BUILD)/libexec/ocivariant-verifier: $(call obj,$(sort $(wildcard plugins/containerd/verifier/*.c))) $(VERDICT_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(if $(SAN),,$(CC) -static-pie -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS) 2>/dev/null ||) \
 	    $(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(CORE_LIBS)
-$(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(RECORDS_A) $(CORE_A)
+$(BUILD)/libexec/ocivariant-oci-hook: $(call obj,$(sort $(wildcard plugins/oci-hook/*.c))) $(VERDICT_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed $(QUICK_LIBS)
 # ---- containerd's snapshotter: a daemon, and small ---------------------------------------------
 SNAP_SRC := $(call sources,plugins/containerd/snapshotter plugins/containerd/snapshotter/*)
 SNAP_A   := $(BUILD)/libsnapshotter.a
 $(SNAP_A): $(call obj,$(filter-out %/snapshotter/main.c,$(SNAP_SRC)))
-$(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CORE_A)
+$(BUILD)/ocivariant-snapshotter: $(call obj,plugins/containerd/snapshotter/main.c) $(SNAP_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c -lsqlite3 $(CORE_LIBS)
 $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile always
 	sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< > $@
@@ -210,13 +219,13 @@ $(BUILD)/50-ocivariant.json: plugins/oci-hook/50-ocivariant.json.in Makefile alw
 CRI_PROXY_SRC := $(sort $(wildcard plugins/containerd/cri-proxy/*.c))
 CRI_PROXY_A   := $(BUILD)/libcri-proxy.a
 $(CRI_PROXY_A): $(call obj,$(filter-out %/main.c,$(CRI_PROXY_SRC)))
-$(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(REGISTRY_A) $(CORE_A)
+$(BUILD)/ocivariant-cri-proxy: $(call obj,plugins/containerd/cri-proxy/main.c) $(CRI_PROXY_A) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CONFIG_A) $(REGISTRY_A) $(CORE_A)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 $(REGISTRY_LIBS)
 
 # ---- tag rules: which repositories each file knows, so that the others need not be parsed ----------
 # Run here: to build for another machine, TAGS_INDEX names the program of a build for this one.
 TAGS_INDEX ?= $(BUILD)/tags-index
-$(BUILD)/tags-index: $(call obj,plugins/tags.d/index.c) $(CORE_A)
+$(BUILD)/tags-index: $(call obj,plugins/tags.d/index.c) $(TAGS_A) $(CORE_A)
 	$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
 $(BUILD)/tag-index.json: $(TAGS_INDEX) $(sort $(wildcard plugins/tags.d/*.yaml))
 	$(TAGS_INDEX) $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@

@@ -10,10 +10,8 @@ import subprocess
 # Public headers (lib/include/ocivariant/NAME.h) belong to the directory that implements them.
 PUBLIC = {
     "lib/base": "attributes buffer error",
-    "lib/core": "descriptor digest index manifest platform preferences profile property reference resolve vocabulary",
-    "lib/config": "config",
+    "lib/core": "descriptor digest index manifest platform preferences profile property reference registry_config resolve vocabulary",
     "lib/layout": "layout",
-    "lib/tags": "tags",
     "lib/registry": "registry",
     "lib/probe": "probe",
 }
@@ -39,7 +37,7 @@ ALLOWED = {
     "lib/edit": "lib/base lib/core",
     "lib/lint": "lib/base lib/core lib/tags lib/edit",
     "lib/grpc": "lib/base",
-    "lib/registry": "lib/base lib/core lib/config lib/layout lib/tags",
+    "lib/registry": "lib/base lib/core lib/layout",
     "lib/probe": "lib/base lib/core",
 }
 

@@ -18,7 +18,7 @@ FUZZ_SRC  := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(patsubst test/fuzz/%.c,$(BUILD)/test/fuzz/%,$(FUZZ_SRC))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
 BENCH_BIN := $(patsubst test/bench/%.c,$(BUILD)/test/bench/%,$(BENCH_SRC))
-ALL_A     := $(LINT_A) $(GRPC_A) $(SETUP_A) $(COMMON_A) $(EDIT_A) $(RECORDS_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
+ALL_A     := $(LINT_A) $(GRPC_A) $(SETUP_A) $(COMMON_A) $(EDIT_A) $(RECORDS_A) $(TAGS_A) $(CONFIG_A) $(REGISTRY_A) $(PROBE_A) $(CORE_A)
 OUR_LIBS  := -lnghttp2 -lprotobuf-c -lcurl -lssl -ldl $(CORE_LIBS)
 TEST_LIBS := -lcheck -lsubunit -lrt -lm $(OUR_LIBS)
 
@@ -86,7 +86,7 @@ $(BUILD)/test/fuzz/fuzz_snapshot_%: $(BUILD)/test/fuzz/fuzz_snapshot_%.o $(SNAP_
 $(BUILD)/test/crash/%.o: plugins/containerd/snapshotter/%.c Makefile | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -DOCV_CRASH_POINTS -MMD -MP -c $< -o $@
-$(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter/%.c,$(BUILD)/test/crash/%.o,$(SNAP_SRC)) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CORE_A)
+$(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter/%.c,$(BUILD)/test/crash/%.o,$(SNAP_SRC)) $(COMMON_A) $(VERDICT_A) $(GRPC_A) $(RECORDS_A) $(CONFIG_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(CORE_LIBS)
 TOOL_BIN += $(BUILD)/test/tools/snapshotter-crash

@@ -32,8 +32,7 @@ void cli_init(struct cli *cli, const char *program)
 void cli_free(struct cli *cli)
 {
     cli_profile_drop(cli);
-    if (cli->registry)
-        cli->api->free(cli->registry);
+    ocv_registry_free(cli->registry);
     ocv_config_free(cli->config);
     ocv_platform_free(cli->platform);
     ocv_profile_free(cli->profile);

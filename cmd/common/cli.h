@@ -4,6 +4,7 @@
 #ifndef OCV_CLI_H
 #define OCV_CLI_H
 
+#include "lib/config/config.h"
 #include "ocivariant-registry.h"
 #include "ocivariant.h"
 
@@ -50,8 +51,7 @@ struct cli {
     struct ocv_profile *profile;   /**< after cli_profile */
     struct ocv_profile *plain;     /**< the same without `override` */
     bool names_told;               /**< what is odd about names has been said */
-    const struct ocv_registry_api *api; /**< after cli_registry */
-    struct ocv_registry *registry;
+    struct ocv_registry *registry; /**< after cli_registry */
 };
 
 void cli_init(struct cli *cli, const char *program);
@@ -177,15 +177,14 @@ int cli_load(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
  *  configuration, as the node's daemon does? No option, file or variable of the user's that bears
  * on a choice or on how registries are read. */
 bool cli_is_plain(const struct cli *cli);
-/** Begin to probe this machine beside what is done next (`registry`: one is asked), where
- * cli_profile would have to. Which of the two waits for the other does not matter. The registry
- * client's library is loaded before: two threads that map memory at once hinder each other. */
-void cli_profile_begin(struct cli *cli, bool registry);
+/** Begin to probe this machine beside what is done next, where cli_profile would have to. Which of
+ * the two waits for the other does not matter. */
+void cli_profile_begin(struct cli *cli);
 /** Make cli->profile: --profile or a probe of this machine, with `override` applied. */
 int cli_profile(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Wait for a probe that began and is not wanted any more; cli_free does. */
 void cli_profile_drop(struct cli *cli);
-/** Load libocivariant-registry and make the client, once. */
+/** Make the client, once. */
 int cli_registry(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** "PROGRAM: what failed: why" and "hint: ..." on stderr. Returns the exit code of the status. */

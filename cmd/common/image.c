@@ -85,7 +85,7 @@ static int seen_before(struct cli *cli, struct image *image, bool *same, struct 
     *same = false;
     if (!cache_read(image->reference, &image->top, &image->body))
         return OCV_OK;
-    int status = cli->api->head(cli->registry, image->reference, &now, &failure);
+    int status = ocv_registry_head(cli->registry, image->reference, &now, &failure);
     *same = status == OCV_OK && !strcmp(now.digest, image->top.digest) &&
             !strcmp(now.media_type, image->top.media_type);
     if (*same) {
@@ -129,7 +129,8 @@ static int open_registry(struct cli *cli, struct image *image, struct ocv_error 
         status = seen_before(cli, image, &same, err);
     if (status < 0 || same)
         return status;
-    status = cli->api->get(cli->registry, image->reference, NULL, &image->body, &image->top, err);
+    status =
+        ocv_registry_get(cli->registry, image->reference, NULL, &image->body, &image->top, err);
     if (status == OCV_OK)
         cache_write(image->reference, &image->top, &image->body);
     return status; /* the registry library names the image itself */

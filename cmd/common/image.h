@@ -5,6 +5,7 @@
 
 #include "cmd/common/cli.h"
 #include "cmd/common/lockfile.h"
+#include "lib/tags/tags.h"
 
 struct image {
     const char *text;                /**< as given */

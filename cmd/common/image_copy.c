@@ -43,8 +43,8 @@ int child_read(struct cli *cli, const struct image *image, const struct ocv_desc
     else if (image->layout)
         status = ocv_layout_read_blob(image->layout, descriptor->digest, &out->body, err);
     else
-        status = cli->api->get(cli->registry, image->reference, descriptor->digest, &out->body,
-                               &seen, err);
+        status = ocv_registry_get(cli->registry, image->reference, descriptor->digest, &out->body,
+                                  &seen, err);
     if (status < 0 && !top && !image->layout)
         return status; /* the registry library names the image itself */
     if (status == OCV_OK)
@@ -167,7 +167,7 @@ static int fetch_all(struct cli *cli, const struct image *image, const struct ch
     for (size_t i = 0; i < n; i++)
         list[i].descriptor = *blob_at(child, i);
     int status =
-        cli->api->fetch(cli->registry, image->reference, to, list, n, jobs, progress, data, err);
+        ocv_registry_fetch(cli->registry, image->reference, to, list, n, jobs, progress, data, err);
     free(list);
     return status;
 }
@@ -191,5 +191,5 @@ int child_config(struct cli *cli, const struct image *image, const struct child 
     const struct ocv_descriptor *descriptor = ocv_manifest_config(child->manifest);
     if (image->layout)
         return ocv_layout_read_blob(image->layout, descriptor->digest, config, err);
-    return cli->api->get_blob(cli->registry, image->reference, descriptor, config, err);
+    return ocv_registry_get_blob(cli->registry, image->reference, descriptor, config, err);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Configuration from its four places, the profile, and the registry client, each made when needed.
- */
+/* Configuration from its four places, and the profile, each made when needed. */
 #include "cmd/common/cli.h"
 #include "lib/base/paths.h"
 #include "lib/records/daemon.h"
 #include "ocivariant-probe.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,42 +152,6 @@ bool cli_is_plain(const struct cli *cli)
            !cli->key_file && !cli->auth_file && !cli->creds_stdin;
 }
 
-/* ---- the registry client's library ---- */
-
-/* libcurl brings libgnutls for protocols that are not spoken here (RTMP, LDAP). When it is loaded
- * it would initialise itself, for half a millisecond; whoever does use it does that once more
- * (GnuTLS manual, "Initialization"). Only a program of one thread may change its environment. */
-static void *open_library(bool one_thread)
-{
-    static const char switch_off[] = "GNUTLS_NO_IMPLICIT_INIT";
-    bool set = one_thread && !getenv(switch_off) && setenv(switch_off, "1", 0) == 0;
-    void *library = dlopen("libocivariant-registry.so." OCV_ABI, RTLD_LAZY | RTLD_LOCAL);
-    if (set)
-        unsetenv(switch_off);
-    return library;
-}
-
-/* Loaded when the first registry is asked, because libcurl and its 33 libraries cost several
- * milliseconds that purely local commands do not have to pay. */
-static int load_library(struct cli *cli, bool one_thread, struct ocv_error *err)
-{
-    if (cli->api)
-        return OCV_OK;
-    void *library = open_library(one_thread);
-    if (!library)
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot load the registry client: %s",
-                             dlerror());
-    const struct ocv_registry_api *(*table)(void);
-    *(void **)&table = dlsym(library, "ocv_registry_api");
-    if (!table)
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "the registry client library is too old");
-    cli->api = table();
-    if (cli->api->version >= 2)
-        return OCV_OK;
-    cli->api = NULL;
-    return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "the registry client library is too old");
-}
-
 /* ---- the profile --------------------------------------------------------------------------------
  */
 
@@ -250,10 +212,8 @@ static void init_probe(const struct cli *cli, struct cli_probe *out)
     ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
 }
 
-void cli_profile_begin(struct cli *cli, bool registry)
+void cli_profile_begin(struct cli *cli)
 {
-    if (registry)
-        (void)!load_library(cli, !cli->probe, NULL); /* cli_registry tries again, and can say so */
     if (cli->profile || cli->profile_file || cli->probe)
         return;
     struct cli_probe *probe = malloc(sizeof(*probe));
@@ -321,35 +281,4 @@ int cli_profile(struct cli *cli, struct ocv_error *err)
                    ? ocv_error_prefix(err, "%s", cli->profile_file)
                    : status;
     return ocv_config_override_profile(cli->config, cli->plain, &cli->profile, err);
-}
-
-static void log_line(void *data, const char *line)
-{
-    cli_say(data, "%s", line);
-}
-
-int cli_registry(struct cli *cli, struct ocv_error *err)
-{
-    if (cli->registry)
-        return OCV_OK;
-    int status = load_library(cli, false, err);
-    if (status < 0)
-        return status;
-    struct ocv_registry_options options = {
-        .config = cli->config,
-        .ca_file = cli->ca_file,
-        .cert_file = cli->cert_file,
-        .key_file = cli->key_file,
-        .insecure = cli->insecure,
-        .n_insecure = cli->n_insecure,
-        .username = cli->username,
-        .password = cli->password,
-        .auth_file = cli->auth_file,
-        .stall_timeout_ms = cli->timeout_s * 1000,
-        .connect_timeout_ms = cli->timeout_s && cli->timeout_s < 30 ? cli->timeout_s * 1000 : 0,
-        .interrupted = cli->interrupted,
-        .log = cli->verbose ? log_line : NULL,
-        .log_data = cli,
-    };
-    return cli->api->open(&options, &cli->registry, err);
 }

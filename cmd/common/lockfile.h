@@ -5,6 +5,7 @@
 #define OCV_LOCKFILE_H
 
 #include "cmd/common/cli.h"
+#include "lib/tags/tags.h"
 
 #define LOCK_SCHEMA "dev.ocivariant.lock/v1"
 #define LOCK_MAX (16u * 1024 * 1024) /**< bytes of a lock */

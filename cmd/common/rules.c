@@ -22,11 +22,11 @@ static int add_mirrors(struct ocv_tag_rules *rules, const struct ocv_config *con
                        struct ocv_error *err)
 {
     int status = OCV_OK;
-    for (size_t i = 0; status == OCV_OK && i < ocv_config_registry_count(config); i++) {
-        struct ocv_registry_config r = ocv_config_registry(config, i);
-        if (r.mirror_of)
-            status = ocv_tag_rules_mirror(rules, r.host, r.mirror_of, err);
-    }
+    const struct ocv_registry_config *list;
+    size_t n = ocv_config_registries(config, &list);
+    for (size_t i = 0; status == OCV_OK && i < n; i++)
+        if (list[i].mirror_of)
+            status = ocv_tag_rules_mirror(rules, list[i].host, list[i].mirror_of, err);
     return status;
 }
 
@@ -130,7 +130,7 @@ int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, stru
 {
     struct visit visit = {.tags = out};
     *out = (struct rules_tags){0};
-    int status = cli->api->tags(cli->registry, reference, take, &visit, err);
+    int status = ocv_registry_tags(cli->registry, reference, take, &visit, err);
     if (visit.failure.status < 0) {
         status = visit.failure.status;
         if (err)
@@ -153,7 +153,7 @@ static int source_tags(void *data, int (*visit)(void *visit_data, const char *ta
                        void *visit_data, struct ocv_error *err)
 {
     const struct rules_source *s = data;
-    return s->cli->api->tags(s->cli->registry, s->reference, visit, visit_data, err);
+    return ocv_registry_tags(s->cli->registry, s->reference, visit, visit_data, err);
 }
 
 static int source_head(void *data, const char *tag, struct ocv_descriptor *out,
@@ -163,21 +163,21 @@ static int source_head(void *data, const char *tag, struct ocv_descriptor *out,
     struct ocv_reference tagged = *s->reference;
     tagged.tag = (char *)(uintptr_t)tag; /* borrowed for this call */
     tagged.digest = NULL;
-    return s->cli->api->head(s->cli->registry, &tagged, out, err);
+    return ocv_registry_head(s->cli->registry, &tagged, out, err);
 }
 
 static int source_get(void *data, const char *digest, struct ocv_buffer *body,
                       struct ocv_descriptor *out, struct ocv_error *err)
 {
     const struct rules_source *s = data;
-    return s->cli->api->get(s->cli->registry, s->reference, digest, body, out, err);
+    return ocv_registry_get(s->cli->registry, s->reference, digest, body, out, err);
 }
 
 static int source_blob(void *data, const struct ocv_descriptor *blob, struct ocv_buffer *body,
                        struct ocv_error *err)
 {
     const struct rules_source *s = data;
-    return s->cli->api->get_blob(s->cli->registry, s->reference, blob, body, err);
+    return ocv_registry_get_blob(s->cli->registry, s->reference, blob, body, err);
 }
 
 struct ocv_tag_source rules_source(struct cli *cli, const struct ocv_reference *reference,

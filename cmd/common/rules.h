@@ -4,6 +4,7 @@
 #define OCV_RULES_H
 
 #include "cmd/common/cli.h"
+#include "lib/tags/tags.h"
 
 /** Load the shipped rules and over them the administrator's (OCV_PATH_TAG_RULES), which replace by
  *  family name; `only` (may be NULL) leaves out families that cannot know this repository. */

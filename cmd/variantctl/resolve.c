@@ -2,6 +2,7 @@
 /* variantctl resolve, variantctl explain: the same decision for programs and for people. */
 #include "cmd/common/explain.h"
 #include "cmd/common/image.h"
+#include "cmd/common/lazy/registry_load.h"
 #include "cmd/common/names.h"
 #include "cmd/variantctl/verbs.h"
 
@@ -61,8 +62,11 @@ static int run(struct cli *cli, const struct request *request, struct image *ima
 {
     ocv_auto(ocv_decision) decision = NULL;
     int status = cli_load(cli, err);
+    bool registry = !request->index_file && strncmp(request->image, "oci:", 4) != 0;
+    if (status == OCV_OK && registry)
+        (void)!registry_load(!cli->probe, NULL); /* cli_registry tries again, and reports it */
     if (status == OCV_OK && !request->index_file)
-        cli_profile_begin(cli, strncmp(request->image, "oci:", 4) != 0);
+        cli_profile_begin(cli);
     if (status == OCV_OK)
         status = image_open_either(cli, request->index_file, request->image, image, true, err);
     if (status == OCV_OK)

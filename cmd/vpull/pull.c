@@ -2,6 +2,7 @@
 #include "cmd/vpull/pull.h"
 
 #include "cmd/common/explain.h"
+#include "cmd/common/lazy/registry_load.h"
 #include "cmd/common/names.h"
 #include "cmd/vpull/ask_daemon.h"
 #include "cmd/vpull/engines/destination.h"
@@ -193,7 +194,9 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
         options->print_ref && !options->locked ? daemon_choose(cli, text, options->quiet) : NULL;
     if (chosen)
         return print_and_free(chosen, err);
-    cli_profile_begin(cli, strncmp(text, "oci:", 4) != 0);
+    if (strncmp(text, "oci:", 4) != 0)
+        (void)!registry_load(!cli->probe, NULL); /* cli_registry tries again, and reports it */
+    cli_profile_begin(cli);
     int status = options->locked && options->locked->n_tags
                      ? image_open_locked(cli, text, options->locked, &pull.image, err)
                      : image_open_by_rule(cli, text, &pull.image, err);

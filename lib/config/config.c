@@ -3,6 +3,7 @@
  * lib/config/yaml.c, environment variables and flags by lib/config/text.c; they put it in by
  * lib/config/set.c. */
 #include "lib/config/config_set.h"
+#include "lib/core/registry_find.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static void clear_overrides(struct ocv_config *c)
 static void clear_registries(struct ocv_config *c)
 {
     for (size_t i = 0; i < c->n_registries; i++) {
-        struct ocv_registry_setting *r = &c->registries[i];
+        struct ocv_registry_config *r = &c->registries[i];
         char *const strings[] = {r->host, r->url, r->ca, r->cert, r->key, r->mirror_of};
         for (size_t k = 0; k < sizeof(strings) / sizeof(*strings); k++)
             free(strings[k]);
@@ -223,27 +224,20 @@ size_t ocv_config_list(const struct ocv_config *config, const char *key,
     return strings->count;
 }
 
-size_t ocv_config_registry_count(const struct ocv_config *config)
+size_t ocv_config_registries(const struct ocv_config *config,
+                             const struct ocv_registry_config **out)
 {
-    return ocv_config_layer(config, "registries")->n_registries;
-}
-
-struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i)
-{
-    const struct ocv_registry_setting *r = &ocv_config_layer(config, "registries")->registries[i];
-    return (struct ocv_registry_config){r->host, r->url,       r->ca,      r->cert,
-                                        r->key,  r->mirror_of, r->insecure};
+    config = config ? ocv_config_layer(config, "registries") : NULL;
+    *out = config ? config->registries : NULL;
+    return config ? config->n_registries : 0;
 }
 
 struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
                                                     const char *host)
 {
-    config = ocv_config_layer(config, "registries");
-    for (size_t i = 0; i < config->n_registries; i++)
-        if (!strcasecmp(ocv_reference_host_canonical(config->registries[i].host),
-                        ocv_reference_host_canonical(host)))
-            return ocv_config_registry(config, i);
-    return (struct ocv_registry_config){0};
+    const struct ocv_registry_config *list;
+    size_t n = ocv_config_registries(config, &list);
+    return ocv_registry_find(list, n, host);
 }
 
 struct ocv_preferences ocv_config_preferences(const struct ocv_config *config)

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a configuration is made of. */
-#ifndef OCV_CONFIG_H
-#define OCV_CONFIG_H
+#ifndef OCV_CONFIG_INTERNAL_H
+#define OCV_CONFIG_INTERNAL_H
 
-#include "ocivariant/config.h"
+#include "lib/config/config.h"
 #include "ocivariant/preferences.h"
 
 struct ocv_override {
     char *ns, *feature, *origin;
     struct ocv_strings values;
-};
-
-struct ocv_registry_setting {
-    char *host, *url, *ca, *cert, *key, *mirror_of;
-    bool insecure;
 };
 
 struct ocv_scalar {
@@ -43,7 +38,7 @@ struct ocv_config {
     size_t n_devices;
     struct ocv_override *overrides;
     size_t n_overrides;
-    struct ocv_registry_setting *registries;
+    struct ocv_registry_config *registries;
     size_t n_registries;
     struct ocv_strings allow;
     struct ocv_scalar *scalars;

@@ -3,6 +3,7 @@
  * probed. */
 #include "lib/config/config_internal.h"
 #include "lib/core/profile_internal.h"
+#include "ocivariant/descriptor.h"
 
 #include <string.h>
 
@@ -106,5 +107,8 @@ int ocv_config_override_profile(const struct ocv_config *config, const struct oc
     ok = ok && apply_os_features(root, &config->os_features);
     if (!ok)
         return ocv_error_nomem(err);
-    return ocv_profile_from_json(root, out, err);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    int status = ocv_json_append(root, JSON_COMPACT, &text, err);
+    return status < 0 ? status : ocv_profile_parse(text.data, text.len, out, err);
 }

@@ -2,7 +2,7 @@
 /* Members of the configuration, checked one by one, whatever they were read from. */
 #include "lib/config/config_set.h"
 
-#include "lib/core/property_internal.h"
+#include "lib/base/span.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -213,11 +213,11 @@ int ocv_config_set_registry(struct ocv_config *c, const char *host, const char *
     while (i < c->n_registries && strcmp(c->registries[i].host, host) != 0)
         i++;
     if (i == c->n_registries) {
-        struct ocv_registry_setting *list = realloc(c->registries, (i + 1) * sizeof(*list));
+        struct ocv_registry_config *list = realloc(c->registries, (i + 1) * sizeof(*list));
         if (!list)
             return ocv_error_nomem(err);
         c->registries = list;
-        list[i] = (struct ocv_registry_setting){.host = strdup(host)};
+        list[i] = (struct ocv_registry_config){.host = strdup(host)};
         if (!list[i].host)
             return ocv_error_nomem(err);
         c->n_registries++;

@@ -3,7 +3,7 @@
  * NS=A,B;NS=C. */
 #include "lib/config/config_set.h"
 
-#include "lib/core/property_internal.h"
+#include "lib/base/span.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -95,13 +95,13 @@ static int read_map(const struct reader *r, const char *key, const struct ocv_ya
 static int read_registry(const struct reader *r, const struct ocv_yaml *map)
 {
     struct ocv_config *c = r->config;
-    struct ocv_registry_setting *list =
+    struct ocv_registry_config *list =
         realloc(c->registries, (c->n_registries + 1) * sizeof(*list));
     if (!list)
         return ocv_error_nomem(r->file.err);
     c->registries = list;
-    struct ocv_registry_setting *s = &list[c->n_registries];
-    *s = (struct ocv_registry_setting){.host = strdup(map->key)};
+    struct ocv_registry_config *s = &list[c->n_registries];
+    *s = (struct ocv_registry_config){.host = strdup(map->key)};
     if (!s->host)
         return ocv_error_nomem(r->file.err);
     c->n_registries++;

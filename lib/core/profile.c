@@ -9,24 +9,6 @@
 
 #define PROFILE_SCHEMA "dev.ocivariant.profile/v1"
 
-const struct ocv_feature *ocv_feature_find(const struct ocv_feature *list, size_t n,
-                                           const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i].name, name))
-            return &list[i];
-    return NULL;
-}
-
-const struct ocv_namespace *ocv_profile_namespace(const struct ocv_profile *profile,
-                                                  const char *name)
-{
-    for (size_t i = 0; i < profile->n_namespaces; i++)
-        if (!strcmp(profile->namespaces[i].name, name))
-            return &profile->namespaces[i];
-    return NULL;
-}
-
 /* A list member: absent is empty, another type or too long is an error. */
 static int list_member(const json_t *object, const char *what, const char *key, size_t max,
                        const json_t **out, size_t *n, struct ocv_error *err)
@@ -221,7 +203,7 @@ static int read_profile(struct ocv_profile *profile, struct ocv_error *err)
     return status == OCV_OK ? read_platform(profile, err) : status;
 }
 
-int ocv_profile_from_json(json_t *root, struct ocv_profile **out, struct ocv_error *err)
+static int make_profile(json_t *root, struct ocv_profile **out, struct ocv_error *err)
 {
     ocv_auto(ocv_profile) profile = calloc(1, sizeof(*profile));
     if (!profile)
@@ -240,7 +222,7 @@ int ocv_profile_parse(const void *bytes, size_t len, struct ocv_profile **out,
 {
     ocv_auto_json *root = NULL;
     int status = ocv_json_load("profile", bytes, len, OCV_PROFILE_MAX, &root, err);
-    return status < 0 ? status : ocv_profile_from_json(root, out, err);
+    return status < 0 ? status : make_profile(root, out, err);
 }
 
 void ocv_profile_free(struct ocv_profile *profile)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What a parsed profile looks like inside the core. */
-#ifndef OCV_PROFILE_H
-#define OCV_PROFILE_H
+#ifndef OCV_PROFILE_INTERNAL_H
+#define OCV_PROFILE_INTERNAL_H
 
 #include "lib/base/format/json.h"
 #include "lib/core/host_features.h"
@@ -16,9 +16,11 @@ struct ocv_profile {
     size_t n_namespaces;
 };
 
-const struct ocv_namespace *ocv_profile_namespace(const struct ocv_profile *profile,
-                                                  const char *name);
-/** Build a profile from parsed JSON; takes its own reference. */
-int ocv_profile_from_json(json_t *root, struct ocv_profile **out, struct ocv_error *err);
+/** The namespace of that name, or NULL. */
+static inline const struct ocv_namespace *ocv_profile_namespace(const struct ocv_profile *profile,
+                                                                const char *name)
+{
+    return ocv_namespace_find(profile->namespaces, profile->n_namespaces, name);
+}
 
 #endif

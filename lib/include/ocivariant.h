@@ -3,8 +3,8 @@
  * @file ocivariant.h
  * libocivariant: choose the image of an OCI image index that was built for this machine.
  *
- * The library reads three kinds of documents (an image index with variant annotations, a host
- * profile, a configuration file) and turns them into a decision that can be explained. The core
+ * The library reads two kinds of documents (an image index with variant annotations, a host
+ * profile) and turns them into a decision that can be explained. The core
  * does no I/O, keeps no global state, never prints, aborts or exits; every function may be called
  * from any thread as long as one object is not changed by two threads at once. Parsed indexes,
  * profiles and decisions are immutable and may be shared. Headers whose modules do I/O say so.
@@ -21,7 +21,6 @@
 
 #include "ocivariant/attributes.h"
 #include "ocivariant/buffer.h"
-#include "ocivariant/config.h"
 #include "ocivariant/descriptor.h"
 #include "ocivariant/digest.h"
 #include "ocivariant/error.h"
@@ -33,8 +32,8 @@
 #include "ocivariant/profile.h"
 #include "ocivariant/property.h"
 #include "ocivariant/reference.h"
+#include "ocivariant/registry_config.h"
 #include "ocivariant/resolve.h"
-#include "ocivariant/tags.h"
 #include "ocivariant/vocabulary.h"
 
 #endif

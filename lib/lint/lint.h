@@ -7,10 +7,10 @@
 
 #include "gen/lint-rules.h"
 #include "lib/base/arena.h"
+#include "lib/tags/tags.h"
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 #include "ocivariant/reference.h"
-#include "ocivariant/tags.h"
 
 #include <jansson.h>
 

@@ -94,7 +94,8 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
     for (size_t i = 0; i < o->n_insecure; i++, r->n_insecure++)
         if (!copy(&r->insecure[i], o->insecure[i]))
             return false;
-    r->config = o->config;
+    r->registries = o->registries;
+    r->n_registries = o->n_registries;
     r->retries = o->retries ? o->retries : 5;
     r->connect_timeout_ms = o->connect_timeout_ms ? o->connect_timeout_ms : 30000;
     r->stall_timeout_ms = o->stall_timeout_ms ? o->stall_timeout_ms : 60000;

@@ -5,6 +5,7 @@
  * the registry is plain, as it nearly always is; a server that turns out to speak TLS answers 400
  * or garbage and is asked again with TLS. Hosts configured as insecure start with TLS. Nothing else
  * is ever contacted without TLS. */
+#include "lib/core/registry_find.h"
 #include "lib/registry/registry_internal.h"
 
 #include <arpa/inet.h>
@@ -185,9 +186,8 @@ static int use_url(struct ocv_registry_host *host, const char *url, struct ocv_e
 static int set_up(struct ocv_registry *registry, struct ocv_registry_host *host,
                   struct ocv_error *err)
 {
-    struct ocv_registry_config config = {0};
-    if (registry->config)
-        config = ocv_config_find_registry(registry->config, host->name);
+    struct ocv_registry_config config =
+        ocv_registry_find(registry->registries, registry->n_registries, host->name);
     host->authority = strdup(strcmp(host->name, "docker.io") ? host->name : "registry-1.docker.io");
     host->account = strdup(host->name);
     host->prefix = strdup("");

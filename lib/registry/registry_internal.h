@@ -8,7 +8,6 @@
 #include "lib/registry/auth/challenge.h"
 #include "lib/registry/auth/credentials.h"
 #include "ocivariant/buffer.h"
-#include "ocivariant/config.h"
 #include "ocivariant/digest.h"
 #include "ocivariant/registry.h"
 
@@ -64,7 +63,8 @@ struct ocv_token {
 struct ocv_registry {
     CURLM *multi;
     unsigned transfers; /* running on it */
-    const struct ocv_config *config;
+    const struct ocv_registry_config *registries;
+    size_t n_registries;
     char *user_agent, *ca_file, *cert_file, *key_file;
     char **insecure;
     size_t n_insecure;

@@ -4,6 +4,7 @@
  * and NAME.key (client certificate). The first client certificate found is used. Additional
  * authorities never replace the system's. */
 #include "lib/base/file.h"
+#include "lib/core/registry_find.h"
 #include "lib/registry/registry_internal.h"
 
 #include <dirent.h>
@@ -129,9 +130,8 @@ static int copy(char **out, const char *text, struct ocv_error *err)
 static int load(struct ocv_registry *registry, struct ocv_registry_host *host,
                 struct ocv_error *err)
 {
-    struct ocv_registry_config config = {0};
-    if (registry->config)
-        config = ocv_config_find_registry(registry->config, host->name);
+    struct ocv_registry_config config =
+        ocv_registry_find(registry->registries, registry->n_registries, host->name);
     if (registry->given_only)
         config.cert = NULL;
     const char *cert = config.cert ? config.cert : registry->cert_file;

@@ -4,7 +4,7 @@
 #ifndef OCV_TAG_PLAN_H
 #define OCV_TAG_PLAN_H
 
-#include "ocivariant/tags.h"
+#include "lib/tags/tags.h"
 
 /** Sets of tags that stand for one name each. Owns the parsed tags. */
 struct ocv_tag_plan;

@@ -2,15 +2,15 @@
 /* Inside of the tag rules (plugins/tags.d/README.md; schema/tag-rules.schema.json): a rule
  * file describes how one family of repositories writes its tags. The public face is in
  * ocivariant.h. */
-#ifndef OCV_TAGS_H
-#define OCV_TAGS_H
+#ifndef OCV_TAGS_INTERNAL_H
+#define OCV_TAGS_INTERNAL_H
 
 #include "lib/base/arena.h"
 #include "lib/base/format/yaml_tree.h"
+#include "lib/tags/tags.h"
 #include "ocivariant/buffer.h"
 #include "ocivariant/property.h"
 #include "ocivariant/reference.h"
-#include "ocivariant/tags.h"
 
 #include <regex.h>
 

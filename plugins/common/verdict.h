@@ -5,6 +5,7 @@
 #ifndef OCV_PLUGIN_VERDICT_H
 #define OCV_PLUGIN_VERDICT_H
 
+#include "lib/config/config.h"
 #include "ocivariant.h"
 
 #define VERDICT_TIMEOUT_MS 2000u /**< later answers count as none */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Configuration: the first byte says whether the rest is YAML or the text of one key. */
+#include "lib/config/config.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>
@@ -34,8 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (void)ocv_config_get(own, "label");
         (void)ocv_config_list(own, "require", NULL);
     }
-    for (size_t i = 0; i < ocv_config_registry_count(config); i++)
-        if (!ocv_config_find_registry(config, ocv_config_registry(config, i).host).host)
+    const struct ocv_registry_config *list;
+    size_t n = ocv_config_registries(config, &list);
+    for (size_t i = 0; i < n; i++)
+        if (!ocv_config_find_registry(config, list[i].host).host)
             abort();
     return 0;
 }

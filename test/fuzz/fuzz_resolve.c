@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Index, profile and configuration in one input, split at bytes 0xff, which no text in UTF-8 has.
  */
+#include "lib/config/config.h"
 #include "ocivariant.h"
 
 #include <stdlib.h>

@@ -151,7 +151,7 @@ C
     [ "$output" = "$(cat "$OCV_TOP/VERSION")" ]
     # shellcheck disable=SC2046
     cc -o "$STATE/user-static" "$STATE/user.c" $(pkg-config --cflags ocivariant) \
-        "$installed/lib/libocivariant.a" $(PKG_CONFIG_SYSROOT_DIR='' pkg-config --libs jansson yaml-0.1 libcrypto) -lpthread
+        "$installed/lib/libocivariant.a" $(PKG_CONFIG_SYSROOT_DIR='' pkg-config --libs jansson libcrypto) -lpthread
     run -0 "$STATE/user-static"
 }
 
@@ -164,8 +164,9 @@ int main(void)
 {
     struct ocv_buffer json;
     struct ocv_probe_options options = {0};
+    ocv_auto(ocv_registry) registry = NULL;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
-    return ocv_probe(&options, &json, 0) == OCV_OK && ocv_registry_api()->version > 0 ? 0 : 1;
+    return ocv_probe(&options, &json, 0) == OCV_OK && ocv_registry_new(0, &registry, 0) == OCV_OK ? 0 : 1;
 }
 C
     # shellcheck disable=SC2046

@@ -4,6 +4,7 @@
 #ifndef MACHINE_CHOICE_H
 #define MACHINE_CHOICE_H
 
+#include "lib/config/config.h"
 #include "test/unit/machines.h"
 
 #define CHOICE_INDEX "test/data/choice/index.json"

@@ -3,6 +3,7 @@
 #ifndef MACHINE_TAGS_H
 #define MACHINE_TAGS_H
 
+#include "lib/tags/tags.h"
 #include "test/unit/machine_choice.h"
 
 #define MACHINE_TAGS_MAX 8

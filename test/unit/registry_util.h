@@ -4,6 +4,7 @@
 #ifndef REGISTRY_UTIL_H
 #define REGISTRY_UTIL_H
 
+#include "lib/config/config.h"
 #include "ocivariant-registry.h"
 
 #include <check.h>
@@ -87,6 +88,15 @@ static inline void new_client(struct ocv_registry_options options)
         options.n_insecure = 1;
     }
     ck_assert_int_eq(ocv_registry_new(&options, &client, &err), 0);
+}
+
+/* Options with the registries of a configuration, which must outlive the client. */
+static inline struct ocv_registry_options with_registries(const struct ocv_config *config,
+                                                          struct ocv_ca_store *ca_store)
+{
+    struct ocv_registry_options options = {.ca_store = ca_store};
+    options.n_registries = ocv_config_registries(config, &options.registries);
+    return options;
 }
 
 /* Every test: own server, own empty home, a client without credentials. */

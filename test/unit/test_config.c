@@ -60,8 +60,9 @@ START_TEST(test_every_key)
     ck_assert_str_eq(r.url, "http://r");
     ck_assert_str_eq(r.mirror_of, "docker.io");
     ck_assert(r.insecure);
-    ck_assert_uint_eq(ocv_config_registry_count(c), 2);
-    ck_assert_ptr_null(ocv_config_registry(c, 1).url);
+    const struct ocv_registry_config *list;
+    ck_assert_uint_eq(ocv_config_registries(c, &list), 2);
+    ck_assert_ptr_null(list[1].url);
     ck_assert_ptr_null(ocv_config_find_registry(c, "r.example").host);
     ck_assert_str_eq(ocv_config_get(c, "tag_ttl"), "60");
     ck_assert_str_eq(ocv_config_get(c, "mode"), "proxy");

@@ -187,7 +187,8 @@ START_TEST(what_holds_for_a_repository)
     ck_assert_str_eq(ocv_config_origin(own, "cpu_levels"), "f.yaml:9");
     ck_assert_ptr_null(ocv_config_origin(own, "to"));
     ck_assert(ocv_config_find_registry(own, "r.example").insecure);
-    ck_assert_uint_eq(ocv_config_registry_count(own), 1);
+    const struct ocv_registry_config *list;
+    ck_assert_uint_eq(ocv_config_registries(own, &list), 1);
     own = ocv_config_for_reference(c, b);
     ck_assert(disabled(own, "amd", NULL, NULL));
     ck_assert_int_eq(policy(own, "nvidia"), OCV_POLICY_FIRST);

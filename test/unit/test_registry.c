@@ -265,7 +265,7 @@ START_TEST(configured_url)
     ck_assert_int_eq(ocv_config_new(&config, &err), 0);
     ck_assert_msg(ocv_config_merge_yaml(config, "t", yaml, strlen(yaml), &err) == 0, "%s",
                   err.message);
-    new_client((struct ocv_registry_options){.config = config});
+    new_client(with_registries(config, NULL));
     ck_assert_int_eq(ocv_reference_parse("reg.example/good:v1", &ref, &err), 0);
     ck_assert_msg(ocv_registry_head(client, ref, &d, &err) == 0, "%s", err.message);
     ck_assert_str_eq(requests(), "HEAD /v2/good/manifests/v1 - - 0\n");
@@ -286,7 +286,7 @@ static struct ocv_config *client_with_proxy(void)
     ck_assert_int_eq(ocv_config_merge_yaml(config, "t", yaml, strlen(yaml), &err), 0);
     snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", port2);
     setenv("http_proxy", proxy, 1);
-    new_client((struct ocv_registry_options){.config = config});
+    new_client(with_registries(config, NULL));
     return config;
 }
 

@@ -219,7 +219,7 @@ START_TEST(authorities_of_each)
     ck_assert_int_eq(ocv_ca_store_new(&ca_store, &err), 0);
     for (int round = 0; round < 4; round++) {
         if (round % 2 == 0)
-            new_client((struct ocv_registry_options){.config = config, .ca_store = ca_store});
+            new_client(with_registries(config, ca_store));
         if (round < 2)
             ck_assert_msg(head_of(own) == 0, "%s", err.message);
         expect_error(head_of(other), OCV_ERR_NETWORK, "TLS with 127.0.0.1");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lib/tags/choose.c: a repository in memory, whose tags are listed, fixed and chosen among. */
+#include "lib/tags/tags.h"
 #include "test/unit/core_util.h"
 
 static const char rules_text[] =

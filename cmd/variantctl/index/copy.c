@@ -114,7 +114,7 @@ static int push_file(struct copier *c, const struct ocv_layout *layout, struct o
                                push->descriptor.digest, (long long)size,
                                (long long)push->descriptor.size);
     if (status == OCV_OK)
-        status = c->cli->api->push(c->cli->registry, c->to->reference, push, how, err);
+        status = ocv_registry_push(c->cli->registry, c->to->reference, push, how, err);
     if (status < 0 && err && err->http_status == 400 &&
         blame_file(push->fd, push->descriptor.digest, layout, err) < 0)
         status = OCV_ERR_MISMATCH;
@@ -133,7 +133,7 @@ static int push_through(struct copier *c, const struct image *from, struct ocv_p
     push->from = NULL;
     int status = make_staging(c, err);
     if (status == OCV_OK)
-        status = c->cli->api->fetch(c->cli->registry, from->reference, c->staging, &fetch, 1, 1,
+        status = ocv_registry_fetch(c->cli->registry, from->reference, c->staging, &fetch, 1, 1,
                                     on_fetched, push->data, err);
     if (status == OCV_OK)
         status = push_file(c, c->staging, push, how, err);
@@ -176,13 +176,13 @@ static int push_blob(struct copier *c, const struct image *from, const struct oc
         push.from = from->reference->repository;
     if (bytes) {
         push.bytes = bytes->data;
-        status = c->cli->api->push(c->cli->registry, c->to->reference, &push, &how, &local);
+        status = ocv_registry_push(c->cli->registry, c->to->reference, &push, &how, &local);
     } else if (from->layout) {
         status = is_foreign(d) && !ocv_layout_has_blob(from->layout, d->digest, d->size)
                      ? OCV_OK
                      : push_file(c, from->layout, &push, &how, &local);
     } else {
-        status = c->cli->api->push(c->cli->registry, c->to->reference, &push, &how, &local);
+        status = ocv_registry_push(c->cli->registry, c->to->reference, &push, &how, &local);
         if (status == OCV_ERR_NOT_FOUND && !is_foreign(d))
             status = push_through(c, from, &push, &how, &local);
         else if (status == OCV_ERR_NOT_FOUND)
@@ -266,7 +266,7 @@ static int read_document(struct copier *c, const struct image *from, const struc
         return ocv_buffer_append(body, from->body.data, from->body.len, err);
     status = from->layout
                  ? ocv_layout_read_blob(from->layout, d->digest, body, err)
-                 : c->cli->api->get(c->cli->registry, from->reference, d->digest, body, &seen, err);
+                 : ocv_registry_get(c->cli->registry, from->reference, d->digest, body, &seen, err);
     if (status == OCV_OK && d->size >= 0 && (size_t)d->size != body->len)
         status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %zu bytes, announced were %lld",
                                d->digest, body->len, (long long)d->size);

@@ -94,7 +94,7 @@ int place_head(struct place *place, const char *tag, struct ocv_descriptor *out,
 {
     if (place->reference) {
         struct ocv_reference r = object_of(place, tag);
-        return place->cli->api->head(place->cli->registry, &r, out, err);
+        return ocv_registry_head(place->cli->registry, &r, out, err);
     }
     return place->layout ? ocv_layout_resolve(place->layout, tag, out, err)
                          : no_layout(place, tag, err);
@@ -105,7 +105,7 @@ int place_get(struct place *place, const char *object, struct ocv_buffer *body,
 {
     if (place->reference) {
         struct ocv_reference r = object_of(place, object);
-        return place->cli->api->get(place->cli->registry, &r, NULL, body, out, err);
+        return ocv_registry_get(place->cli->registry, &r, NULL, body, out, err);
     }
     *out = (struct ocv_descriptor){0};
     int status = OCV_OK;
@@ -126,8 +126,8 @@ static int put_in_registry(struct place *place, const char *object, const char *
                            struct ocv_error *err)
 {
     struct ocv_reference r = object_of(place, object);
-    return place->cli->api->put(place->cli->registry, &r, descriptor->media_type, bytes, len,
-                                before, NULL, err);
+    return ocv_registry_put(place->cli->registry, &r, descriptor->media_type, bytes, len, before,
+                            NULL, err);
 }
 
 static int put_in_layout(struct place *place, const struct ocv_descriptor *descriptor,

@@ -72,7 +72,7 @@ static int ask_api(const struct place *place, const char *digest, json_t *out,
             return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u pages of referrers", digest,
                                  PAGES_MAX);
         ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);
-        status = place->cli->api->stream(place->cli->registry, &request, err);
+        status = ocv_registry_stream(place->cli->registry, &request, err);
         if (status == OCV_OK)
             status = take_page(&l.body, digest, out, err);
         ocv_buffer_free(&l.body);

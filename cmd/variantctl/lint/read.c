@@ -258,7 +258,7 @@ static bool too_large(struct cli *cli, struct lint_source *s, const struct ocv_e
     if (s->image.layout)
         status = ocv_layout_resolve(s->image.layout, s->image.layout_tag, &top, &ignored);
     else if (s->image.reference && cli->registry)
-        status = cli->api->head(cli->registry, s->image.reference, &top, &ignored);
+        status = ocv_registry_head(cli->registry, s->image.reference, &top, &ignored);
     if (status < 0 || top.size <= (int64_t)OCV_MANIFEST_MAX)
         return false;
     s->input.len = (size_t)top.size;

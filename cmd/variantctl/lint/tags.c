@@ -135,7 +135,7 @@ static int add_head(struct cli *cli, const struct lint_options *options, struct 
         return OCV_OK;
     asked.tag = (char *)(uintptr_t)tag; /* borrowed for the call */
     asked.digest = NULL;
-    if (head && cli->api->head(cli->registry, &asked, &descriptor, &local) < 0)
+    if (head && ocv_registry_head(cli->registry, &asked, &descriptor, &local) < 0)
         cli_say(cli, "%s: %s", tag, local.message);
     return lint_source_tag(s, reference, descriptor.digest[0] ? descriptor.digest : NULL, 0, err);
 }

@@ -279,8 +279,10 @@ static int add_upstreams(struct settings *s, const struct settings_flags *flags,
         status = add_registry(s, flags->registries[i], err);
     for (size_t i = 0; status == OCV_OK && i < flags->n_layouts; i++)
         status = add_layout(s, flags->layouts[i], flags->registries, flags->n_registries, err);
-    for (size_t i = 0; status == OCV_OK && i < ocv_config_registry_count(s->config); i++)
-        status = add_upstream(s, ocv_config_registry(s->config, i).host, NULL, err);
+    const struct ocv_registry_config *list;
+    size_t n = ocv_config_registries(s->config, &list);
+    for (size_t i = 0; status == OCV_OK && i < n; i++)
+        status = add_upstream(s, list[i].host, NULL, err);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #ifndef VARIANTD_SETTINGS_H
 #define VARIANTD_SETTINGS_H
 
+#include "lib/config/config.h"
 #include "ocivariant-registry.h"
 #include "ocivariant.h"
 

@@ -161,7 +161,6 @@ static int make(struct clients *clients, unsigned kind, struct client **out, str
     const struct settings *s = clients->settings;
     bool blob = kind & KIND_BLOB;
     struct ocv_registry_options options = {
-        .config = s->config,
         .user_agent = clients->agent,
         .auth_file = s->authfile ? s->authfile : "/dev/null", /* never somebody's home */
         .anonymous = !(kind & KIND_DAEMON),
@@ -177,6 +176,7 @@ static int make(struct clients *clients, unsigned kind, struct client **out, str
     if (!client)
         return ocv_error_nomem(err);
     options.budget_data = client;
+    options.n_registries = ocv_config_registries(s->config, &options.registries);
     int status = ocv_registry_new(&options, &client->registry, err);
     if (status < 0) {
         free(client);

@@ -93,7 +93,7 @@ static int auth_header(struct pull *pull, struct ocv_buffer *header, struct ocv_
     ocv_auto_buffer json;
     ocv_buffer_init(&json, 64u * 1024);
     int status =
-        pull->cli->api->credentials(pull->cli->registry, pull->image.reference->host, &json, err);
+        ocv_registry_credentials(pull->cli->registry, pull->image.reference->host, &json, err);
     if (status < 0 || json.len == 0)
         return status;
     char *encoded = engine_base64_url(json.data, json.len);

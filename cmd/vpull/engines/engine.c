@@ -128,7 +128,7 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
         .data = &r,
     };
     if (status == OCV_OK)
-        status = cli->api->http(&request, &code, err);
+        status = ocv_engine_http(&request, &code, err);
     if (r.len && status == OCV_OK)
         r.failed = take_line(&r) != 0;
     if (status == OCV_OK && code >= 400) {

@@ -27,7 +27,7 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
     ocv_buffer_init(&json, 64u * 1024);
     const char *host = pull->image.reference->host;
     path[0] = '\0';
-    int status = pull->cli->api->credentials(pull->cli->registry, host, &json, err);
+    int status = ocv_registry_credentials(pull->cli->registry, host, &json, err);
     if (status < 0 || json.len == 0)
         return status;
     json_t *found = json_loadb(json.data, json.len, 0, NULL);

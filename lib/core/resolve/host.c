@@ -34,28 +34,6 @@ static uint32_t namespace_rank(const struct ocv_index *index,
     return (uint32_t)(users + place);
 }
 
-/* "0000:3b:00.0" and nvidia-smi's "00000000:3B:00.0" are one address. */
-static bool same_address(const char *a, const char *b)
-{
-    const char *colon_a = strchr(a, ':'), *colon_b = strchr(b, ':');
-    if (!colon_a || !colon_b || !strchr(colon_a + 1, ':') || !strchr(colon_b + 1, ':'))
-        return false;
-    return !strcasecmp(a + strspn(a, "0"), b + strspn(b, "0"));
-}
-
-bool ocv_device_is(const struct ocv_device *device, const char *text)
-{
-    char *end;
-    long number = isdigit((unsigned char)text[0]) ? strtol(text, &end, 10) : -1;
-    if (number >= 0 && !*end)
-        return number == device->index;
-    if (device->uuid && !strcasecmp(device->uuid, text))
-        return true;
-    size_t id = strlen(device->id), want = strlen(text);
-    return !strcasecmp(device->id, text) || same_address(device->id, text) ||
-           (want + 5 == id && device->id[4] == ':' && !strcasecmp(device->id + 5, text));
-}
-
 static bool device_wanted(const struct ocv_strings *wanted, const struct ocv_device *device)
 {
     for (size_t i = 0; wanted && i < wanted->count; i++)

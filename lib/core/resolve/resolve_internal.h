@@ -96,8 +96,6 @@ size_t ocv_entry_unmet(const struct ocv_host_table *host, const struct ocv_index
                        const struct ocv_entry *entry, const struct ocv_strings *required);
 /** Does any list of the host hold the property? */
 bool ocv_host_table_supports(const struct ocv_host_table *host, uint32_t id);
-/** Is `text` (PCI index, PCI address with or without domain, UUID) this device? */
-bool ocv_device_is(const struct ocv_device *device, const char *text);
 /** Sort key of a candidate that fits, in the decision's arena. */
 int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struct ocv_error *err);
 int ocv_key_compare(const struct ocv_component *a, size_t n, const struct ocv_component *b,

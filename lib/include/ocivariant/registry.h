@@ -16,12 +16,11 @@
 
 #include "ocivariant/attributes.h"
 #include "ocivariant/buffer.h"
-#include "ocivariant/config.h"
 #include "ocivariant/descriptor.h"
 #include "ocivariant/error.h"
 #include "ocivariant/layout.h"
 #include "ocivariant/reference.h"
-#include "ocivariant/tags.h"
+#include "ocivariant/registry_config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,10 +40,11 @@ OCV_API void ocv_ca_store_free(struct ocv_ca_store *ca_store);
 
 /** Settings; zero-initialised means the defaults. Strings are copied. */
 struct ocv_registry_options {
-    const struct ocv_config *config; /**< `registries`; must outlive the client; may be NULL */
-    const char *user_agent;          /**< default "ocivariant/VERSION" */
-    const char *ca_file;             /**< --cacert: added for every host */
-    const char *cert_file;           /**< --cert, --key: client certificate for every host */
+    const struct ocv_registry_config *registries; /**< not copied: must outlive the client */
+    size_t n_registries;
+    const char *user_agent; /**< default "ocivariant/VERSION" */
+    const char *ca_file;    /**< --cacert: added for every host */
+    const char *cert_file;  /**< --cert, --key: client certificate for every host */
     const char *key_file;
     const char *const *insecure; /**< hosts for which plain HTTP and unverified TLS are allowed */
     size_t n_insecure;
@@ -231,38 +231,6 @@ struct ocv_engine_request {
 /** Perform it. `*status`: the HTTP status. No proxy, no redirects. */
 OCV_API int ocv_engine_http(const struct ocv_engine_request *request, long *status,
                             struct ocv_error *err) OCV_WARN_UNUSED;
-
-/** What a client does, for programs that load this library with dlopen, so that a command that
- * needs no network never pays for libcurl; authorities and deadlines are for those that link it.
- * `version` counts up when members are appended. */
-struct ocv_registry_api {
-    unsigned version;
-    int (*open)(const struct ocv_registry_options *, struct ocv_registry **, struct ocv_error *);
-    void (*free)(struct ocv_registry *);
-    int (*head)(struct ocv_registry *, const struct ocv_reference *, struct ocv_descriptor *,
-                struct ocv_error *);
-    int (*get)(struct ocv_registry *, const struct ocv_reference *, const char *,
-               struct ocv_buffer *, struct ocv_descriptor *, struct ocv_error *);
-    int (*fetch)(struct ocv_registry *, const struct ocv_reference *, struct ocv_layout *,
-                 const struct ocv_fetch *, size_t, unsigned, ocv_fetch_progress, void *,
-                 struct ocv_error *);
-    int (*get_blob)(struct ocv_registry *, const struct ocv_reference *,
-                    const struct ocv_descriptor *, struct ocv_buffer *, struct ocv_error *);
-    int (*credentials)(struct ocv_registry *, const char *, struct ocv_buffer *,
-                       struct ocv_error *);
-    int (*http)(const struct ocv_engine_request *, long *, struct ocv_error *);
-    /* version 2 */
-    int (*stream)(struct ocv_registry *, const struct ocv_stream *, struct ocv_error *);
-    int (*tags)(struct ocv_registry *, const struct ocv_reference *, int (*)(void *, const char *),
-                void *, struct ocv_error *);
-    int (*put)(struct ocv_registry *, const struct ocv_reference *, const char *, const void *,
-               size_t, const char *, struct ocv_descriptor *, struct ocv_error *);
-    int (*has_blob)(struct ocv_registry *, const struct ocv_reference *, const char *, int64_t,
-                    struct ocv_error *);
-    int (*push)(struct ocv_registry *, const struct ocv_reference *, const struct ocv_push *,
-                enum ocv_pushed *, struct ocv_error *);
-};
-OCV_API const struct ocv_registry_api *ocv_registry_api(void);
 
 #if defined(__GNUC__) && !defined(__cplusplus)
 OCV_DEFINE_CLEANUP(ocv_registry)

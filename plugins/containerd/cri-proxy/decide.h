@@ -5,6 +5,7 @@
 #ifndef CRI_PROXY_DECIDE_H
 #define CRI_PROXY_DECIDE_H
 
+#include "lib/config/config.h"
 #include "plugins/containerd/cri-proxy/map.h"
 
 #define DECIDE_REASON_MAX 400u  /**< bytes of why a pull is refused */

@@ -21,8 +21,7 @@ static int open_registry(const struct question *q, const struct wire_auth *auth,
                          struct ocv_error *err)
 {
     char agent[64];
-    const struct ocv_registry_options options = {
-        .config = q->decide->config,
+    struct ocv_registry_options options = {
         .user_agent = agent,
         .username = auth->username,
         .password = auth->password,
@@ -35,6 +34,7 @@ static int open_registry(const struct question *q, const struct wire_auth *auth,
         .log = registry_log,
     };
     snprintf(agent, sizeof(agent), "ocivariant-cri-proxy/%s", ocv_version());
+    options.n_registries = ocv_config_registries(q->decide->config, &options.registries);
     int status = ocv_registry_new(&options, out, err);
     if (status == OCV_OK)
         ocv_registry_deadline(*out, DECIDE_MS);

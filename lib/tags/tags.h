@@ -8,8 +8,8 @@
  * borrowed from their object. Thread safety: rules may be read by any number of threads once no
  * file is added any more; one thread at a time for each choice.
  */
-#ifndef OCIVARIANT_TAGS_H
-#define OCIVARIANT_TAGS_H
+#ifndef OCV_TAGS_H
+#define OCV_TAGS_H
 
 #include "ocivariant/attributes.h"
 #include "ocivariant/buffer.h"
@@ -23,73 +23,64 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** What published tags mean, for images whose accelerator is only in the tag. Immutable once read,
  * and then safe to use from several threads. */
 struct ocv_tag_rules;
 /** Rules without any family. */
-OCV_API int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
-OCV_API void ocv_tag_rules_free(struct ocv_tag_rules *rules);
+int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_tag_rules_free(struct ocv_tag_rules *rules);
 /** Let the rules for the repositories of the registry `of` know those of `host`, too, which stands
  *  in for it (`registries: HOST: mirror_of` of the configuration). To be said before rules are
  *  added. The one said last counts. Not ocv_reference_host_valid: OCV_ERR_INVALID. */
-OCV_API int ocv_tag_rules_mirror(struct ocv_tag_rules *rules, const char *host, const char *of,
-                                 struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_tag_rules_mirror(struct ocv_tag_rules *rules, const char *host, const char *of,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add one rule file's text (YAML). `source` names it in messages. A family that is there already
  * is replaced; one added later is asked first. `only` (may be NULL): leave out families that cannot
  * know this repository, since their patterns cost most of the time. OCV_ERR_DATA: "FILE:LINE:
  * ...". */
-OCV_API int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text,
-                              size_t len, const struct ocv_reference *only,
-                              struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text, size_t len,
+                      const struct ocv_reference *only, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add every *.yaml of a directory, by name. A directory that is not there has none. */
-OCV_API int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
-                               const struct ocv_reference *only,
-                               struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
+                       const struct ocv_reference *only, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Number of families. */
-OCV_API size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules);
+size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules);
 
 /** What one tag says by the rules. Its texts are its own; the rules must outlive it. */
 struct ocv_tag;
 /** Read `tag` (NULL: the reference's, "latest" without one) of the reference's repository. A
  *  repository that no rule knows is no error: its family is NULL. */
-OCV_API int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
-                          const char *tag, struct ocv_tag **out,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
-OCV_API void ocv_tag_free(struct ocv_tag *tag);
+int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                  const char *tag, struct ocv_tag **out, struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_tag_free(struct ocv_tag *tag);
 /** The family whose rules apply, NULL if no rule knows the repository. */
-OCV_API const char *ocv_tag_family(const struct ocv_tag *tag);
-OCV_API const char *ocv_tag_text(const struct ocv_tag *tag);      /**< the tag itself, "86-1.9" */
-OCV_API const char *ocv_tag_reference(const struct ocv_tag *tag); /**< "HOST/REPOSITORY:TAG" */
+const char *ocv_tag_family(const struct ocv_tag *tag);
+const char *ocv_tag_text(const struct ocv_tag *tag);      /**< the tag itself, "86-1.9" */
+const char *ocv_tag_reference(const struct ocv_tag *tag); /**< "HOST/REPOSITORY:TAG" */
 /** Why such a tag is no variant of anything ("a driver image"), or NULL. */
-OCV_API const char *ocv_tag_refused(const struct ocv_tag *tag);
-OCV_API const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm64", or NULL */
+const char *ocv_tag_refused(const struct ocv_tag *tag);
+const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm64", or NULL */
 /** What it says of the image, an empty set for nothing. Never NULL. Of a CUDA version: with the
  *  devices for which such a build holds code, and, where its family's builds run by CUDA's
  *  minor-version compatibility, with the first version of that major, too. */
-OCV_API const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag);
+const struct ocv_properties *ocv_tag_properties(const struct ocv_tag *tag);
 /** What the words of the tag, its repository and the defaults say alone. Never NULL. */
-OCV_API const struct ocv_properties *ocv_tag_said(const struct ocv_tag *tag);
+const struct ocv_properties *ocv_tag_said(const struct ocv_tag *tag);
 /** Parts of the tag: without meaning for a choice, not known to the rules, open to two readings. */
 enum ocv_tag_list { OCV_TAG_IGNORED, OCV_TAG_UNKNOWN, OCV_TAG_AMBIGUOUS };
 /** One of its lists of texts. Returns how many; `out` may be NULL. */
-OCV_API size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which,
-                            const char *const **out);
+size_t ocv_tag_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *const **out);
 /** The i-th of its groups, by key ("version" "1.9"); false past the last. */
-OCV_API bool ocv_tag_group(const struct ocv_tag *tag, size_t i, const char **key,
-                           const char **value);
+bool ocv_tag_group(const struct ocv_tag *tag, size_t i, const char **key, const char **value);
 /** Append {"reference","family","properties","group","ignored","unknown","ambiguous"}, and
  * "base", "platform" and "refused" where there is one. */
-OCV_API int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out,
-                                struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_tag_format_json(const struct ocv_tag *tag, struct ocv_buffer *out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** True if the tag, in a repository where a rule groups tags, is such a group's name ("1.9" for
  *  "86-1.9", "hopper-1.9", ...): only then do the repository's tags have to be listed. One that
  *  is refused for what it leaves unsaid is a name only where the repository has no such tag. */
-OCV_API bool ocv_tag_names_group(const struct ocv_tag *tag);
+bool ocv_tag_names_group(const struct ocv_tag *tag);
 
 /** A member whose digest is fixed. Borrowed. */
 struct ocv_tag_candidate {
@@ -104,8 +95,8 @@ struct ocv_tag_candidate {
 };
 /** Append the candidates as an image index with our annotations, to be parsed and resolved as any
  *  other. Its own digest means nothing. */
-OCV_API int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n,
-                          struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_tag_index(const struct ocv_tag_candidate *candidates, size_t n, struct ocv_buffer *out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Where tags, manifests and configs come from: one repository of a registry, a layout, a test.
  * Each function returns 0 or a status with `err` filled. */
@@ -133,39 +124,34 @@ struct ocv_tag_choice;
  *  there is nothing to choose: the tag is taken as it is. Tags that the rules cannot tell apart:
  *  OCV_ERR_DATA with their names. A registry without lists of tags (HTTP 405, 501):
  *  OCV_ERR_NOT_FOUND. `rules` must outlive it. */
-OCV_API int ocv_tag_choice_new(const struct ocv_tag_rules *rules,
-                               const struct ocv_reference *reference,
-                               const struct ocv_tag_source *source, struct ocv_tag_choice **out,
-                               struct ocv_error *err) OCV_WARN_UNUSED;
-OCV_API void ocv_tag_choice_free(struct ocv_tag_choice *choice);
+int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                       const struct ocv_tag_source *source, struct ocv_tag_choice **out,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_tag_choice_free(struct ocv_tag_choice *choice);
 /** Choose. Where the winner's platform is not known, its config is read and it is chosen again: the
  *  index is another one afterwards. The decision borrows it and the profile. */
-OCV_API int
-ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
-                       const struct ocv_profile *profile, const struct ocv_resolve_options *options,
-                       struct ocv_decision **out, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
+                           const struct ocv_profile *profile,
+                           const struct ocv_resolve_options *options, struct ocv_decision **out,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
 /** The index to choose in; its digest names the digests that were fixed. Valid until the next call
  *  of ocv_tag_choice_resolve. */
-OCV_API const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice);
+const struct ocv_index *ocv_tag_choice_index(const struct ocv_tag_choice *choice);
 /** The same as the caller's own, and the choice is freed. */
-OCV_API struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice);
+struct ocv_index *ocv_tag_choice_take(struct ocv_tag_choice *choice);
 /** The family whose rules made it ("huggingface-tei"), and the name that its tags stand for. */
-OCV_API const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice);
-OCV_API const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice); /**< "1.9" */
+const char *ocv_tag_choice_family(const struct ocv_tag_choice *choice);
+const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice); /**< "1.9" */
 /** The i-th tag that stands for the name, with what it stood for when it was fixed; NULL past the
  *  last. */
-OCV_API const char *ocv_tag_choice_candidate(const struct ocv_tag_choice *choice, size_t i,
-                                             const struct ocv_descriptor **descriptor);
+const char *ocv_tag_choice_candidate(const struct ocv_tag_choice *choice, size_t i,
+                                     const struct ocv_descriptor **descriptor);
 /** The tag of an entry of that index ("86-1.9"), and what it stood for when it was fixed. */
-OCV_API const char *ocv_tag_choice_tag(const struct ocv_tag_choice *choice,
-                                       const struct ocv_entry *entry,
-                                       const struct ocv_descriptor **descriptor);
+const char *ocv_tag_choice_tag(const struct ocv_tag_choice *choice, const struct ocv_entry *entry,
+                               const struct ocv_descriptor **descriptor);
 
 OCV_DEFINE_CLEANUP(ocv_tag)
 OCV_DEFINE_CLEANUP(ocv_tag_rules)
 OCV_DEFINE_CLEANUP(ocv_tag_choice)
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,8 +7,8 @@
  * until it is changed or freed. Thread safety: once it is no longer changed (merge, set), any
  * number of threads may read it.
  */
-#ifndef OCIVARIANT_CONFIG_H
-#define OCIVARIANT_CONFIG_H
+#ifndef OCV_CONFIG_H
+#define OCV_CONFIG_H
 
 #include "ocivariant/attributes.h"
 #include "ocivariant/buffer.h"
@@ -18,79 +18,65 @@
 #include "ocivariant/profile.h"
 #include "ocivariant/property.h"
 #include "ocivariant/reference.h"
+#include "ocivariant/registry_config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/** A registry of the configuration. Strings are borrowed, NULL where not set. */
-struct ocv_registry_config {
-    const char *host; /**< as written in references, e.g. "registry.example:5000" */
-    const char *url;  /**< where it is, if not at https://HOST */
-    const char *ca;   /**< PEM file of certificate authorities that are trusted for it */
-    const char *cert; /**< PEM files of a client certificate and its key */
-    const char *key;
-    const char *mirror_of; /**< the registry that it stands in for, or NULL: tag rules for that
-                              one's repositories know its own (ocv_tag_rules_mirror) */
-    bool insecure;         /**< plain HTTP and unverified TLS are allowed */
-};
-
 struct ocv_config;
 /** An empty configuration. */
-OCV_API int ocv_config_new(struct ocv_config **out, struct ocv_error *err) OCV_WARN_UNUSED;
-OCV_API void ocv_config_free(struct ocv_config *config);
+int ocv_config_new(struct ocv_config **out, struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_config_free(struct ocv_config *config);
 /** Read YAML over what is there: a key given again replaces the earlier value. `source` is the
  *  file name for messages. Unknown key, wrong type, bad value: OCV_ERR_CONFIG "FILE:LINE: ...". */
-OCV_API int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const char *text,
-                                  size_t len, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const char *text,
+                          size_t len, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set one key from text, as environment variables and flags do. `key` is the YAML key
  *  ("namespace_priority", "device_policy", "devices", "disable", "to", ...); lists are
  *  comma-separated, maps are NS=VALUE[,VALUE], several separated by ';' or by calling again.
  *  `append` adds to a list or map instead of replacing it. `source` names it in messages. */
-OCV_API int ocv_config_set(struct ocv_config *config, const char *source, const char *key,
-                           const char *text, bool append, struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_config_set(struct ocv_config *config, const char *source, const char *key, const char *text,
+                   bool append, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Give one registry its URL ("http://..." makes it insecure: plain HTTP is meant), beside those
  * that files name; one of that name is replaced. Not a URL: OCV_ERR_CONFIG. */
-OCV_API int ocv_config_set_registry(struct ocv_config *config, const char *host, const char *url,
-                                    struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_config_set_registry(struct ocv_config *config, const char *host, const char *url,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
 /** Every known key, NULL-terminated; "OCV_" + upper case is its environment variable. */
-OCV_API const char *const *ocv_config_keys(void);
+const char *const *ocv_config_keys(void);
 /** What holds for the images of one repository: the configuration of the most specific of
  *  `repositories` that names it (docs/configuration.md), over `config`; or `config` itself, where
  *  none does. What ocv_config_set set stands over both. Every function that takes a configuration
  *  takes it; borrowed from `config`, until that is changed. Either may be NULL. */
-OCV_API const struct ocv_config *ocv_config_for_reference(const struct ocv_config *config,
-                                                          const struct ocv_reference *reference);
+const struct ocv_config *ocv_config_for_reference(const struct ocv_config *config,
+                                                  const struct ocv_reference *reference);
 /** A scalar key's value (to, listen, socket, mode, tag_rules, policy, ...; a repository's label),
  *  NULL if not set. */
-OCV_API const char *ocv_config_get(const struct ocv_config *config, const char *key);
+const char *ocv_config_get(const struct ocv_config *config, const char *key);
 /** Where that was set: "FILE:LINE", or the `source` of ocv_config_set; NULL if it was not. */
-OCV_API const char *ocv_config_origin(const struct ocv_config *config, const char *key);
+const char *ocv_config_origin(const struct ocv_config *config, const char *key);
 /** The glob of `repositories` that this configuration is for, and where it stands; NULL for what
  *  ocv_config_for_reference did not find by one. */
-OCV_API const char *ocv_config_repository(const struct ocv_config *config, const char **origin);
+const char *ocv_config_repository(const struct ocv_config *config, const char **origin);
 /** Does a member of `repositories` set the scalar key to this text? */
-OCV_API bool ocv_config_any_repository(const struct ocv_config *config, const char *key,
-                                       const char *text);
+bool ocv_config_any_repository(const struct ocv_config *config, const char *key, const char *text);
 /** The members of a list key (require, host_names, ...), and how many there are. `members` may be
  * NULL. */
-OCV_API size_t ocv_config_list(const struct ocv_config *config, const char *key,
-                               const char *const **members);
+size_t ocv_config_list(const struct ocv_config *config, const char *key,
+                       const char *const **members);
 /** The globs of `allow`, and how many there are. */
-OCV_API size_t ocv_config_allow_count(const struct ocv_config *config);
-OCV_API const char *ocv_config_allow(const struct ocv_config *config, size_t i);
-/** The `registries`, in the order in which they were read, and how many there are. */
-OCV_API size_t ocv_config_registry_count(const struct ocv_config *config);
-OCV_API struct ocv_registry_config ocv_config_registry(const struct ocv_config *config, size_t i);
+size_t ocv_config_allow_count(const struct ocv_config *config);
+const char *ocv_config_allow(const struct ocv_config *config, size_t i);
+/** The `registries`, in the order in which they were read, and how many there are; valid until the
+ *  configuration is changed. Tag rules for the repositories of `mirror_of` know the registry's own
+ *  (ocv_tag_rules_mirror). `config` may be NULL. */
+size_t ocv_config_registries(const struct ocv_config *config,
+                             const struct ocv_registry_config **out);
 /** The entry for a host; `host` of the result is NULL if there is none. */
-OCV_API struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
-                                                            const char *host);
+struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
+                                                    const char *host);
 /** What it says of choosing among entries; of NULL: nothing. Borrows from the configuration. */
-OCV_API struct ocv_preferences ocv_config_preferences(const struct ocv_config *config);
+struct ocv_preferences ocv_config_preferences(const struct ocv_config *config);
 /** Where names are looked for beside the vocabulary and `known_namespaces`. */
 struct ocv_name_sources {
     const struct ocv_profile *profile; /**< of the host, without the configuration's `override` */
@@ -114,22 +100,17 @@ struct ocv_unknown_name {
 typedef int (*ocv_unknown_visit)(void *data, const struct ocv_unknown_name *name);
 /** Hold the names of disable, require, device_policy, devices, override and namespace_priority, as
  *  they are in force in `config`, against all that is known, and visit those that are not. */
-OCV_API int ocv_config_check_names(const struct ocv_config *config,
-                                   const struct ocv_name_sources *sources, ocv_unknown_visit visit,
-                                   void *data);
+int ocv_config_check_names(const struct ocv_config *config, const struct ocv_name_sources *sources,
+                           ocv_unknown_visit visit, void *data);
 /** The same, and those of every member of `repositories`. */
-OCV_API int ocv_config_check_all_names(const struct ocv_config *config,
-                                       const struct ocv_name_sources *sources,
-                                       ocv_unknown_visit visit, void *data);
+int ocv_config_check_all_names(const struct ocv_config *config,
+                               const struct ocv_name_sources *sources, ocv_unknown_visit visit,
+                               void *data);
 /** A new profile with the configuration's `override` lists applied: they replace the namespace's
  *  list of that feature and every device's. */
-OCV_API int ocv_config_override_profile(const struct ocv_config *config,
-                                        const struct ocv_profile *profile, struct ocv_profile **out,
-                                        struct ocv_error *err) OCV_WARN_UNUSED;
+int ocv_config_override_profile(const struct ocv_config *config, const struct ocv_profile *profile,
+                                struct ocv_profile **out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 OCV_DEFINE_CLEANUP(ocv_config)
 
-#ifdef __cplusplus
-}
-#endif
 #endif

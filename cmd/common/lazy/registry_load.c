@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/lazy/registry_load.h"
+#include "ocivariant/registry.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+/* Every function of the library that is called here. */
+#define CALLS(X)                \
+    X(ocv_registry_new)         \
+    X(ocv_registry_free)        \
+    X(ocv_registry_head)        \
+    X(ocv_registry_get)         \
+    X(ocv_registry_get_blob)    \
+    X(ocv_registry_fetch)       \
+    X(ocv_registry_stream)      \
+    X(ocv_registry_tags)        \
+    X(ocv_registry_put)         \
+    X(ocv_registry_has_blob)    \
+    X(ocv_registry_push)        \
+    X(ocv_registry_credentials) \
+    X(ocv_engine_http)
+
+#define POINTER(name) __typeof__(name) *name;
+#define SYMBOL(name) {#name, (void **)&calls.name},
+
+static struct {
+    void *library;
+    CALLS(POINTER)
+} calls;
+
+/* libcurl brings libgnutls for protocols that are not spoken here (RTMP, LDAP). When it is loaded
+ * it would initialise itself, for half a millisecond; whoever does use it does that once more
+ * (GnuTLS manual, "Initialization"). Only a program of one thread may change its environment. */
+static void *open_library(bool one_thread)
+{
+    static const char switch_off[] = "GNUTLS_NO_IMPLICIT_INIT";
+    bool set = one_thread && !getenv(switch_off) && setenv(switch_off, "1", 0) == 0;
+    void *library = dlopen("libocivariant-registry.so." OCV_ABI, RTLD_LAZY | RTLD_LOCAL);
+    if (set)
+        unsetenv(switch_off);
+    return library;
+}
+
+int registry_load(bool one_thread, struct ocv_error *err)
+{
+    static const struct {
+        const char *name;
+        void **at;
+    } symbols[] = {CALLS(SYMBOL)};
+    if (calls.library)
+        return OCV_OK;
+    void *library = open_library(one_thread);
+    if (!library)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot load the registry client: %s",
+                             dlerror());
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
+        if (!(*symbols[i].at = dlsym(library, symbols[i].name)))
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                                 "the registry client library is too old");
+    calls.library = library;
+    return OCV_OK;
+}
+
+int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
+                     struct ocv_error *err)
+{
+    int status = registry_load(false, err);
+    return status < 0 ? status : calls.ocv_registry_new(options, out, err);
+}
+
+int ocv_engine_http(const struct ocv_engine_request *request, long *http, struct ocv_error *err)
+{
+    int status = registry_load(false, err);
+    return status < 0 ? status : calls.ocv_engine_http(request, http, err);
+}
+
+/* ---- of a client, which the library made ---- */
+
+void ocv_registry_free(struct ocv_registry *registry)
+{
+    if (registry)
+        calls.ocv_registry_free(registry);
+}
+
+int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference *reference,
+                      struct ocv_descriptor *out, struct ocv_error *err)
+{
+    return calls.ocv_registry_head(registry, reference, out, err);
+}
+
+int ocv_registry_get(struct ocv_registry *registry, const struct ocv_reference *reference,
+                     const char *digest, struct ocv_buffer *body, struct ocv_descriptor *out,
+                     struct ocv_error *err)
+{
+    return calls.ocv_registry_get(registry, reference, digest, body, out, err);
+}
+
+int ocv_registry_get_blob(struct ocv_registry *registry, const struct ocv_reference *reference,
+                          const struct ocv_descriptor *descriptor, struct ocv_buffer *body,
+                          struct ocv_error *err)
+{
+    return calls.ocv_registry_get_blob(registry, reference, descriptor, body, err);
+}
+
+int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference *reference,
+                       struct ocv_layout *layout, const struct ocv_fetch *fetches, size_t n,
+                       unsigned jobs, ocv_fetch_progress progress, void *data,
+                       struct ocv_error *err)
+{
+    return calls.ocv_registry_fetch(registry, reference, layout, fetches, n, jobs, progress, data,
+                                    err);
+}
+
+int ocv_registry_stream(struct ocv_registry *registry, const struct ocv_stream *stream,
+                        struct ocv_error *err)
+{
+    return calls.ocv_registry_stream(registry, stream, err);
+}
+
+int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference *reference,
+                      int (*visit)(void *data, const char *tag), void *data, struct ocv_error *err)
+{
+    return calls.ocv_registry_tags(registry, reference, visit, data, err);
+}
+
+int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *reference,
+                     const char *media_type, const void *bytes, size_t len, const char *if_match,
+                     struct ocv_descriptor *out, struct ocv_error *err)
+{
+    return calls.ocv_registry_put(registry, reference, media_type, bytes, len, if_match, out, err);
+}
+
+int ocv_registry_has_blob(struct ocv_registry *registry, const struct ocv_reference *reference,
+                          const char *digest, int64_t size, struct ocv_error *err)
+{
+    return calls.ocv_registry_has_blob(registry, reference, digest, size, err);
+}
+
+int ocv_registry_push(struct ocv_registry *registry, const struct ocv_reference *reference,
+                      const struct ocv_push *push, enum ocv_pushed *how, struct ocv_error *err)
+{
+    return calls.ocv_registry_push(registry, reference, push, how, err);
+}
+
+int ocv_registry_credentials(struct ocv_registry *registry, const char *host,
+                             struct ocv_buffer *json, struct ocv_error *err)
+{
+    return calls.ocv_registry_credentials(registry, host, json, err);
+}
