@@ -58,6 +58,17 @@ static char *path_of(const struct ocv_reference *reference, const char *kind, co
 /* ---- manifests ---------------------------------------------------------------------------------
  */
 
+/* A registry that names another digest of the same algorithm did not store what was sent. */
+static int check_stored(const struct step *s, const char *digest, struct ocv_error *err)
+{
+    const char *told = s->exchange.transfer.response.digest;
+    if (!ocv_digest_known(told) || strncmp(told, digest, strcspn(digest, ":")) != 0 ||
+        !strcmp(told, digest))
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: the registry stored %s instead of %s", s->what,
+                         told, digest);
+}
+
 int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *reference,
                      const char *media_type, const void *bytes, size_t len, const char *if_match,
                      struct ocv_descriptor *out, struct ocv_error *err)
@@ -86,11 +97,8 @@ int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *
         }
         status = ocv_exchange_run(&s.exchange, err);
     }
-    const char *told = s.exchange.transfer.response.digest;
-    if (status == OCV_OK && ocv_digest_known(told) &&
-        !strncmp(told, own.digest, strcspn(own.digest, ":")) && strcmp(told, own.digest) != 0)
-        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s: the registry stored %s instead of %s",
-                               s.what, told, own.digest);
+    if (status == OCV_OK)
+        status = check_stored(&s, own.digest, err);
     if (status == OCV_OK && out)
         *out = own;
     step_free(&s);
@@ -190,6 +198,8 @@ static int send_blob(struct ocv_registry *registry, const struct ocv_reference *
         s.exchange.upload = &s.upload;
         s.exchange.once = true; /* a broken session is not the same any more */
         status = ocv_exchange_run(&s.exchange, err);
+        if (status == OCV_OK)
+            status = check_stored(&s, push->descriptor.digest, err);
     }
     step_free(&s);
     return status;

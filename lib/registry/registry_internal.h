@@ -102,7 +102,8 @@ int ocv_registry_left(const struct ocv_registry *registry, int wait_ms);
 /** The host of that name, made on first use. */
 int ocv_registry_host_get(struct ocv_registry *registry, const char *name,
                           struct ocv_registry_host **out, struct ocv_error *err);
-/** The host that is contacted at that authority ("host" or "host:port"), made on first use. */
+/** The host that is contacted at that authority ("host" or "host:port"), made on first use. Where
+ * several names are served there, the settings of the authority's own name are its settings. */
 int ocv_registry_host_at(struct ocv_registry *registry, const char *authority,
                          struct ocv_registry_host **out, struct ocv_error *err);
 void ocv_registry_host_free(struct ocv_registry_host *host);

@@ -697,6 +697,20 @@ static bool token_post(const struct request *r)
     return refresh || password ? give_token(r, "u") : error(r, 401, "", "UNAUTHORIZED");
 }
 
+/* What is sent is taken, and stored as something else. */
+static bool mode_storesother(const struct request *r)
+{
+    if (!strcmp(r->method, "POST"))
+        return say(r->fd, "HTTP/1.1 202 Accepted\r\nLocation: /v2/storesother/blobs/uploads/1\r\n"
+                          "Content-Length: 0\r\n\r\n");
+    if (!strcmp(r->method, "PUT"))
+        return say(r->fd,
+                   "HTTP/1.1 201 Created\r\nDocker-Content-Digest: %s\r\n"
+                   "Content-Length: 0\r\n\r\n",
+                   served_index.digest);
+    return error(r, 404, "", "BLOB_UNKNOWN");
+}
+
 /* ---- requests
  * ------------------------------------------------------------------------------------- */
 
@@ -735,6 +749,7 @@ static const struct {
     {"bigchunked", mode_bigchunked},
     {"trailer", mode_trailer},
     {"hints", mode_hints},
+    {"storesother", mode_storesother},
     {"latehead", mode_latehead},
     {"nodigest", mode_nodigest},
     {"generic", mode_generic},

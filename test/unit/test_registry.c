@@ -43,6 +43,17 @@ START_TEST(head_of_another_digest)
 }
 END_TEST
 
+START_TEST(blob_stored_as_another)
+{
+    ocv_auto(ocv_reference) ref = reference("storesother:v1");
+    struct ocv_push push = {.bytes = "0123456789", .fd = -1, .descriptor = {.size = 10}};
+    enum ocv_pushed how;
+    ck_assert_int_eq(ocv_digest_bytes(push.bytes, 10, push.descriptor.digest, &err), 0);
+    expect_error(ocv_registry_push(client, ref, &push, &how, &err), OCV_ERR_MISMATCH, "stored");
+    ck_assert_ptr_nonnull(strstr(err.message, index_digest));
+}
+END_TEST
+
 START_TEST(head_without_digest_gets)
 {
     struct ocv_descriptor d;
@@ -345,6 +356,31 @@ START_TEST(hops_are_judged)
 }
 END_TEST
 
+/* Of several names that are served at one address, its own one has the settings; a name that is
+ * served elsewhere has none for its address. */
+START_TEST(host_of_an_address)
+{
+    static const struct ocv_registry_config registries[] = {
+        {.host = "alias.example", .url = "https://reg.example", .insecure = true},
+        {.host = "reg.example", .ca = "/reg.pem"},
+        {.host = "moved.example", .url = "https://new.example"},
+        {.host = "other.example", .url = "https://moved.example"}};
+    static const char *const cases[][2] = {{"reg.example", "reg.example"},
+                                           {"moved.example", "other.example"},
+                                           {"new.example", "moved.example"},
+                                           {"cdn.example", "cdn.example"}};
+    struct ocv_registry_host *host = NULL;
+    new_client((struct ocv_registry_options){.registries = registries, .n_registries = 4});
+    static const char *const used[] = {"alias.example", "moved.example", "other.example"};
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(ocv_registry_host_get(client, used[i], &host, &err), 0);
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_int_eq(ocv_registry_host_at(client, cases[i][0], &host, &err), 0);
+        ck_assert_str_eq(host->name, cases[i][1]);
+    }
+}
+END_TEST
+
 /* What looks like any other host is looked at again when its address is known. */
 START_TEST(hop_to_link_local_is_refused)
 {
@@ -433,6 +469,7 @@ int main(int argc, char **argv)
     tcase_add_test(c, get_verifies);
     tcase_add_test(c, trailers_say_nothing);
     tcase_add_test(c, head_of_another_digest);
+    tcase_add_test(c, blob_stored_as_another);
     tcase_add_test(c, head_without_digest_gets);
     tcase_add_test(c, room_is_asked_for_what_is_large);
     tcase_add_test(c, generic_type_is_read_from_the_body);
@@ -441,6 +478,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(c, bad_days, 0, (int)(sizeof(statuses) / sizeof(*statuses)));
     tcase_add_test(c, retries);
     tcase_add_test(c, redirects);
+    tcase_add_test(c, host_of_an_address);
     tcase_add_test(c, authorization_stays_at_home);
     tcase_add_test(c, log_holds_no_secret);
     tcase_add_test(c, unreachable);
