@@ -458,17 +458,25 @@ START_TEST(test_bad_labels)
 {
     static const char *const bad[] = {"x'610062'", "x'610062006300'", "x'6100'", "x'006200'"};
     struct answers a = {.type = &snapshots__stat_response__descriptor};
-    char text[128];
+    char text[128], names[64];
+    enum grpc_code code;
+    struct ocv_error err;
     ck_assert(snap_labels_sound("a\0b\0c\0d", 8));
     for (size_t i = 1; i < 8; i++)
         ck_assert(snap_labels_sound("a\0b\0c\0d", i) == (i == 4));
     ck_assert(!snap_labels_sound("b\0c\0a\0d", 8)); /* not in order */
     ck_assert(!snap_labels_sound("\0b", 3));
     ck_assert_int_eq(prepare(&w, "a", "", NULL), GRPC_OK);
+    ck_assert_int_eq(prepare(&w, "b", "", NULL), GRPC_OK);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        snprintf(text, sizeof(text), "UPDATE snapshots SET labels = %s", bad[i]);
+        snprintf(text, sizeof(text), "UPDATE snapshots SET labels = %s WHERE name = 'a'", bad[i]);
         ck_assert_int_eq(sqlite3_exec(w.service.meta->db, text, NULL, NULL, NULL), SQLITE_OK);
         ck_assert_int_eq(by_key(&w, "Stat", "a", &a), GRPC_DATA_LOSS);
+        list_names(&w, NULL, names, sizeof(names), &code);
+        ck_assert_int_eq(code, GRPC_OK);
+        ck_assert_str_eq(names, "b");
+        /* the next start goes on, and leaves the damaged one's directory alone */
+        ck_assert_int_eq(snap_overlay_check(w.service.overlay, &err), GRPC_OK);
     }
 }
 END_TEST

@@ -123,9 +123,10 @@ bool snap_meta_row(sqlite3_stmt *row, struct snap_info *out)
                               .size = sqlite3_column_int64(row, 6),
                               .inodes = sqlite3_column_int64(row, 7)};
     snap_labels_init(&out->labels);
-    bool whole = len <= 0 || (labels && snap_labels_sound(labels, (size_t)len) &&
-                              ocv_buffer_append(&out->labels, labels, (size_t)len, NULL) == 0);
-    if (out->name && out->parent && whole)
+    out->damaged = len > 0 && (!labels || !snap_labels_sound(labels, (size_t)len));
+    bool copied =
+        len <= 0 || out->damaged || ocv_buffer_append(&out->labels, labels, (size_t)len, NULL) == 0;
+    if (out->name && out->parent && copied)
         return true;
     snap_info_free(out);
     return false;
@@ -141,12 +142,17 @@ enum grpc_code snap_meta_find(struct snap_meta *meta, const char *name, struct s
         return snap_meta_broken(meta, err);
     int result = sqlite3_step(row);
     enum grpc_code code = GRPC_NOT_FOUND;
-    if (result == SQLITE_ROW)
-        code = snap_meta_row(row, out)
-                   ? GRPC_OK
-                   : snap_fail(err, GRPC_DATA_LOSS, "snapshot %s: bad row", name);
-    else if (result != SQLITE_DONE)
+    if (result == SQLITE_ROW && !snap_meta_row(row, out)) {
+        code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+    } else if (result == SQLITE_ROW) {
+        code = out->damaged
+                   ? snap_fail(err, GRPC_DATA_LOSS, "snapshot %s: its labels are damaged", name)
+                   : GRPC_OK;
+        if (out->damaged)
+            snap_info_free(out);
+    } else if (result != SQLITE_DONE) {
         code = snap_meta_broken(meta, err);
+    }
     sqlite3_reset(row);
     return code;
 }

@@ -31,7 +31,8 @@ enum grpc_code snap_meta_stat(struct snap_meta *meta, const char *name, struct s
 enum grpc_code snap_meta_update(struct snap_meta *meta, const char *name,
                                 const struct ocv_buffer *labels, char *const *paths, size_t n_paths,
                                 struct snap_info *out, struct ocv_error *err);
-/** Up to SNAP_PAGE infos with ids above `after`, in their order. `visit` non-zero stops. */
+/** Up to SNAP_PAGE infos with ids above `after`, in their order, damaged ones too. `visit` non-zero
+ * stops. */
 enum grpc_code snap_meta_page(struct snap_meta *meta, int64_t after, size_t *n,
                               int (*visit)(void *data, const struct snap_info *info), void *data,
                               struct ocv_error *err);

@@ -57,7 +57,7 @@ bool snap_meta_unreserve(const struct snap_meta *meta);
 /* ---- rows, under the lock ----------------------------------------------------------------------
  */
 
-/** False: a row that this program did not write, or no memory. */
+/** False: no memory. Labels that this program did not write make `out->damaged`. */
 bool snap_meta_row(sqlite3_stmt *row, struct snap_info *out);
 /** GRPC_NOT_FOUND without a message where there is none. */
 enum grpc_code snap_meta_find(struct snap_meta *meta, const char *name, struct snap_info *out,

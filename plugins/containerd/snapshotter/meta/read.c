@@ -2,7 +2,6 @@
 /* Snapshots that are looked at. */
 #include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum grpc_code snap_meta_stat(struct snap_meta *meta, const char *name, struct snap_info *out,
@@ -50,8 +49,7 @@ enum grpc_code snap_meta_page(struct snap_meta *meta, int64_t after, size_t *n,
     }
     while (row && !stop && (result = sqlite3_step(row)) == SQLITE_ROW) {
         if (!snap_meta_row(row, &info)) {
-            code = snap_fail(err, GRPC_DATA_LOSS, "snapshot %" PRId64 ": bad row",
-                             (int64_t)sqlite3_column_int64(row, 0));
+            code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
             break;
         }
         (*n)++;

@@ -85,6 +85,8 @@ static int check_row(void *data, const struct snap_info *info)
     char name[64];
     *(int64_t *)((void **)data)[1] = info->id;
     snprintf(name, sizeof(name), "%" PRId64 "/fs", info->id);
+    if (info->damaged)
+        snap_overlay_say(o, "labels damaged, not listed", info->name);
     if (faccessat(o->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return 0;
     snap_overlay_say(o,

@@ -21,7 +21,7 @@ static int list_one(void *data, const struct snap_info *info)
     uint8_t head[11] = {0x0a};
     size_t head_len = 1;
     l->last = info->id;
-    if (!snap_filter_match(l->filter, info))
+    if (info->damaged || !snap_filter_match(l->filter, info))
         return 0;
     uint8_t *body = NULL;
     size_t len = 0;
