@@ -2,6 +2,7 @@
 /* One redraw of bars at most every 100 ms; the drawn block never exceeds the terminal's height, so
  * that moving the cursor up always reaches its first line. */
 #include "cmd/common/progress.h"
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 
 #include <stdarg.h>
@@ -31,7 +32,7 @@ struct progress {
     FILE *stream;
     int64_t (*clock)(void);
     struct layer *layers;
-    size_t n, cap;
+    size_t n;
     unsigned drawn; /* lines of the block on the screen */
     int64_t last;   /* time of the last redraw or line */
     int64_t begun;  /* time of the first layer */
@@ -289,19 +290,10 @@ size_t progress_add(struct progress *progress, const char *id, int64_t size)
 
     if (i != SIZE_MAX)
         return i;
-    if (progress->n == progress->cap) {
-        size_t cap = progress->cap ? progress->cap * 2 : 16;
-        struct layer *grown = realloc(progress->layers, cap * sizeof(*grown));
-
-        if (grown == NULL)
-            return SIZE_MAX;
-        progress->layers = grown;
-        progress->cap = cap;
-    }
-    layer = &progress->layers[progress->n];
-    *layer = (struct layer){.id = strdup(id), .size = size};
-    if (layer->id == NULL)
+    layer = ocv_array_grow(&progress->layers, progress->n);
+    if (layer == NULL || (layer->id = strdup(id)) == NULL)
         return SIZE_MAX;
+    layer->size = size;
     format_short_digest(id, layer->short_id);
     layer->rate_at = progress->clock();
     if (progress->n == 0)

@@ -2,6 +2,7 @@
 #include "cmd/common/rules.h"
 
 #include "gen/datadir.h"
+#include "lib/base/array.h"
 #include "lib/base/paths.h"
 
 #include <stdlib.h>
@@ -91,14 +92,11 @@ int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *e
 {
     if (tags->n == OCV_TAGS_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "more than %u tags", OCV_TAGS_MAX);
-    if ((tags->n & (tags->n - 1)) == 0) {
-        char **list = realloc(tags->list, (tags->n ? 2 * tags->n : 1) * sizeof(*list));
-        if (!list)
-            return ocv_error_nomem(err);
-        tags->list = list;
-    }
-    tags->list[tags->n] = strdup(tag);
-    return tags->list[tags->n] ? (tags->n++, OCV_OK) : ocv_error_nomem(err);
+    char **copy = ocv_array_grow(&tags->list, tags->n);
+    if (!copy || !(*copy = strdup(tag)))
+        return ocv_error_nomem(err);
+    tags->n++;
+    return OCV_OK;
 }
 
 void rules_tags_free(struct rules_tags *tags)

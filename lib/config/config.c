@@ -5,6 +5,9 @@
 #include "lib/config/config_set.h"
 #include "lib/core/registry_find.h"
 
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -31,19 +34,13 @@ int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, const c
 {
     if (s->count == OCV_CONFIG_ITEMS_MAX)
         return ocv_error_set(err, OCV_ERR_CONFIG, "more than %u members", OCV_CONFIG_ITEMS_MAX);
-    char **list = realloc(s->list, (s->count + 1) * sizeof(*list));
-    if (list)
-        s->list = list;
-    char **origins = list ? realloc(s->origins, (s->count + 1) * sizeof(*origins)) : NULL;
-    if (origins)
-        s->origins = origins;
-    char *copy = origins ? strndup(text, len) : NULL, *where = copy ? strdup(origin) : NULL;
-    if (!where) {
-        free(copy);
+    char **item = ocv_array_grow(&s->list, s->count);
+    char **where = ocv_array_grow(&s->origins, s->count);
+    ocv_auto_free char *copy = strndup(text, len);
+    if (!item || !where || !copy || !(*where = strdup(origin)))
         return ocv_error_nomem(err);
-    }
-    s->list[s->count] = copy;
-    s->origins[s->count++] = where;
+    *item = ocv_steal(&copy);
+    s->count++;
     return OCV_OK;
 }
 

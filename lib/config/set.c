@@ -2,6 +2,8 @@
 /* Members of the configuration, checked one by one, whatever they were read from. */
 #include "lib/config/config_set.h"
 
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/span.h"
 
 #include <stdlib.h>
@@ -90,12 +92,8 @@ int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text
     while (i < c->n_policies && strcmp(c->policies[i].ns, ns) != 0)
         i++;
     if (i == c->n_policies) {
-        struct ocv_policy_setting *list = realloc(c->policies, (i + 1) * sizeof(*list));
-        if (!list)
-            return ocv_error_nomem(err);
-        c->policies = list;
-        list[i] = (struct ocv_policy_setting){.ns = strdup(ns)};
-        if (!list[i].ns)
+        struct ocv_policy_setting *added = ocv_array_grow(&c->policies, i);
+        if (!added || !(added->ns = strdup(ns)))
             return ocv_error_nomem(err);
         c->n_policies++;
     }
@@ -114,12 +112,8 @@ int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text
     while (i < c->n_devices && strcmp(c->devices[i].ns, ns) != 0)
         i++;
     if (i == c->n_devices) {
-        struct ocv_device_setting *list = realloc(c->devices, (i + 1) * sizeof(*list));
-        if (!list)
-            return ocv_error_nomem(err);
-        c->devices = list;
-        list[i] = (struct ocv_device_setting){.ns = strdup(ns)};
-        if (!list[i].ns)
+        struct ocv_device_setting *added = ocv_array_grow(&c->devices, i);
+        if (!added || !(added->ns = strdup(ns)))
             return ocv_error_nomem(err);
         c->n_devices++;
     }
@@ -142,16 +136,11 @@ int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *fe
            (strcmp(c->overrides[i].ns, ns) != 0 || strcmp(c->overrides[i].feature, feature) != 0))
         i++;
     if (i == c->n_overrides) {
-        struct ocv_override *list = realloc(c->overrides, (i + 1) * sizeof(*list));
-        if (!list)
+        struct ocv_override *added = ocv_array_grow(&c->overrides, i);
+        ocv_auto_free char *copy = strdup(ns);
+        if (!added || !copy || !(added->feature = strdup(feature)))
             return ocv_error_nomem(err);
-        c->overrides = list;
-        list[i] = (struct ocv_override){.ns = strdup(ns), .feature = strdup(feature)};
-        if (!list[i].ns || !list[i].feature) {
-            free(list[i].ns);
-            free(list[i].feature);
-            return ocv_error_nomem(err);
-        }
+        added->ns = ocv_steal(&copy);
         c->n_overrides++;
     }
     if (value)
@@ -162,13 +151,12 @@ int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *fe
 int ocv_config_add_repository(struct ocv_config *c, const char *glob, const char *origin,
                               struct ocv_config **out, struct ocv_error *err)
 {
-    struct ocv_repository_setting *list =
-        realloc(c->repositories, (c->n_repositories + 1) * sizeof(*list));
-    if (!list)
+    struct ocv_repository_setting *r = ocv_array_grow(&c->repositories, c->n_repositories);
+    if (!r)
         return ocv_error_nomem(err);
-    c->repositories = list;
-    struct ocv_repository_setting *r = &list[c->n_repositories++];
-    *r = (struct ocv_repository_setting){.glob = strdup(glob), .origin = strdup(origin)};
+    c->n_repositories++;
+    r->glob = strdup(glob);
+    r->origin = strdup(origin);
     int status = ocv_glob_canonical(glob, &r->pattern, err);
     if (status == OCV_OK)
         status = r->glob && r->origin ? ocv_config_new(&r->config, err) : ocv_error_nomem(err);
@@ -190,13 +178,10 @@ int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *tex
     while (i < c->n_scalars && c->scalars[i].key != known)
         i++;
     if (i == c->n_scalars) {
-        struct ocv_scalar *list = realloc(c->scalars, (i + 1) * sizeof(*list));
-        if (!list)
+        struct ocv_scalar *added = ocv_array_grow(&c->scalars, i);
+        if (!added || !(added->value = strdup(text)))
             return ocv_error_nomem(err);
-        c->scalars = list;
-        list[i] = (struct ocv_scalar){.key = known, .value = strdup(text)};
-        if (!list[i].value)
-            return ocv_error_nomem(err);
+        added->key = known;
         c->n_scalars++;
     }
     status = replace(&c->scalars[i].value, text, err);
@@ -213,12 +198,8 @@ int ocv_config_set_registry(struct ocv_config *c, const char *host, const char *
     while (i < c->n_registries && strcmp(c->registries[i].host, host) != 0)
         i++;
     if (i == c->n_registries) {
-        struct ocv_registry_config *list = realloc(c->registries, (i + 1) * sizeof(*list));
-        if (!list)
-            return ocv_error_nomem(err);
-        c->registries = list;
-        list[i] = (struct ocv_registry_config){.host = strdup(host)};
-        if (!list[i].host)
+        struct ocv_registry_config *added = ocv_array_grow(&c->registries, i);
+        if (!added || !(added->host = strdup(host)))
             return ocv_error_nomem(err);
         c->n_registries++;
     }

@@ -3,6 +3,8 @@
  * put into the configuration. Every message names file and line. */
 #include "lib/config/config_set.h"
 
+#include "lib/base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,14 +97,8 @@ static int read_map(const struct reader *r, const char *key, const struct ocv_ya
 static int read_registry(const struct reader *r, const struct ocv_yaml *map)
 {
     struct ocv_config *c = r->config;
-    struct ocv_registry_config *list =
-        realloc(c->registries, (c->n_registries + 1) * sizeof(*list));
-    if (!list)
-        return ocv_error_nomem(r->file.err);
-    c->registries = list;
-    struct ocv_registry_config *s = &list[c->n_registries];
-    *s = (struct ocv_registry_config){.host = strdup(map->key)};
-    if (!s->host)
+    struct ocv_registry_config *s = ocv_array_grow(&c->registries, c->n_registries);
+    if (!s || !(s->host = strdup(map->key)))
         return ocv_error_nomem(r->file.err);
     c->n_registries++;
     const struct {

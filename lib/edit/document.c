@@ -3,6 +3,8 @@
  * `manifests` with the blanks between them. Unchanged, it is written exactly as it was read. */
 #include "lib/edit/edit_internal.h"
 
+#include "lib/base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,17 +51,13 @@ static int read_entries(struct ocv_edit *edit, const char *text, size_t len, str
         int status = ocv_edit_entry_read(p, n, &entry, err);
         if (status < 0)
             return status;
-        struct ocv_edit_entry *grown = edit->entries;
-        if (edit->n == edit->cap) {
-            edit->cap = edit->cap ? edit->cap * 2 : 16;
-            grown = realloc(edit->entries, edit->cap * sizeof(*grown));
-        }
-        if (!grown) {
+        struct ocv_edit_entry *added = ocv_array_grow(&edit->entries, edit->n);
+        if (!added) {
             ocv_edit_entry_free(&entry);
             return ocv_error_nomem(err);
         }
-        edit->entries = grown;
-        edit->entries[edit->n++] = entry;
+        *added = entry;
+        edit->n++;
         p += n;
         last = p;
         p += ocv_edit_scan_blanks(p, end);
@@ -75,11 +73,10 @@ static int add_member(struct ocv_edit *edit, const char *before, size_t before_l
 {
     if (edit->n_members == MEMBERS_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "index: more than %u members", MEMBERS_MAX);
-    struct ocv_edit_member *grown = realloc(edit->members, (edit->n_members + 1) * sizeof(*grown));
-    if (!grown)
+    struct ocv_edit_member *m = ocv_array_grow(&edit->members, edit->n_members);
+    if (!m)
         return ocv_error_nomem(err);
-    edit->members = grown;
-    struct ocv_edit_member *m = &grown[edit->n_members++];
+    edit->n_members++;
     m->before = strndup(before, before_len);
     m->value = strndup(value, value_len);
     return m->before && m->value ? OCV_OK : ocv_error_nomem(err);

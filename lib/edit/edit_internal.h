@@ -44,12 +44,12 @@ struct ocv_edit {
     char *lead, *trail;  /**< blanks before each entry, and before the closing bracket */
     json_t *annotations; /**< of the index; never NULL */
     bool annotations_changed;
-    bool typed, docker;      /**< it has a mediaType; that of a Docker list */
-    bool add_type;           /**< it gets one */
-    bool lines;              /**< what is changed is written in lines, if the document is */
-    bool namespaces_derived; /**< their list is what the default rule gives: keep it so */
-    struct ocv_edit_entry *entries;
-    size_t n, cap;
+    bool typed, docker;             /**< it has a mediaType; that of a Docker list */
+    bool add_type;                  /**< it gets one */
+    bool lines;                     /**< what is changed is written in lines, if the document is */
+    bool namespaces_derived;        /**< their list is what the default rule gives: keep it so */
+    struct ocv_edit_entry *entries; /**< grown by ocv_array_grow */
+    size_t n;
 };
 
 /* ---- scan.c ---------------------------------------------------------------------------------- */

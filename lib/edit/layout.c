@@ -4,6 +4,8 @@
  */
 #include "lib/edit/edit_internal.h"
 
+#include "lib/base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,14 +60,8 @@ int ocv_edit_insert(struct ocv_edit *edit, struct ocv_edit_entry *entry, struct 
 {
     if (edit->n == OCV_INDEX_ENTRIES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "more than %u entries", OCV_INDEX_ENTRIES_MAX);
-    if (edit->n == edit->cap) {
-        size_t cap = edit->cap ? edit->cap * 2 : 16;
-        struct ocv_edit_entry *grown = realloc(edit->entries, cap * sizeof(*grown));
-        if (!grown)
-            return ocv_error_nomem(err);
-        edit->entries = grown;
-        edit->cap = cap;
-    }
+    if (!ocv_array_grow(&edit->entries, edit->n))
+        return ocv_error_nomem(err);
     size_t at = edit->n;
     while (at > 0 && compare_rank(edit, &edit->entries[at - 1], entry) > 0)
         at--;
@@ -161,7 +157,7 @@ int ocv_edit_relayout(struct ocv_edit *edit, struct ocv_error *err)
         return status;
     /* images first, so that attestations find theirs */
     edit->entries = NULL;
-    edit->n = edit->cap = 0;
+    edit->n = 0;
     size_t moved = 0;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < n; i++)

@@ -3,6 +3,8 @@
  * here, so that a mistake is told with its line before anything is read or written elsewhere. */
 #include "lib/edit/source.h"
 
+#include "lib/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,12 +34,12 @@ static int add_image(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
 {
     if (s->n_images == OCV_INDEX_ENTRIES_MAX)
         return ocv_yaml_fail(r, node, "more than %u images", OCV_INDEX_ENTRIES_MAX);
-    struct ocv_source_image *grown = realloc(s->images, (s->n_images + 1) * sizeof(*grown));
-    if (!grown)
+    *out = ocv_array_grow(&s->images, s->n_images);
+    if (!*out)
         return ocv_error_nomem(r->err);
-    s->images = grown;
-    *out = &grown[s->n_images++];
-    **out = (struct ocv_source_image){.reference = reference, .line = node->line};
+    s->n_images++;
+    (*out)->reference = reference;
+    (*out)->line = node->line;
     return OCV_OK;
 }
 

@@ -240,10 +240,9 @@ static int fix_order(struct fix *fix, struct ocv_error *err)
     for (size_t i = 0; i < n; i++)
         if (is_dangling(fix, i))
             ocv_edit_entry_free(&document->entries[i]);
-    free(document->entries);
-    document->entries = ordered;
+    memcpy(document->entries, ordered, kept * sizeof(*ordered));
+    free(ordered);
     document->n = kept;
-    document->cap = n + 1;
     fix->changes += dangling ? dangling : 1;
     return OCV_OK;
 }

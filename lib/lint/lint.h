@@ -110,7 +110,7 @@ struct ocv_lint_finding {
 struct ocv_lint_report {
     struct ocv_arena arena;
     struct ocv_lint_finding *findings;
-    size_t n, cap;
+    size_t n;
     size_t counts[OCV_LINT_ERROR + 1]; /**< of those not allowed, by level */
     size_t allowed, dropped;
 };

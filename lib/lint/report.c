@@ -2,6 +2,8 @@
 /* Findings: their places, levels and what the repository's settings say of them. */
 #include "lib/lint/lint_internal.h"
 
+#include "lib/base/array.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,17 +34,11 @@ static struct ocv_lint_finding *new_finding(struct ocv_lint *lint)
         report->dropped++;
         return NULL;
     }
-    if (report->n == report->cap) {
-        size_t cap = report->cap ? report->cap * 2 : 64;
-        struct ocv_lint_finding *grown = realloc(report->findings, cap * sizeof(*grown));
-        if (!grown) {
-            lint->status = ocv_error_nomem(lint->err);
-            return NULL;
-        }
-        report->findings = grown;
-        report->cap = cap;
-    }
-    return &report->findings[report->n++];
+    struct ocv_lint_finding *added = ocv_array_grow(&report->findings, report->n);
+    if (!added)
+        lint->status = ocv_error_nomem(lint->err);
+    report->n += added != NULL;
+    return added;
 }
 
 /* Of an entry, from where it begins: the text before is walked through once for all findings. */

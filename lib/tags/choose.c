@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The choice among the tags that stand for one name. Their digests are fixed once, before anything
  * is chosen: what is pulled is what was shown, whatever happens to the tags meanwhile. */
+#include "lib/base/array.h"
 #include "lib/core/index_internal.h"
 #include "lib/tags/tag_plan.h"
 #include "lib/tags/tags_internal.h"
@@ -37,15 +38,8 @@ struct tag_list {
 static int add_tag(void *data, const char *tag)
 {
     struct tag_list *tags = data;
-    if ((tags->n & (tags->n - 1)) == 0) {
-        char **list = realloc(tags->list, (tags->n ? 2 * tags->n : 1) * sizeof(*list));
-        tags->failed = !list;
-        if (!list)
-            return 1;
-        tags->list = list;
-    }
-    tags->list[tags->n] = strdup(tag);
-    tags->failed = !tags->list[tags->n];
+    char **copy = ocv_array_grow(&tags->list, tags->n);
+    tags->failed = !copy || !(*copy = strdup(tag));
     tags->n += !tags->failed;
     return tags->failed;
 }

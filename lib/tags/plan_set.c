@@ -2,6 +2,8 @@
 /* Sets of tags: who joins, which of several that say the same is taken, and under which labels. */
 #include "lib/tags/plan.h"
 
+#include "lib/base/array.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,13 +98,12 @@ static struct ocv_tag_set *set_of(struct ocv_tag_plan *plan, const char *name, c
             *taken = strcmp(plan->sets[i].format, format) != 0;
             return *taken ? NULL : &plan->sets[i];
         }
-    struct ocv_tag_set *list = realloc(plan->sets, (plan->n_sets + 1) * sizeof(*list));
-    if (!list)
+    struct ocv_tag_set *set = ocv_array_grow(&plan->sets, plan->n_sets);
+    if (!set || !(set->name = ocv_arena_copy(&plan->arena, name, strlen(name))))
         return NULL;
-    plan->sets = list;
-    list[plan->n_sets] = (struct ocv_tag_set){
-        .name = ocv_arena_copy(&plan->arena, name, strlen(name)), .format = format};
-    return list[plan->n_sets].name ? &list[plan->n_sets++] : NULL;
+    set->format = format;
+    plan->n_sets++;
+    return set;
 }
 
 int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *format,
@@ -112,13 +113,10 @@ int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *for
     struct ocv_tag_set *set = set_of(plan, name, format, &taken);
     if (!set)
         return taken ? OCV_OK : ocv_error_nomem(err);
-    struct ocv_tag_member *list = realloc(set->members, (set->n + 1) * sizeof(*list));
-    if (!list)
+    struct ocv_tag_member *member = ocv_array_grow(&set->members, set->n);
+    if (!member || !(member->identity = identity_of(&plan->arena, tag)))
         return ocv_error_nomem(err);
-    set->members = list;
-    list[set->n] = (struct ocv_tag_member){.tag = tag, .identity = identity_of(&plan->arena, tag)};
-    if (!list[set->n].identity)
-        return ocv_error_nomem(err);
+    member->tag = tag;
     set->n++;
     tag->candidate = true;
     return OCV_OK;
@@ -155,12 +153,9 @@ static int compare_preference(const struct ocv_tag *a, const struct ocv_tag *b)
 static int doubt(struct ocv_tag_plan *plan, struct ocv_tag_set *set, const struct ocv_tag *a,
                  const struct ocv_tag *b, struct ocv_error *err)
 {
-    char **list = realloc(set->doubts, (set->n_doubts + 1) * sizeof(*list));
-    if (!list)
-        return ocv_error_nomem(err);
-    set->doubts = list;
-    list[set->n_doubts] = ocv_arena_printf(&plan->arena, "%s and %s say the same", a->tag, b->tag);
-    if (!list[set->n_doubts])
+    char **text = ocv_array_grow(&set->doubts, set->n_doubts);
+    if (!text ||
+        !(*text = ocv_arena_printf(&plan->arena, "%s and %s say the same", a->tag, b->tag)))
         return ocv_error_nomem(err);
     set->n_doubts++;
     return OCV_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The set of rule files: notations first, then families; one added later is asked first, so that an
  * administrator's file stands before a shipped one. */
+#include "lib/base/array.h"
 #include "lib/base/file.h"
 #include "lib/tags/read.h"
 #include "lib/tags/table.h"
@@ -129,11 +130,7 @@ static int add_family(struct ocv_tag_rules *rules, const char *source, struct oc
                       struct ocv_error *err)
 {
     struct ocv_tag_family *family = calloc(1, sizeof(*family));
-    struct ocv_tag_family **list =
-        realloc(rules->families, (rules->n + 1) * sizeof(*rules->families));
-    if (list)
-        rules->families = list;
-    if (!family || !list) {
+    if (!family || !ocv_array_grow(&rules->families, rules->n)) {
         free(family);
         return ocv_error_nomem(err);
     }
@@ -144,9 +141,10 @@ static int add_family(struct ocv_tag_rules *rules, const char *source, struct oc
         ocv_tag_family_free(family);
         return status;
     }
+    struct ocv_tag_family **list = rules->families;
     for (size_t i = 0; i < rules->n; i++)
-        if (strcmp(rules->families[i]->name, family->name) == 0) { /* replaced, and asked first */
-            ocv_tag_family_free(rules->families[i]);
+        if (strcmp(list[i]->name, family->name) == 0) { /* replaced, and asked first */
+            ocv_tag_family_free(list[i]);
             memmove(&list[i], &list[i + 1], (rules->n - i - 1) * sizeof(*list));
             rules->n--;
             break;

@@ -5,6 +5,7 @@
 #include "cmd/common/names.h"
 
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/array.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -50,17 +51,12 @@ static int add_host(struct coverage *c, const char *path, struct ocv_error *err)
 {
     if (c->n == COVERAGE_HOSTS_MAX)
         return ocv_error_set(err, OCV_ERR_INVALID, "more than %u profiles", COVERAGE_HOSTS_MAX);
-    if ((c->n & (c->n - 1)) == 0) {
-        size_t cap = c->n ? 2 * c->n : 1;
-        struct coverage_host *list = realloc(c->hosts, cap * sizeof(*list));
-        if (!list)
-            return ocv_error_nomem(err);
-        c->hosts = list;
-    }
+    struct coverage_host *host = ocv_array_grow(&c->hosts, c->n);
+    if (!host)
+        return ocv_error_nomem(err);
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t len = strlen(name);
-    struct coverage_host *host = &c->hosts[c->n];
-    *host = (struct coverage_host){.path = strdup(path)};
+    host->path = strdup(path);
     host->name = strndup(name, len > 5 && !strcmp(name + len - 5, ".json") ? len - 5 : len);
     c->n++;
     return host->path && host->name ? OCV_OK : ocv_error_nomem(err);

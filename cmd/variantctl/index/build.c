@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/index/index_build.h"
+#include "lib/base/array.h"
 #include "lib/edit/edit.h"
 
 #include <stdlib.h>
@@ -17,12 +18,11 @@ static int add_image(struct build *b, const char *text, size_t *out, struct ocv_
             *out = i;
             return OCV_OK;
         }
-    struct image *grown = realloc(b->images, (b->n_images + 1) * sizeof(*grown));
-    if (!grown)
+    struct image *added = ocv_array_grow(&b->images, b->n_images);
+    if (!added)
         return ocv_error_nomem(err);
-    b->images = grown;
     *out = b->n_images++;
-    return image_open(b->cli, text, &b->images[*out], err);
+    return image_open(b->cli, text, added, err);
 }
 
 static int begin_edit(struct build *b, const char *target, struct ocv_error *err)
@@ -83,13 +83,12 @@ void build_free(struct build *b)
 int build_item(struct build *b, const char *label, const char *reference,
                struct ocv_properties *properties, const char *where, struct ocv_error *err)
 {
-    struct item *grown = realloc(b->items, (b->n_items + 1) * sizeof(*grown));
-    if (!grown) {
+    struct item *item = ocv_array_grow(&b->items, b->n_items);
+    if (!item) {
         ocv_properties_free(properties);
         return ocv_error_nomem(err);
     }
-    b->items = grown;
-    struct item *item = &grown[b->n_items++];
+    b->n_items++;
     *item = (struct item){.properties = properties, .reference = strdup(reference)};
     if (!item->reference || (label && !(item->label = strdup(label))) ||
         (where && !(item->where = strdup(where))))
@@ -181,17 +180,13 @@ static int add_entry(struct build *b, const struct item *item, const struct chil
 
 static struct job *new_job(struct build *b, size_t image, const char *label, struct ocv_error *err)
 {
-    struct job *grown = realloc(b->jobs, (b->n_jobs + 1) * sizeof(*grown));
-    if (grown)
-        b->jobs = grown;
-    char *copy = label ? strdup(label) : NULL;
-    if (!grown || (label && !copy)) {
-        free(copy);
+    struct job *job = ocv_array_grow(&b->jobs, b->n_jobs);
+    if (!job || (label && !(job->label = strdup(label)))) {
         ocv_error_nomem(err);
         return NULL;
     }
-    struct job *job = &grown[b->n_jobs++];
-    *job = (struct job){.image = image, .label = copy};
+    b->n_jobs++;
+    job->image = image;
     ocv_buffer_init(&job->config, OCV_MANIFEST_MAX);
     ocv_buffer_init(&job->child.body, OCV_MANIFEST_MAX);
     return job;

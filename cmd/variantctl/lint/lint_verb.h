@@ -26,7 +26,7 @@ struct lint_source {
     struct ocv_lint_tag *tags;
     struct ocv_reference **references; /**< of the tags */
     char **digests;
-    size_t n_tags, cap_tags;
+    size_t n_tags;
     char **signatures;
     size_t n_signatures;
     char *name;

@@ -2,6 +2,7 @@
 /* What variantctl lint reads: files, layouts, registries. */
 #include "cmd/common/image_copy.h"
 #include "cmd/variantctl/lint/lint_verb.h"
+#include "lib/base/array.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>
@@ -41,26 +42,16 @@ void lint_source_close(struct lint_source *s)
 int lint_source_tag(struct lint_source *s, struct ocv_reference *reference, const char *digest,
                     size_t line, struct ocv_error *err)
 {
-    char *copy = digest ? strdup(digest) : NULL;
-    if (s->n_tags == s->cap_tags) {
-        size_t cap = s->cap_tags ? s->cap_tags * 2 : 64;
-        void *tags = realloc(s->tags, cap * sizeof(*s->tags));
-        s->tags = tags ? tags : s->tags;
-        void *references = realloc(s->references, cap * sizeof(*s->references));
-        s->references = references ? references : s->references;
-        void *digests = realloc(s->digests, cap * sizeof(*s->digests));
-        s->digests = digests ? digests : s->digests;
-        s->cap_tags = tags && references && digests ? cap : s->cap_tags;
-    }
-    if (s->n_tags == s->cap_tags || (digest && !copy)) {
+    struct ocv_lint_tag *tag = ocv_array_grow(&s->tags, s->n_tags);
+    struct ocv_reference **kept = ocv_array_grow(&s->references, s->n_tags);
+    char **copy = ocv_array_grow(&s->digests, s->n_tags);
+    if (!tag || !kept || !copy || (digest && !(*copy = strdup(digest)))) {
         ocv_reference_free(reference);
-        free(copy);
         return ocv_error_nomem(err);
     }
-    s->references[s->n_tags] = reference;
-    s->digests[s->n_tags] = copy;
-    s->tags[s->n_tags++] =
-        (struct ocv_lint_tag){.reference = reference, .digest = copy, .line = line};
+    *kept = reference;
+    *tag = (struct ocv_lint_tag){.reference = reference, .digest = *copy, .line = line};
+    s->n_tags++;
     return OCV_OK;
 }
 

@@ -2,6 +2,8 @@
 /* variantctl lint: settings, then each input, then one report. */
 #include "cmd/common/rules.h"
 #include "cmd/variantctl/lint/lint_verb.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,18 +57,13 @@ static int remember_failure(struct lint_request *r, const char *name, const stru
     if (r->exit_code == 0)
         r->exit_code = ocv_error_exit_code(err->status);
     cli_fail(r->cli, err);
-    size_t n = r->n_failures;
-    struct ocv_lint_failure *list = realloc(r->failures, (n + 1) * sizeof(*list));
-    if (!list)
+    ocv_auto_free char *input = strdup(name);
+    ocv_auto_free char *message = strdup(err->message);
+    struct ocv_lint_failure *added = ocv_array_grow(&r->failures, r->n_failures);
+    if (!added || !input || !message)
         return OCV_ERR_NOMEM;
-    r->failures = list;
-    char *input = strdup(name), *message = strdup(err->message);
-    if (!input || !message) {
-        free(input);
-        free(message);
-        return OCV_ERR_NOMEM;
-    }
-    list[r->n_failures++] = (struct ocv_lint_failure){input, message};
+    *added = (struct ocv_lint_failure){ocv_steal(&input), ocv_steal(&message)};
+    r->n_failures++;
     return OCV_OK;
 }
 

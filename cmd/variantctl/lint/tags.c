@@ -3,6 +3,7 @@
 #include "cmd/common/rules.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "cmd/variantctl/lint/lint_verb.h"
+#include "lib/base/array.h"
 #include "lib/tags/tag_plan.h"
 
 #include <stdlib.h>
@@ -27,15 +28,11 @@ static int add_signature(struct lint_source *s, const char *digest, struct ocv_e
 {
     if (s->n_signatures == LINT_SIGNATURES_MAX)
         return OCV_OK;
-    if ((s->n_signatures & (s->n_signatures - 1)) == 0) {
-        size_t cap = s->n_signatures ? 2 * s->n_signatures : 1;
-        char **list = realloc(s->signatures, cap * sizeof(*list));
-        if (!list)
-            return ocv_error_nomem(err);
-        s->signatures = list;
-    }
-    s->signatures[s->n_signatures] = strdup(digest);
-    return s->signatures[s->n_signatures] ? (s->n_signatures++, OCV_OK) : ocv_error_nomem(err);
+    char **copy = ocv_array_grow(&s->signatures, s->n_signatures);
+    if (!copy || !(*copy = strdup(digest)))
+        return ocv_error_nomem(err);
+    s->n_signatures++;
+    return OCV_OK;
 }
 
 /* cosign's tag of a signature: "sha256-<hex>.sig". */

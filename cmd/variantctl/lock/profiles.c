@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/lock/lock_profiles.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,25 +12,18 @@
 int named_profiles_add(struct named_profiles *p, const char *name, size_t len,
                        struct ocv_profile *profile, struct ocv_error *err)
 {
-    struct named_profile *list =
-        p->n == LOCK_PROFILES_MAX ? NULL : realloc(p->list, (p->n + 1) * sizeof(*list));
-    char *copy = list ? strndup(name, len) : NULL;
-    if (list)
-        p->list = list;
-    if (!copy) {
-        ocv_profile_free(profile);
-        return list ? ocv_error_nomem(err)
-                    : ocv_error_set(err, OCV_ERR_INVALID, "more than %u profiles",
-                                    LOCK_PROFILES_MAX);
-    }
+    ocv_auto(ocv_profile) given = profile;
+    ocv_auto_free char *copy = strndup(name, len);
+    if (p->n == LOCK_PROFILES_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u profiles", LOCK_PROFILES_MAX);
+    struct named_profile *added = copy ? ocv_array_grow(&p->list, p->n) : NULL;
+    if (!added)
+        return ocv_error_nomem(err);
     for (size_t i = 0; i < p->n; i++)
-        if (!strcmp(list[i].name, copy)) {
-            ocv_profile_free(profile);
-            ocv_error_set(err, OCV_ERR_INVALID, "profile '%s' is named twice", copy);
-            free(copy);
-            return OCV_ERR_INVALID;
-        }
-    list[p->n++] = (struct named_profile){copy, profile};
+        if (!strcmp(p->list[i].name, copy))
+            return ocv_error_set(err, OCV_ERR_INVALID, "profile '%s' is named twice", copy);
+    *added = (struct named_profile){ocv_steal(&copy), ocv_steal(&given)};
+    p->n++;
     return OCV_OK;
 }
 

@@ -2,6 +2,7 @@
 /* Files of the machine, or of another tree under --root, as the plan sees them. Below a root every
  * link is followed inside it. */
 #include "cmd/variantctl/setup/tree.h"
+#include "lib/base/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -320,10 +321,9 @@ static char *copy_or_null(const char *text, bool *failed)
 int setup_add_own(struct setup_file *file, enum setup_own_kind kind, const char *table,
                   const char *key, const char *value, const char *previous, struct ocv_error *err)
 {
-    struct setup_own *grown = realloc(file->own, (file->n_own + 1) * sizeof(*grown));
-    if (!grown)
+    struct setup_own *added = ocv_array_grow(&file->own, file->n_own);
+    if (!added)
         return ocv_error_nomem(err);
-    file->own = grown;
     bool failed = false;
     struct setup_own own = {kind, copy_or_null(table, &failed), copy_or_null(key, &failed),
                             copy_or_null(value, &failed), copy_or_null(previous, &failed)};
@@ -331,7 +331,8 @@ int setup_add_own(struct setup_file *file, enum setup_own_kind kind, const char 
         setup_own_free(&own);
         return ocv_error_nomem(err);
     }
-    grown[file->n_own++] = own;
+    *added = own;
+    file->n_own++;
     return OCV_OK;
 }
 
@@ -357,11 +358,8 @@ static int read_names(DIR *dir, char ***names, size_t *n)
     while ((entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        char **grown = *n < SETUP_FILES_MAX ? realloc(*names, (*n + 1) * sizeof(*grown)) : NULL;
-        if (!grown)
-            return -1;
-        *names = grown;
-        if (!(grown[*n] = strdup(entry->d_name)))
+        char **name = *n < SETUP_FILES_MAX ? ocv_array_grow(names, *n) : NULL;
+        if (!name || !(*name = strdup(entry->d_name)))
             return -1;
         ++*n;
     }

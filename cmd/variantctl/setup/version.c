@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which version of an engine is installed: what the program itself says. */
 #include "cmd/variantctl/setup/tree.h"
+#include "lib/base/array.h"
 #include "lib/base/spawn.h"
 
 #include <ctype.h>
@@ -117,10 +118,8 @@ int setup_list_processes(const struct setup *setup, const char *name, char ***pi
         if (setup_read_file(setup, path, &comm, NULL) < 0 || comm.len != strlen(name) + 1 ||
             strncmp(comm.data, name, strlen(name)) != 0)
             continue;
-        char **grown = realloc(*pids, (*n + 1) * sizeof(*grown));
-        if (grown)
-            *pids = grown;
-        if (!grown || !(grown[*n] = strdup(entry->d_name)))
+        char **pid = ocv_array_grow(pids, *n);
+        if (!pid || !(*pid = strdup(entry->d_name)))
             status = ocv_error_nomem(err);
         else
             ++*n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/common/settings_make.h"
+#include "lib/base/array.h"
 #include "lib/base/paths.h"
 
 #include <arpa/inet.h>
@@ -105,22 +106,17 @@ static int add_upstream(struct settings *s, const char *given, const char *layou
         }
         return OCV_OK;
     }
-    struct upstream *list = s->n_upstreams == SETTINGS_UPSTREAMS_MAX
-                                ? NULL
-                                : realloc(s->upstreams, (s->n_upstreams + 1) * sizeof(*list));
-    if (list)
-        s->upstreams = list;
-    struct upstream new = {.name = strdup(name), .segment = segment_of(name), .layout = copy};
-    if (!list || !new.name || !new.segment) {
-        free((char *)(uintptr_t) new.name);
-        free((char *)(uintptr_t) new.segment);
+    bool full = s->n_upstreams == SETTINGS_UPSTREAMS_MAX;
+    struct upstream *added = full ? NULL : ocv_array_grow(&s->upstreams, s->n_upstreams);
+    if (!added) {
         free(copy);
-        return list ? ocv_error_nomem(err)
-                    : ocv_error_set(err, OCV_ERR_CONFIG, "more than %u registries",
-                                    SETTINGS_UPSTREAMS_MAX);
+        return !full ? ocv_error_nomem(err)
+                     : ocv_error_set(err, OCV_ERR_CONFIG, "more than %u registries",
+                                     SETTINGS_UPSTREAMS_MAX);
     }
-    s->upstreams[s->n_upstreams++] = new;
-    return OCV_OK;
+    s->n_upstreams++;
+    *added = (struct upstream){.name = strdup(name), .segment = segment_of(name), .layout = copy};
+    return added->name && added->segment ? OCV_OK : ocv_error_nomem(err);
 }
 
 /* ---- values ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include "cmd/variantd/upstream/layout_upstream.h"
 
 #include "cmd/variantd/common/budget.h"
+#include "lib/base/array.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -24,13 +25,10 @@ struct search {
 
 static int add_tag(struct search *s, const char *tag)
 {
-    char **longer = realloc(s->tags, (s->n_tags + 1) * sizeof(*longer));
-    if (longer)
-        s->tags = longer;
-    char *copy = longer && s->n_tags < TAGS_MAX ? strdup(tag) : NULL;
-    if (!copy)
+    char **copy = s->n_tags < TAGS_MAX ? ocv_array_grow(&s->tags, s->n_tags) : NULL;
+    if (!copy || !(*copy = strdup(tag)))
         return OCV_ERR_NOMEM;
-    s->tags[s->n_tags++] = copy;
+    s->n_tags++;
     return OCV_OK;
 }
 

@@ -2,6 +2,8 @@
 /* Tags of one family, or of one repository that no rule knows, against each other (OCV302, 303). */
 #include "lib/lint/lint_internal.h"
 
+#include "lib/base/array.h"
+
 #include <ctype.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ struct word {
 
 struct words {
     struct word *list;
-    size_t n, cap;
+    size_t n;
     regex_t regexes[OCV_LINT_COUNT(ocv_lint_notations)];
     size_t compiled;
 };
@@ -81,15 +83,10 @@ static bool append_word(struct words *words, const char *family, const char *tex
         merge(words);
     if (len == 0 || len >= WORD_MAX || words->n == WORDS_MAX)
         return true;
-    if (words->n == words->cap) {
-        size_t cap = words->cap ? words->cap * 2 : 256;
-        struct word *grown = realloc(words->list, cap * sizeof(*grown));
-        if (!grown)
-            return false;
-        words->list = grown;
-        words->cap = cap;
-    }
-    struct word *word = &words->list[words->n++];
+    struct word *word = ocv_array_grow(&words->list, words->n);
+    if (!word)
+        return false;
+    words->n++;
     *word = (struct word){.family = family, .notation = -1, .count = 1, .first = tag};
     memcpy(word->text, text, len);
     word->text[len] = '\0';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CPUID as a table of answers: read from the processor or from a file, looked up alike. */
 #include "lib/probe/cpu/cpuid.h"
+#include "lib/base/array.h"
 #include "ocivariant/buffer.h"
 
 #include <errno.h>
@@ -183,14 +184,10 @@ static int add_row(struct ocv_cpuid *cpuid, const struct line *line, const uint6
     if (cpuid->n == OCV_CPUID_ROWS_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: more than %u leaves", line->source,
                              line->number, OCV_CPUID_ROWS_MAX);
-    if ((cpuid->n & (cpuid->n - 1)) == 0) { /* grow at every power of two */
-        size_t cap = cpuid->n ? cpuid->n * 2 : 1;
-        struct ocv_cpuid_row *rows = realloc(cpuid->rows, cap * sizeof(*rows));
-        if (!rows)
-            return ocv_error_nomem(err);
-        cpuid->rows = rows;
-    }
-    struct ocv_cpuid_row *row = &cpuid->rows[cpuid->n++];
+    struct ocv_cpuid_row *row = ocv_array_grow(&cpuid->rows, cpuid->n);
+    if (!row)
+        return ocv_error_nomem(err);
+    cpuid->n++;
     row->leaf = (uint32_t)columns[0];
     row->subleaf = (uint32_t)columns[1];
     for (size_t i = 0; i < 4; i++)

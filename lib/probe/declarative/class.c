@@ -3,6 +3,8 @@
  * platform devices by their device tree node. */
 #include "lib/probe/declarative/declarative_match.h"
 
+#include "lib/base/array.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,13 +35,8 @@ static int read_names(DIR *dir, char ***names, size_t *n, const struct ocv_match
         if (*n == ENTRIES_MAX)
             return ocv_error_set(m->err, OCV_ERR_DATA, "more than %u entries in a directory",
                                  ENTRIES_MAX);
-        if (*n % 64 == 0) {
-            char **grown = realloc(*names, (*n + 64) * sizeof(*grown));
-            if (!grown)
-                return ocv_error_nomem(m->err);
-            *names = grown;
-        }
-        if (!((*names)[*n] = strdup(entry->d_name)))
+        char **name = ocv_array_grow(names, *n);
+        if (!name || !(*name = strdup(entry->d_name)))
             return ocv_error_nomem(m->err);
         ++*n;
     }

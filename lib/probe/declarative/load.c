@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Directories of declarative providers, and which provider answers for a namespace. */
 #include "gen/datadir.h"
+#include "lib/base/array.h"
 #include "lib/base/paths.h"
 #include "lib/probe/declarative/declarative.h"
 
@@ -70,13 +71,13 @@ static int append(struct ocv_declarations *set, const char *path, const struct o
     int status = read_file(path, host, &d, err);
     if (status < 0)
         return status;
-    struct ocv_declaration *items = realloc(set->items, (set->n + 1) * sizeof(*items));
-    if (!items) {
+    struct ocv_declaration *added = ocv_array_grow(&set->items, set->n);
+    if (!added) {
         ocv_declaration_free(&d);
         return ocv_error_nomem(err);
     }
-    set->items = items;
-    set->items[set->n++] = d;
+    *added = d;
+    set->n++;
     return OCV_OK;
 }
 

@@ -3,6 +3,8 @@
  * the first that matches a device counts. A device that PCI and a class both know is one device. */
 #include "lib/probe/declarative/declarative_match.h"
 
+#include "lib/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,22 +13,14 @@
 struct ocv_declared *ocv_match_append(const struct ocv_matcher *m, int *status)
 {
     struct ocv_declared_list *list = m->out;
-    *status = OCV_OK;
     if (list->n == OCV_DECLARED_DEVICES_MAX) {
         *status =
             ocv_error_set(m->err, OCV_ERR_DATA, "more than %u devices", OCV_DECLARED_DEVICES_MAX);
         return NULL;
     }
-    if (list->n % 16 == 0) {
-        struct ocv_declared *items = realloc(list->items, (list->n + 16) * sizeof(*items));
-        if (!items) {
-            *status = ocv_error_nomem(m->err);
-            return NULL;
-        }
-        list->items = items;
-    }
-    struct ocv_declared *device = &list->items[list->n++];
-    *device = (struct ocv_declared){0};
+    struct ocv_declared *device = ocv_array_grow(&list->items, list->n);
+    list->n += device != NULL;
+    *status = device ? OCV_OK : ocv_error_nomem(m->err);
     return device;
 }
 

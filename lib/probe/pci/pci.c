@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PCI devices of the machine: the back ends in the order they are tried, and what they share. */
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/probe/pci/pci_backend.h"
 
@@ -35,15 +36,11 @@ int ocv_pci_append(struct ocv_pci_scan *scan, const struct ocv_pci_device *devic
     struct ocv_pci_list *list = &scan->list;
     if (too_many(scan, err) < 0)
         return OCV_ERR_DATA;
-    if (list->n == scan->room) {
-        size_t more = scan->room ? scan->room * 2 : 64;
-        struct ocv_pci_device *grown = reallocarray(list->devices, more, sizeof(*grown));
-        if (!grown)
-            return ocv_error_nomem(err);
-        list->devices = grown;
-        scan->room = more;
-    }
-    list->devices[list->n++] = *device;
+    struct ocv_pci_device *added = ocv_array_grow(&list->devices, list->n);
+    if (!added)
+        return ocv_error_nomem(err);
+    *added = *device;
+    list->n++;
     return OCV_OK;
 }
 

@@ -13,7 +13,6 @@
 struct ocv_pci_scan {
     const struct ocv_pci_source *source;
     struct ocv_pci_list list;
-    size_t room;
 };
 
 struct ocv_pci_backend {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading TOML 1.0 for its places. Strict about structure; a bare value is taken as it is. */
 #include "cmd/variantctl/setup/toml/toml_scan.h"
+#include "lib/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,23 +60,16 @@ static int set_path_len(struct toml_scanner *s, size_t len)
 /* ---- items ------------------------------------------------------------------------------------
  */
 
-/* Items grow by doubling; the count says when. */
 static int add_item(struct toml_scanner *s, struct toml_item item)
 {
     struct toml *out = s->out;
     if (out->count == TOML_ITEMS_MAX)
         return toml_fail(s, "too many keys");
-    if ((out->count & (out->count - 1)) == 0) {
-        size_t cap = out->count ? out->count * 2 : 1;
-        struct toml_item *grown = realloc(out->items, cap * sizeof(*grown));
-        if (!grown)
-            return ocv_error_nomem(s->err);
-        out->items = grown;
-    }
-    item.path = strdup(s->path.data ? s->path.data : "");
-    if (!item.path)
+    struct toml_item *added = ocv_array_grow(&out->items, out->count);
+    if (!added || !(item.path = strdup(s->path.data ? s->path.data : "")))
         return ocv_error_nomem(s->err);
-    out->items[out->count++] = item;
+    *added = item;
+    out->count++;
     return OCV_OK;
 }
 

@@ -3,6 +3,8 @@
  * GPU and each partition of a GPU. */
 #include "lib/probe/providers/amd/amd.h"
 
+#include "lib/base/array.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -127,13 +129,13 @@ static int read_node(const struct ocv_probe_host *host, unsigned node, struct oc
         out->broken++;
     if (kind <= 0)
         return OCV_OK;
-    struct ocv_kfd_node *grown = reallocarray(out->nodes, out->n + 1, sizeof(*grown));
-    if (!grown)
+    struct ocv_kfd_node *added = ocv_array_grow(&out->nodes, out->n);
+    if (!added)
         return ocv_error_nomem(err);
-    out->nodes = grown;
     found.number = node;
     found.memory = memory_of(host, node);
-    out->nodes[out->n++] = found;
+    *added = found;
+    out->n++;
     return OCV_OK;
 }
 

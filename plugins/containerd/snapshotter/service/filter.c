@@ -13,6 +13,7 @@
  */
 #include "plugins/containerd/snapshotter/service/filter.h"
 
+#include "lib/base/array.h"
 #include "plugins/containerd/snapshotter/service/filter_words.h"
 
 #include <stdlib.h>
@@ -119,12 +120,12 @@ static bool alternative(struct filter_parser *p, struct alternative *a)
     for (;;) {
         if (a->n == SELECTORS_MAX)
             return filter_fail(p, "fewer selectors");
-        struct selector *more = realloc(a->selectors, (a->n + 1) * sizeof(*more));
-        if (!more)
+        struct selector *added = ocv_array_grow(&a->selectors, a->n);
+        if (!added)
             return filter_fail(p, "memory");
-        a->selectors = more;
-        more[a->n] = (struct selector){.op = OP_PRESENT};
-        if (!selector(p, &more[a->n++]))
+        a->n++;
+        added->op = OP_PRESENT;
+        if (!selector(p, added))
             return false;
         if (!*p->at)
             return true;
