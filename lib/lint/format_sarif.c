@@ -2,6 +2,8 @@
 /* SARIF 2.1.0 (OASIS): one run, every rule described, one result for each finding. */
 #include "lib/lint/lint_internal.h"
 
+#include "lib/base/format/url.h"
+
 #include <string.h>
 
 #define SCHEMA \
@@ -32,19 +34,6 @@ static json_t *rules_json(void)
     return list;
 }
 
-/* A file's name as a URI reference: RFC 3986, everything else escaped. */
-static int put_uri(const char *text, struct ocv_buffer *out, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    for (const char *at = text; *at && status == OCV_OK; at++) {
-        bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-                     (*at >= '0' && *at <= '9') || strchr("-._~/@+", *at);
-        status = plain ? ocv_buffer_append(out, at, 1, err)
-                       : ocv_buffer_printf(out, err, "%%%02X", (unsigned char)*at);
-    }
-    return status;
-}
-
 /* What is no file is named in the same way: code scanning services take no result without an
  * artifact, and scanners of images do so, too. */
 static json_t *location_json(const struct ocv_lint_finding *f, struct ocv_error *err)
@@ -54,7 +43,7 @@ static json_t *location_json(const struct ocv_lint_finding *f, struct ocv_error 
     char name[2200];
     snprintf(name, sizeof(name), "%s%s%s", f->input, *f->where ? ": " : "", f->where);
     json_t *logical = json_pack("[{s:s, s:s}]", "fullyQualifiedName", name, "kind", "member");
-    if (put_uri(f->input, &uri, err) < 0) {
+    if (ocv_url_escape(f->input, OCV_URL_UNRESERVED "/@+", &uri, err) < 0) {
         json_decref(logical);
         return NULL;
     }

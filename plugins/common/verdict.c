@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/common/verdict.h"
-#include "lib/records/daemon.h"
 
 #include "lib/base/file.h"
 #include "lib/base/paths.h"
@@ -9,15 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CONFIG_MAX (256u * 1024)
-#define ANSWER_MAX (64u * 1024)
-#define TARGET_MAX 16000u /* properties of 4,000 bytes, escaped, and names */
 
 /* A node needs these, so they are never refused: the image of pod sandboxes, in the places where
  * Kubernetes, its distributions and clouds publish it and podman builds it, and this project's own.
@@ -143,11 +139,11 @@ static const char *find_ineffective(const struct verdict_policy *policy, const c
     return find_glob(policy, reference, repository, false);
 }
 
-enum verdict_action verdict_decide(const struct verdict_policy *policy, enum verdict verdict,
+enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ocv_verdict verdict,
                                    const char *reference)
 {
-    bool trouble = verdict == VERDICT_MISFIT || verdict == VERDICT_INDEX ||
-                   (verdict == VERDICT_UNKNOWN && policy->closed);
+    bool trouble = verdict == OCV_VERDICT_MISFIT || verdict == OCV_VERDICT_INDEX ||
+                   (verdict == OCV_VERDICT_UNKNOWN && policy->closed);
     if (!trouble || policy->off || is_allowed(policy, reference))
         return VERDICT_ALLOW;
     return policy->enforce ? VERDICT_REFUSE : VERDICT_WARN;
@@ -156,107 +152,25 @@ enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ver
 /* ---- asking ------------------------------------------------------------------------------------
  */
 
-static const char *const names[] = {
-    [VERDICT_FITS] = "fits",   [VERDICT_MISFIT] = "misfit",   [VERDICT_NONE] = "none",
-    [VERDICT_INDEX] = "index", [VERDICT_UNKNOWN] = "unknown", [VERDICT_LESSER] = "lesser",
-};
-
-const char *verdict_name(enum verdict verdict)
-{
-    return names[verdict];
-}
-
-/* Append "?name=value" or "&name=value", escaped; nothing for NULL. False: no space is left. */
-static bool add_argument(char target[TARGET_MAX], const char *name, const char *value)
-{
-    static const char hex[] = "0123456789ABCDEF";
-    size_t n = strlen(target);
-    int head =
-        value ? snprintf(target + n, TARGET_MAX - n, "%c%s=", strchr(target, '?') ? '&' : '?', name)
-              : 0;
-    n += head > 0 ? (size_t)head : 0;
-    for (const unsigned char *p = (const unsigned char *)value; p && *p; p++) {
-        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-                     (*p >= '0' && *p <= '9') || strchr("-._~:/@", *p);
-        if (n + 4 >= TARGET_MAX)
-            return false;
-        if (plain) {
-            target[n++] = (char)*p;
-        } else {
-            target[n++] = '%';
-            target[n++] = hex[*p >> 4];
-            target[n++] = hex[*p & 15];
-        }
-    }
-    if (n >= TARGET_MAX)
-        return false;
-    target[n] = '\0';
-    return true;
-}
-
-static enum verdict parse_answer(const struct ocv_buffer *body, struct verdict_answer *answer,
-                                 char *why, size_t size)
-{
-    json_t *root = json_loadb(body->data ? body->data : "", body->len, 0, NULL);
-    const char *word = json_string_value(json_object_get(root, "verdict"));
-    const char *label = json_string_value(json_object_get(root, "label"));
-    const char *fit = json_string_value(json_object_get(root, "fit"));
-    const char *reason = json_string_value(json_object_get(root, "reason"));
-    enum verdict verdict = VERDICT_UNKNOWN;
-    for (size_t i = 0; word && i < sizeof(names) / sizeof(*names); i++)
-        if (strcmp(names[i], word) == 0)
-            verdict = (enum verdict)i;
-    const char *source = json_string_value(json_object_get(root, "source"));
-    answer->required = json_is_string(json_object_get(root, "required"));
-    answer->labels_only = source && strcmp(source, "labels") == 0;
-    snprintf(answer->label, sizeof(answer->label), "%s", label ? label : "");
-    snprintf(answer->fit, sizeof(answer->fit), "%s", fit ? fit : "");
-    snprintf(why, size, "%s", reason ? reason : "");
-    json_decref(root);
-    return verdict;
-}
-
-static enum verdict ask_daemon(const struct verdict_policy *policy,
-                               const struct verdict_question *q, struct verdict_answer *answer,
-                               char *why, size_t size)
-{
-    char target[TARGET_MAX] = "/v1/verdict";
-    struct ocv_error err = {0};
-    ocv_auto_buffer body;
-    long http = 0;
-    ocv_buffer_init(&body, ANSWER_MAX);
-    if (!add_argument(target, "ref", q->reference) || !add_argument(target, "digest", q->digest) ||
-        !add_argument(target, "label", q->label) ||
-        !add_argument(target, "properties", q->properties)) {
-        snprintf(why, size, "the question is too long");
-        return VERDICT_UNKNOWN;
-    }
-    int status = ocv_daemon_get(policy->socket, target, VERDICT_TIMEOUT_MS, &http, &body, &err);
-    if (status == OCV_OK && http == 200)
-        return parse_answer(&body, answer, why, size);
-    if (status == OCV_OK)
-        snprintf(why, size, "variantd answers HTTP %ld", http);
-    else
-        snprintf(why, size, "variantd cannot be asked: %s", err.message);
-    return VERDICT_UNKNOWN;
-}
-
 /* "docker.io/team/app:1 (cuda12.8) does not fit this node: ...; cuda12.6 would". */
-static void write_reason(const struct verdict_policy *policy, const struct verdict_question *q,
-                         struct verdict_answer *answer, const char *why)
+static void write_reason(const struct verdict_policy *policy, const struct ocv_verdict_question *q,
+                         const char *why, const char *fit, struct verdict_answer *answer)
 {
     const char *image = q->reference ? q->reference : q->digest ? q->digest : "the image";
     static const char *const words[] = {
-        [VERDICT_FITS] = "fits this node",      [VERDICT_MISFIT] = "does not fit this node",
-        [VERDICT_NONE] = "has no variants",     [VERDICT_INDEX] = "is an unresolved variant index",
-        [VERDICT_UNKNOWN] = "cannot be judged", [VERDICT_LESSER] = "is not the best for this node",
+        [OCV_VERDICT_FITS] = "fits this node",
+        [OCV_VERDICT_MISFIT] = "does not fit this node",
+        [OCV_VERDICT_NONE] = "has no variants",
+        [OCV_VERDICT_INDEX] = "is an unresolved variant index",
+        [OCV_VERDICT_UNKNOWN] = "cannot be judged",
+        [OCV_VERDICT_LESSER] = "is not the best for this node",
     };
-    bool reason = *why && answer->verdict != VERDICT_INDEX;
+    bool reason = *why && answer->verdict != OCV_VERDICT_INDEX;
     snprintf(answer->reason, sizeof(answer->reason), "%.300s%s%s%s %s%s%.500s%s%s", image,
              answer->label[0] ? " (" : "", answer->label, answer->label[0] ? ")" : "",
              words[answer->verdict], reason ? ": " : "", reason ? why : "",
-             answer->fit[0] && answer->verdict != VERDICT_LESSER ? "; what would fit: " : "",
-             answer->verdict != VERDICT_LESSER ? answer->fit : "");
+             *fit && answer->verdict != OCV_VERDICT_LESSER ? "; what would fit: " : "",
+             answer->verdict != OCV_VERDICT_LESSER ? fit : "");
     const char *glob =
         answer->action == VERDICT_ALLOW ? NULL : find_ineffective(policy, q->reference);
     size_t n = strlen(answer->reason);
@@ -266,32 +180,36 @@ static void write_reason(const struct verdict_policy *policy, const struct verdi
     ocv_text_clean(answer->reason); /* the limits above may have cut a character in two */
 }
 
-void verdict_ask(const struct verdict_policy *policy, const struct verdict_question *question,
+void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_question *question,
                  struct verdict_answer *answer)
 {
-    char why[640] = "";
-    *answer = (struct verdict_answer){.verdict = VERDICT_UNKNOWN, .action = VERDICT_ALLOW};
+    struct ocv_verdict_answer said;
+    struct ocv_error err = {0};
+    *answer = (struct verdict_answer){.verdict = OCV_VERDICT_UNKNOWN, .action = VERDICT_ALLOW};
     if (policy->off || is_allowed(policy, question->reference)) {
         snprintf(answer->reason, sizeof(answer->reason), "%s",
                  policy->off ? "the policy is off" : "on the list of what is always allowed");
         return;
     }
-    answer->verdict = ask_daemon(policy, question, answer, why, sizeof(why));
-    bool wanting = answer->verdict == VERDICT_LESSER && answer->required;
+    int status = ocv_verdict_ask(policy->socket, question, VERDICT_TIMEOUT_MS, &said, &err);
+    const char *why = status < 0 ? err.message : said.reason;
+    bool wanting = said.verdict == OCV_VERDICT_LESSER && said.required;
+    answer->verdict = said.verdict;
     answer->action =
-        verdict_decide(policy, wanting ? VERDICT_MISFIT : answer->verdict, question->reference);
-    if (answer->verdict == VERDICT_FITS && *why)
+        verdict_decide(policy, wanting ? OCV_VERDICT_MISFIT : said.verdict, question->reference);
+    if (said.verdict == OCV_VERDICT_FITS && *why)
         answer->action = VERDICT_WARN; /* it runs, and there is something to know */
-    if (answer->labels_only && answer->action == VERDICT_REFUSE)
+    if (said.labels_only && answer->action == VERDICT_REFUSE)
         answer->action = VERDICT_WARN; /* they may be the base image's: FROM inherits labels */
-    write_reason(policy, question, answer, why);
+    snprintf(answer->label, sizeof(answer->label), "%s", said.label);
+    write_reason(policy, question, why, said.fit, answer);
 }
 
 void verdict_cannot_tell(const struct verdict_policy *policy,
-                         const struct verdict_question *question, const char *why,
+                         const struct ocv_verdict_question *question, const char *why,
                          struct verdict_answer *answer)
 {
-    *answer = (struct verdict_answer){.verdict = VERDICT_UNKNOWN};
-    answer->action = verdict_decide(policy, VERDICT_UNKNOWN, question->reference);
-    write_reason(policy, question, answer, why);
+    *answer = (struct verdict_answer){.verdict = OCV_VERDICT_UNKNOWN};
+    answer->action = verdict_decide(policy, OCV_VERDICT_UNKNOWN, question->reference);
+    write_reason(policy, question, why, "", answer);
 }

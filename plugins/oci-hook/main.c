@@ -39,7 +39,7 @@ static int check_image(const struct verdict_policy *policy)
         code = report(answer.action, answer.reason);
     } else if (state.image.lost || state.unread) {
         code = report(
-            verdict_decide(policy, VERDICT_UNKNOWN, state.question.reference),
+            verdict_decide(policy, OCV_VERDICT_UNKNOWN, state.question.reference),
             state.unread
                 ? "the image cannot be judged: the bundle's config.json cannot be read"
                 : "the image cannot be judged: the engine's storage does not tell its digest");

@@ -108,7 +108,7 @@ bool state_read(const json_t *json, struct state *out)
     *out = (struct state){0};
     out->annotations = merge_annotations(json, &out->unread);
     const json_t *annotations = out->annotations;
-    struct verdict_question *q = &out->question;
+    struct ocv_verdict_question *q = &out->question;
     q->reference = find_text(annotations, name_keys, sizeof(name_keys) / sizeof(*name_keys));
     q->digest = find_digest(get_text(annotations, "dev.ocivariant.digest"));
     q->label = get_text(annotations, OCV_ANNOTATION_LABEL);

@@ -13,7 +13,7 @@
 struct state {
     json_t *annotations; /* owns the strings of the question */
     struct storage_image image;
-    struct verdict_question question;
+    struct ocv_verdict_question question;
     bool unread; /* the bundle's config.json exists, and is invalid or too large */
 };
 /** Read `fd` to its end. NULL: not JSON, or too large. */

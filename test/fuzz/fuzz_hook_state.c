@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (json_object_get(json, "bundle")) /* never a path of this machine */
             json_object_set_new(json, "bundle", json_string(bundle));
         bool found = state_read(json, &state);
-        const struct verdict_question *q = &state.question;
+        const struct ocv_verdict_question *q = &state.question;
         if (found != (q->digest || q->properties) ||
             (q->digest && !ocv_digest_wellformed(q->digest)) || (q->label && !*q->label))
             __builtin_trap();

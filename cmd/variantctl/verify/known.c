@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the node's own memory knows of an image: its records, its kept indexes, and variantd. */
 #include "cmd/variantctl/verify/verify_known.h"
-#include "lib/records/daemon.h"
+#include "lib/records/daemon_verdict.h"
 #include "lib/records/records.h"
 
 #include "lib/base/paths.h"
 
-#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TARGET_MAX 2048u
-#define ANSWER_MAX (64u * 1024)
+#define REFERENCE_MAX 1600u
 #define ASK_MS 10000u /* it may have to ask a registry */
 
 void known_set_label(struct known *k, const char *label)
@@ -143,50 +142,41 @@ bool known_lesser(const char *records, const struct known *k, const struct ocv_p
     return lesser;
 }
 
-/* Of names and digests only "+" means something else in a query. */
-static bool write_target(const struct known *k, const char *name, char target[TARGET_MAX])
+/* As variantd is asked: REPOSITORY:TAG, or REPOSITORY@DIGEST where the name has no tag. */
+static bool write_reference(const struct known *k, const char *name, char out[REFERENCE_MAX])
 {
     ocv_auto(ocv_reference) reference = NULL;
     const char *tag = NULL;
     if (name && ocv_reference_parse(name, &reference, NULL) == OCV_OK &&
         strcmp(reference->name, k->repository) == 0)
         tag = reference->tag;
-    int n = snprintf(target, TARGET_MAX, "/v1/verdict?held=1&ref=%s%s%s&digest=%s", k->repository,
-                     tag ? ":" : "@", tag ? tag : k->digest, k->digest);
-    return n > 0 && n < (int)TARGET_MAX && !strchr(target, '+');
+    int n = snprintf(out, REFERENCE_MAX, "%s%s%s", k->repository, tag ? ":" : "@",
+                     tag ? tag : k->digest);
+    return n > 0 && n < (int)REFERENCE_MAX;
 }
 
 const char *known_ask(const struct ocv_config *config, struct known *k, const char *name,
                       struct ocv_buffer *reason, bool *answers)
 {
-    static const char *const verdicts[] = {"fits", "lesser", "misfit", "none"};
-    char target[TARGET_MAX];
-    ocv_auto_buffer body;
-    const char *path = ocv_config_get(config, "socket"), *found = NULL;
-    long http = 0;
-    ocv_buffer_init(&body, ANSWER_MAX);
-    if (!k->repository || !k->digest || !write_target(k, name, target))
+    char reference[REFERENCE_MAX];
+    struct ocv_verdict_answer said;
+    const char *path = ocv_config_get(config, "socket");
+    if (!k->repository || !k->digest || !write_reference(k, name, reference))
         return NULL;
+    const struct ocv_verdict_question question = {
+        .reference = reference, .digest = k->digest, .held = true};
     int status =
-        ocv_daemon_get(path && *path ? path : OCV_PATH_SOCKET, target, ASK_MS, &http, &body, NULL);
+        ocv_verdict_ask(path && *path ? path : OCV_PATH_SOCKET, &question, ASK_MS, &said, NULL);
     *answers = status != OCV_ERR_NOT_FOUND;
-    if (status < 0 || http != 200)
+    if (status < 0 || said.labels_only || said.verdict == OCV_VERDICT_UNKNOWN ||
+        said.verdict == OCV_VERDICT_INDEX)
         return NULL;
-    json_t *root = json_loadb(body.data ? body.data : "", body.len, JSON_REJECT_DUPLICATES, NULL);
-    const char *word = json_string_value(json_object_get(root, "verdict"));
-    const char *label = json_string_value(json_object_get(root, "label"));
-    const char *why = json_string_value(json_object_get(root, "reason"));
-    bool hint = json_object_get(root, "source") != NULL; /* labels, which images inherit */
-    for (size_t i = 0; word && !hint && i < sizeof(verdicts) / sizeof(*verdicts); i++)
-        if (strcmp(verdicts[i], word) == 0)
-            found = verdicts[i];
-    if (found && !k->said.label && label && *label)
-        known_set_label(k, label);
-    if (found && why && *why) {
+    if (!k->said.label && said.label[0])
+        known_set_label(k, said.label);
+    if (said.reason[0]) {
         reason->len = 0;
-        if (ocv_buffer_append(reason, why, strlen(why) + 1, NULL) < 0)
-            found = NULL;
+        if (ocv_buffer_printf(reason, NULL, "%s", said.reason) < 0)
+            return NULL;
     }
-    json_decref(root);
-    return found;
+    return ocv_verdict_name(said.verdict);
 }

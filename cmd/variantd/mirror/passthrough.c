@@ -6,6 +6,7 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/http/connections.h"
 #include "cmd/variantd/http/header.h"
+#include "lib/base/format/url.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ static void free_pass(struct refcounted *item)
     refcounted_unref(p->no);
     budget_release(p->held);
     ocv_buffer_free(&p->body);
+    ocv_buffer_free(&p->query);
     free(p->list_link);
     if (p->stream)
         stream_put(p->stream);
@@ -52,27 +54,17 @@ static enum MHD_Result join_accept(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* NAME=VALUE, escaped, for the few that upstream may be told. */
-static void add_query(struct passthrough *p, struct MHD_Connection *connection, const char *name)
+/* NAME=VALUE, escaped, for the few that upstream may be told. False: no memory. */
+static bool add_query(struct passthrough *p, struct MHD_Connection *connection, const char *name)
 {
     const char *value = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
-    size_t at = strlen(p->query), start = at;
-    if (!value || strlen(value) > QUERY_MAX / 8)
-        return;
-    at += (size_t)snprintf(p->query + at, QUERY_MAX - at, "%s%s=", at ? "&" : "", name);
-    for (const char *c = value; *c; c++) {
-        bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
-                     (*c >= 'A' && *c <= 'Z') || *c == '-' || *c == '.' || *c == '_';
-        if (at + 4 >= QUERY_MAX) {
-            p->query[start] = '\0';
-            return;
-        }
-        at += (size_t)snprintf(p->query + at, QUERY_MAX - at, plain ? "%c" : "%%%02X",
-                               (unsigned char)*c);
-    }
+    if (!value || strlen(value) > QUERY_VALUE_MAX)
+        return true;
+    return ocv_buffer_printf(&p->query, NULL, "%s%s=", p->query.len ? "&" : "", name) == OCV_OK &&
+           ocv_url_escape(value, OCV_URL_UNRESERVED, &p->query, NULL) == OCV_OK;
 }
 
-static void read_headers(struct passthrough *p, const struct mirror_request *r)
+static bool read_headers(struct passthrough *p, const struct mirror_request *r)
 {
     struct MHD_Connection *connection = r->connection;
     struct joined all = {.text = p->accept, .max = sizeof(p->accept)};
@@ -81,12 +73,9 @@ static void read_headers(struct passthrough *p, const struct mirror_request *r)
     /* several ranges, or another unit: the whole is a right answer, too */
     if (p->kind == ROUTE_BLOB && range && header_range_single(range))
         snprintf(p->range, sizeof(p->range), "%s", range);
-    if (p->kind == ROUTE_TAGS) {
-        add_query(p, connection, "n");
-        add_query(p, connection, "last");
-    } else if (p->kind == ROUTE_REFERRERS) {
-        add_query(p, connection, "artifactType");
-    }
+    if (p->kind == ROUTE_TAGS)
+        return add_query(p, connection, "n") && add_query(p, connection, "last");
+    return p->kind != ROUTE_REFERRERS || add_query(p, connection, "artifactType");
 }
 
 static enum identity identity_of(const struct mirror_request *r)
@@ -113,6 +102,7 @@ static struct passthrough *make(struct mirror_request *r)
         return NULL;
     refcounted_init(&p->item, free_pass);
     ocv_buffer_init(&p->body, OCV_MANIFEST_MAX);
+    ocv_buffer_init(&p->query, QUERY_MAX);
     p->fd = -1;
     p->mirror = m;
     p->request = r;
@@ -129,7 +119,10 @@ static struct passthrough *make(struct mirror_request *r)
     p->until_ms = r->started_us / 1000 + (p->kind == ROUTE_TAG    ? TAG_ANSWER_MS
                                           : p->kind == ROUTE_BLOB ? BLOB_ANSWER_MS
                                                                   : DOCUMENT_ANSWER_MS);
-    read_headers(p, r);
+    if (!read_headers(p, r)) {
+        refcounted_unref(&p->item);
+        return NULL;
+    }
     p->job.work = passthrough_streams(p) ? WORK_BLOB : WORK_DOCUMENT;
     p->job.upstream = (size_t)(p->upstream - m->settings->upstreams);
     p->job.client = connections_client(r->connection);

@@ -8,7 +8,8 @@
 
 #define ACCEPT_MAX 4096u /* of all Accept headers together, passed on */
 #define RANGE_MAX 64u
-#define QUERY_MAX 1024u
+#define QUERY_VALUE_MAX 128u /* a longer one is left out */
+#define QUERY_MAX 1024u      /* two of them, escaped, with their names */
 
 struct passthrough {
     struct refcounted item;
@@ -27,7 +28,8 @@ struct passthrough {
     bool chunks;         /* as the request's */
     struct bounds known; /* of its size; zeros: nothing */
     int64_t until_ms;
-    char accept[ACCEPT_MAX], range[RANGE_MAX], query[QUERY_MAX];
+    char accept[ACCEPT_MAX], range[RANGE_MAX];
+    struct ocv_buffer query;
     /* the answer: the worker's until `arrived`, the request's afterwards */
     bool arrived;
     struct lookup_result *no; /* why not, or NULL */

@@ -117,7 +117,7 @@ static int ask(struct passthrough *p, struct client *client, struct ocv_error *e
         .kind = kinds[p->kind],
         .reference = p->reference,
         .object = p->reference->digest ? p->reference->digest : p->reference->tag,
-        .query = p->query,
+        .query = p->query.data,
         .head_only = p->head_only,
         .accept = p->accept[0] ? p->accept : NULL,
         .range = p->range[0] ? p->range : NULL,

@@ -3,6 +3,8 @@
  * tagged. Images that the engine cannot reach (oci:DIR) are loaded as an archive. */
 #include "cmd/vpull/engines/docker_host.h"
 
+#include "lib/base/format/url.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -146,7 +148,7 @@ static int create(struct pull *pull, const struct endpoint *endpoint, struct ocv
     ocv_buffer_init(&header, 128u * 1024);
     int status = ocv_buffer_printf(&path, err, "/images/create?fromImage=");
     if (status == OCV_OK)
-        status = engine_escape(pull->image.reference->name, &path, err);
+        status = ocv_url_escape(pull->image.reference->name, OCV_URL_UNRESERVED, &path, err);
     if (status == OCV_OK)
         status = ocv_buffer_printf(&path, err, "&tag=%s", pull->entry->digest);
     if (status == OCV_OK)
@@ -183,7 +185,8 @@ static int tag(struct pull *pull, const struct endpoint *endpoint, struct ocv_er
         &path, err, "/images/%s@%s/tag?repo=", pull->image.reference->name, pull->entry->digest);
     char *repository = strndup(pull->name, (size_t)(colon - pull->name));
     if (status == OCV_OK)
-        status = repository ? engine_escape(repository, &path, err) : ocv_error_nomem(err);
+        status = repository ? ocv_url_escape(repository, OCV_URL_UNRESERVED, &path, err)
+                            : ocv_error_nomem(err);
     free(repository);
     if (status == OCV_OK)
         status = ocv_buffer_printf(&path, err, "&tag=%s", colon + 1);

@@ -4,7 +4,6 @@
 #include "cmd/vpull/engines/archive.h"
 #include "lib/base/format/base64.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -149,19 +148,6 @@ char *engine_base64_url(const void *data, size_t len)
     for (char *at = out; at && *at; at++)
         *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
     return out;
-}
-
-int engine_escape(const char *text, struct ocv_buffer *out, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    for (; *text && status == OCV_OK; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (isalnum(c) || strchr("-._~", c))
-            status = ocv_buffer_append(out, text, 1, err);
-        else
-            status = ocv_buffer_printf(out, err, "%%%02X", c);
-    }
-    return status;
 }
 
 int engine_archive(struct pull *pull, int *fd, struct ocv_error *err)

@@ -38,8 +38,6 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
 
 /** Base64 with - and _ of `len` bytes; NULL without memory. The caller frees it. */
 char *engine_base64_url(const void *data, size_t len);
-/** Percent-encode all but unreserved characters into `out`. */
-int engine_escape(const char *text, struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** An archive of the chosen image in a temporary file, for engines that cannot reach where it
  * lives. The caller closes `*fd`; the file has no name any more. */
 int engine_archive(struct pull *pull, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;

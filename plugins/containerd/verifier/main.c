@@ -99,8 +99,8 @@ int main(int argc, char **argv)
         printf("%s", err.message);
         return BLOCKED; /* an administrator's file that cannot be read allows nothing */
     }
-    const struct verdict_question question = {.reference = arguments.name,
-                                              .digest = arguments.digest};
+    const struct ocv_verdict_question question = {.reference = arguments.name,
+                                                  .digest = arguments.digest};
     verdict_ask(&policy, &question, &answer);
     if (answer.action == VERDICT_WARN)
         fprintf(stderr, "ocivariant-verifier: warning: %s\n", answer.reason);

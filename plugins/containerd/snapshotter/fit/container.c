@@ -57,10 +57,10 @@ static void ask_for_all(struct snap_fit *f, const struct variants *all, struct v
     struct verdict_answer answer;
     for (size_t i = 0; i < all->n && (i == 0 || out->action != VERDICT_ALLOW); i++) {
         const struct snap_variant *v = &all->list[i];
-        const struct verdict_question q = {.reference = or_null(v->reference),
-                                           .digest = or_null(v->digest),
-                                           .label = or_null(v->label),
-                                           .properties = or_null(v->properties)};
+        const struct ocv_verdict_question q = {.reference = or_null(v->reference),
+                                               .digest = or_null(v->digest),
+                                               .label = or_null(v->label),
+                                               .properties = or_null(v->properties)};
         snap_fit_ask(f, &q, &answer);
         if (i == 0 || answer.action == VERDICT_ALLOW)
             *out = answer;
@@ -71,8 +71,8 @@ static void ask_for_all(struct snap_fit *f, const struct variants *all, struct v
 static void answer_unreadable(const struct snap_fit *f, const char *chain, const char *why,
                               struct verdict_answer *out)
 {
-    *out = (struct verdict_answer){.verdict = VERDICT_UNKNOWN,
-                                   .action = verdict_decide(&f->policy, VERDICT_UNKNOWN, NULL)};
+    *out = (struct verdict_answer){.verdict = OCV_VERDICT_UNKNOWN,
+                                   .action = verdict_decide(&f->policy, OCV_VERDICT_UNKNOWN, NULL)};
     snprintf(out->reason, sizeof(out->reason), "what was unpacked to %s cannot be judged: %s",
              chain, why);
 }

@@ -67,9 +67,9 @@ void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer)
 {
     pthread_mutex_lock(&f->lock);
     unsigned long long *const by_verdict[] = {
-        [VERDICT_FITS] = &f->counters.fits,       [VERDICT_MISFIT] = &f->counters.misfit,
-        [VERDICT_NONE] = &f->counters.none,       [VERDICT_INDEX] = &f->counters.index,
-        [VERDICT_UNKNOWN] = &f->counters.unknown, [VERDICT_LESSER] = &f->counters.lesser,
+        [OCV_VERDICT_FITS] = &f->counters.fits,       [OCV_VERDICT_MISFIT] = &f->counters.misfit,
+        [OCV_VERDICT_NONE] = &f->counters.none,       [OCV_VERDICT_INDEX] = &f->counters.index,
+        [OCV_VERDICT_UNKNOWN] = &f->counters.unknown, [OCV_VERDICT_LESSER] = &f->counters.lesser,
     };
     ++*by_verdict[answer->verdict];
     f->counters.refused += answer->action == VERDICT_REFUSE;
@@ -134,7 +134,8 @@ static void read_policy_again(struct snap_fit *f)
 }
 
 /* By what is known beside the label; the records of this node know what a lone label means. */
-void snap_fit_ask(struct snap_fit *f, const struct verdict_question *q, struct verdict_answer *out)
+void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
+                  struct verdict_answer *out)
 {
     struct record_set set = {0};
     struct ocv_error err = {0};
@@ -148,21 +149,22 @@ void snap_fit_ask(struct snap_fit *f, const struct verdict_question *q, struct v
         return;
     }
     for (size_t i = 0; i < set.n; i++) {
-        struct verdict_question one = *q;
+        struct ocv_verdict_question one = *q;
         one.digest = set.records[i].child;
         one.reference = set.records[i].reference;
         verdict_ask(&f->policy, &one, out);
-        if (out->verdict == VERDICT_FITS ||
-            (out->verdict == VERDICT_LESSER &&
-             out->action == VERDICT_ALLOW)) /* two images may call different things the same */
+        /* two images may call different things the same */
+        if (out->verdict == OCV_VERDICT_FITS ||
+            (out->verdict == OCV_VERDICT_LESSER && out->action == VERDICT_ALLOW))
             break;
     }
-    if (set.full && out->verdict == VERDICT_MISFIT) /* and so many that the right one may be left */
+    /* and so many that the right one may be left */
+    if (set.full && out->verdict == OCV_VERDICT_MISFIT)
         verdict_cannot_tell(&f->policy, q, "too many images have that label here", out);
     records_free(&set);
 }
 
-static char *question_key(const struct verdict_question *q)
+static char *question_key(const struct ocv_verdict_question *q)
 {
     char *key = NULL;
     int n = asprintf(&key, "%s\n%s\n%s\n%s", q->reference ? q->reference : "",
@@ -171,7 +173,7 @@ static char *question_key(const struct verdict_question *q)
     return n < 0 ? NULL : key;
 }
 
-static void ask_once(struct snap_fit *f, const struct verdict_question *q,
+static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
                      struct verdict_answer *out)
 {
     char *key = question_key(q);
@@ -198,7 +200,7 @@ enum grpc_code snap_fit_act(const struct verdict_answer *answer, struct ocv_buff
     if (answer->action == VERDICT_ALLOW)
         return GRPC_OK;
     enum grpc_code code =
-        snap_labels_set(labels, SNAP_LABEL_VERDICT, verdict_name(answer->verdict), err);
+        snap_labels_set(labels, SNAP_LABEL_VERDICT, ocv_verdict_name(answer->verdict), err);
     return code == GRPC_OK ? snap_labels_set(labels, SNAP_LABEL_REASON, answer->reason, err) : code;
 }
 
@@ -212,7 +214,7 @@ static bool is_top(const struct ocv_buffer *labels)
 }
 
 static void note_variant(struct snap_fit *f, const char *ns, const char *chain,
-                         const struct verdict_question *q, const struct verdict_answer *answer)
+                         const struct ocv_verdict_question *q, const struct verdict_answer *answer)
 {
     struct ocv_error err = {0};
     const char *label = answer->label[0] ? answer->label : q->label;
@@ -230,16 +232,17 @@ static void note_variant(struct snap_fit *f, const char *ns, const char *chain,
 static enum grpc_code fit_unpack(struct snap_fit *f, const char *ns, const char *chain,
                                  struct ocv_buffer *labels, struct ocv_error *err)
 {
-    const struct verdict_question q = {.reference = snap_labels_get(labels, LABEL_REFERENCE),
-                                       .digest = snap_labels_get(labels, LABEL_DIGEST),
-                                       .label = snap_labels_get(labels, LABEL_VARIANT),
-                                       .properties = snap_labels_get(labels, LABEL_PROPERTIES)};
+    const struct ocv_verdict_question q = {.reference = snap_labels_get(labels, LABEL_REFERENCE),
+                                           .digest = snap_labels_get(labels, LABEL_DIGEST),
+                                           .label = snap_labels_get(labels, LABEL_VARIANT),
+                                           .properties = snap_labels_get(labels, LABEL_PROPERTIES)};
     struct verdict_answer answer = {.action = VERDICT_ALLOW};
     if (!q.digest && !q.label && !q.properties)
         return GRPC_OK; /* a lower layer, or an image that nobody described */
     ask_once(f, &q, &answer);
-    bool ours = answer.verdict == VERDICT_FITS || answer.verdict == VERDICT_LESSER ||
-                answer.verdict == VERDICT_MISFIT || (answer.verdict == VERDICT_UNKNOWN && q.label);
+    bool ours = answer.verdict == OCV_VERDICT_FITS || answer.verdict == OCV_VERDICT_LESSER ||
+                answer.verdict == OCV_VERDICT_MISFIT ||
+                (answer.verdict == OCV_VERDICT_UNKNOWN && q.label);
     if (answer.action != VERDICT_REFUSE && ours && is_top(labels))
         note_variant(f, ns, chain, &q, &answer);
     return snap_fit_act(&answer, labels, err); /* invalidates what `q` borrows */

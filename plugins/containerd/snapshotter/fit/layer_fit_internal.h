@@ -35,7 +35,8 @@ struct snap_fit {
 
 /** Ask variantd, by what is known beside the label: the records of this node know what a lone label
  *  means. The policy is locked. */
-void snap_fit_ask(struct snap_fit *f, const struct verdict_question *q, struct verdict_answer *out);
+void snap_fit_ask(struct snap_fit *f, const struct ocv_verdict_question *q,
+                  struct verdict_answer *out);
 void snap_fit_count(struct snap_fit *f, const struct verdict_answer *answer);
 void snap_fit_say(const struct snap_fit *f, const char *what, const char *text);
 /** Refuse, or label what is warned of. */
