@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/selfcheck.h"
-#include "cmd/variantd/common/settings_make.h"
+#include "lib/base/format/values.h"
 #include "lib/records/daemon.h"
 
 #include <netinet/in.h>
@@ -39,7 +39,7 @@ enum selfcheck selfcheck_mirror(struct server *server, const char *listen_addres
     struct sockaddr_storage address, client;
     socklen_t len;
     char head[16];
-    if (settings_address(listen_address, &address, &len, NULL) < 0)
+    if (!ocv_address_parse(listen_address, &address, &len))
         return SELFCHECK_DEAD;
     client = address;
     set_port(&address, port);

@@ -5,52 +5,28 @@
  * starts. */
 #include "lib/config/config_set.h"
 
+#include "lib/base/format/values.h"
 #include "lib/base/unix_socket.h"
 
-#include <arpa/inet.h>
 #include <limits.h>
-#include <netinet/in.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DURATION_DIGITS 9
-
 /* ---- scalars ----------------------------------------------------------------------------------
  */
 
-/* "30s": seconds where no unit is named. */
 static bool is_duration(const char *text)
 {
-    static const char *const units[] = {"", "ms", "s", "m", "h", "d"};
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || digits > DURATION_DIGITS)
-        return false;
-    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-        if (!strcmp(text + digits, units[i]))
-            return true;
-    return false;
+    int64_t ms;
+    return ocv_duration_parse(text, &ms);
 }
 
-/* "127.0.0.1:5050", "localhost:5050", "[::1]:5050" */
 static bool is_address(const char *text)
 {
-    char host[INET6_ADDRSTRLEN + 2];
-    unsigned char binary[sizeof(struct in6_addr)];
-    const char *colon = strrchr(text, ':');
-    size_t n = colon ? (size_t)(colon - text) : 0;
-    if (n == 0 || n >= sizeof(host) || strlen(colon + 1) > 5 ||
-        strspn(colon + 1, "0123456789") != strlen(colon + 1) || !colon[1] ||
-        strtoul(colon + 1, NULL, 10) > 65535)
-        return false;
-    memcpy(host, text, n);
-    host[n] = '\0';
-    if (host[0] != '[')
-        return !strcmp(host, "localhost") || inet_pton(AF_INET, host, binary) == 1;
-    if (host[n - 1] != ']')
-        return false;
-    host[n - 1] = '\0';
-    return inet_pton(AF_INET6, host + 1, binary) == 1;
+    struct sockaddr_storage address;
+    socklen_t len;
+    return ocv_address_parse(text, &address, &len);
 }
 
 static bool is_socket(const char *text)
@@ -88,8 +64,8 @@ static const struct ocv_yaml_rule modes = WORDS("auto", "resolver", "proxy");
 static const struct ocv_yaml_rule policies = WORDS("enforce", "warn", "off");
 static const struct ocv_yaml_rule fails = WORDS("open", "closed");
 static const struct ocv_yaml_rule logs = WORDS("text", "json");
-static const struct ocv_yaml_rule duration = FORM(is_duration, "a duration such as 30s, 10m or 1h");
-static const struct ocv_yaml_rule address = FORM(is_address, "ADDRESS:PORT (IPv6: [::1]:5050)");
+static const struct ocv_yaml_rule duration = FORM(is_duration, OCV_DURATION_FORM);
+static const struct ocv_yaml_rule address = FORM(is_address, OCV_ADDRESS_FORM);
 static const struct ocv_yaml_rule unix_socket =
     FORM(is_socket, "an absolute path of at most 107 bytes");
 static const struct ocv_yaml_rule directory =

@@ -2,31 +2,16 @@
 /* providers-index FILE.yaml...: gen/providers.h on standard output: each file's text and what a
  * machine must have for it to say anything. A probe passes over a file that the build knew where
  * its machine has none of that (lib/probe/declarative/prefilter.c). Run by the build. */
+#include "lib/base/file.h"
 #include "lib/base/format/yaml_tree.h"
 #include "ocivariant/buffer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FILE_MAX (64u * 1024)
 #define WORDS_MAX 4096u
-
-static int read_file(const char *path, struct ocv_buffer *text, struct ocv_error *err)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    char block[4096];
-    int status = OCV_OK;
-    for (size_t n; status == OCV_OK && (n = fread(block, 1, sizeof(block), file)) > 0;)
-        status = ocv_buffer_append(text, block, n, err);
-    if (status == OCV_OK && (ferror(file) || !text->len))
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: cannot be read or is empty", path);
-    fclose(file);
-    return status;
-}
 
 /* Add what KEY of a rule's part says to a list of words. */
 static int add_word(struct ocv_buffer *list, const struct ocv_yaml *rule, const char *part,
@@ -95,7 +80,9 @@ static int index_file(const char *path, struct ocv_error *err)
     struct ocv_yaml *tree = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, FILE_MAX);
-    int status = read_file(path, &text, err);
+    int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
+    if (status == OCV_OK && !text.len)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: empty", path);
     if (status == OCV_OK)
         status = ocv_yaml_read(path, text.data, text.len, &tree, err);
     if (status == OCV_OK)

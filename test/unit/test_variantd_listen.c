@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The mirror's address: nobody else gets it while one daemon ends and the next one starts. */
 #include "cmd/common/listener.h"
-#include "cmd/variantd/common/settings_make.h"
 #include "cmd/variantd/http/listen.h"
+#include "lib/base/format/values.h"
 #include "lib/base/paths.h"
 
 #include "test/unit/core_util.h"
@@ -176,7 +176,7 @@ static void check_found(const char *address, const char *asked)
         return;
     }
     snprintf(text, sizeof(text), "%s:%u", asked, listening.port);
-    ck_assert_int_eq(settings_address(text, &where, &len, &err), OCV_OK);
+    ck_assert(ocv_address_parse(text, &where, &len));
     ck_assert(listener_find(&where, &who));
     ck_assert_uint_eq(who.uid, geteuid());
     ck_assert_int_eq(fstat(listening.fd, &st), 0);

@@ -99,24 +99,6 @@ START_TEST(test_wrong)
 }
 END_TEST
 
-START_TEST(test_durations)
-{
-    static const struct {
-        const char *text;
-        int64_t ms;
-    } good[] = {{"0", 0},        {"90", 90000},   {"500ms", 500},   {"2s", 2000},
-                {"10m", 600000}, {"1h", 3600000}, {"2d", 172800000}};
-    static const char *const bad[] = {"", "s", "-1", "1.5s", "10 m", "1w", "99999999999999s"};
-    int64_t ms = 0;
-    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
-        ck_assert_int_eq(settings_duration(good[i].text, &ms, NULL), OCV_OK);
-        ck_assert_int_eq(ms, good[i].ms);
-    }
-    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-        ck_assert_msg(settings_duration(bad[i], &ms, NULL) == OCV_ERR_CONFIG, "%s", bad[i]);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("variantd_settings");
@@ -124,7 +106,6 @@ int main(void)
     tcase_add_test(tcase, test_defaults);
     tcase_add_test(tcase, test_registries);
     tcase_add_loop_test(tcase, test_wrong, 0, sizeof(wrong) / sizeof(*wrong));
-    tcase_add_test(tcase, test_durations);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/common/settings_make.h"
 #include "lib/base/array.h"
+#include "lib/base/format/values.h"
 #include "lib/base/paths.h"
 
 #include <arpa/inet.h>
@@ -122,60 +123,6 @@ static int add_upstream(struct settings *s, const char *given, const char *layou
 /* ---- values ------------------------------------------------------------------------------------
  */
 
-int settings_duration(const char *text, int64_t *ms, struct ocv_error *err)
-{
-    static const struct {
-        const char *unit;
-        int64_t ms;
-    } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-    int64_t value = 0;
-    const char *p = text;
-    for (; *p >= '0' && *p <= '9' && value < 1000000000; p++)
-        value = value * 10 + (*p - '0');
-    for (size_t i = 0; p != text && i < sizeof(units) / sizeof(*units); i++)
-        if (strcmp(p, units[i].unit) == 0) {
-            *ms = value * units[i].ms;
-            return OCV_OK;
-        }
-    return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a duration such as 30s, 10m or 1h",
-                         text);
-}
-
-int settings_address(const char *text, struct sockaddr_storage *out, socklen_t *len,
-                     struct ocv_error *err)
-{
-    char host[64];
-    const char *colon = strrchr(text, ':');
-    size_t n = colon ? (size_t)(colon - text) : 0;
-    bool brackets = n > 2 && text[0] == '[' && text[n - 1] == ']';
-    char *end = NULL;
-    long port = colon ? strtol(colon + 1, &end, 10) : -1;
-    if (brackets)
-        n -= 2;
-    if (!colon || n == 0 || n >= sizeof(host) || !end || *end || end == colon + 1 || port < 0 ||
-        port > 65535)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' is not ADDRESS:PORT", text);
-    memcpy(host, text + (brackets ? 1 : 0), n);
-    host[n] = '\0';
-    struct sockaddr_in *four = (struct sockaddr_in *)out;
-    struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
-    memset(out, 0, sizeof(*out));
-    if (!brackets &&
-        inet_pton(AF_INET, strcmp(host, "localhost") ? host : "127.0.0.1", &four->sin_addr) == 1) {
-        four->sin_family = AF_INET;
-        four->sin_port = htons((uint16_t)port);
-        *len = sizeof(*four);
-    } else if (brackets && inet_pton(AF_INET6, host, &six->sin6_addr) == 1) {
-        six->sin6_family = AF_INET6;
-        six->sin6_port = htons((uint16_t)port);
-        *len = sizeof(*six);
-    } else {
-        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' is not ADDRESS:PORT (IPv6: [::1]:5050)",
-                             text);
-    }
-    return OCV_OK;
-}
-
 static bool is_loopback(const struct sockaddr_storage *address)
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
@@ -202,8 +149,9 @@ static const char *get(const struct settings *s, const char *key, const char *ot
 static int duration(const struct settings *s, const char *key, const char *otherwise, int64_t *out,
                     struct ocv_error *err)
 {
-    int status = settings_duration(get(s, key, otherwise), out, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", key) : OCV_OK;
+    if (ocv_duration_parse(get(s, key, otherwise), out))
+        return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_CONFIG, "%s: not " OCV_DURATION_FORM, key);
 }
 
 /* ---- registries and layouts --------------------------------------------------------------------
@@ -320,20 +268,14 @@ static int check(const struct settings *s, struct ocv_error *err)
     struct sockaddr_storage address;
     socklen_t len;
     struct stat st;
-    int status = settings_address(s->listen_address, &address, &len, err);
-    if (status < 0)
-        return ocv_error_prefix(err, "listen");
+    if (!ocv_address_parse(s->listen_address, &address, &len))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "listen: not " OCV_ADDRESS_FORM);
     if (!is_loopback(&address)) {
         ocv_error_set(err, OCV_ERR_CONFIG, "listen: %s is not a loopback address",
                       s->listen_address);
         ocv_error_hint(err, "the mirror answers for this node only: " OCV_LISTEN);
         return OCV_ERR_CONFIG;
     }
-    if (s->metrics_listen && settings_address(s->metrics_listen, &address, &len, err) < 0)
-        return ocv_error_prefix(err, "metrics_listen");
-    if (s->socket_path[0] != '/')
-        return ocv_error_set(err, OCV_ERR_CONFIG, "socket: '%.100s' is not an absolute path",
-                             s->socket_path);
     if (s->authfile && s->authfile[0] != '/')
         return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: '%.100s' is not an absolute path",
                              s->authfile);

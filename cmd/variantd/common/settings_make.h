@@ -5,8 +5,6 @@
 
 #include "cmd/variantd/common/settings.h"
 
-#include <sys/socket.h>
-
 /** What only flags say. Borrowed. */
 struct settings_flags {
     const char *const *registries; /**< --registry HOST[=URL] */
@@ -23,10 +21,5 @@ struct settings_flags {
 int settings_make(struct ocv_config *config, const struct settings_flags *flags,
                   struct settings **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void settings_free(struct settings *settings);
-/** "90", "90s", "10m", "1h", "500ms" to milliseconds. */
-int settings_duration(const char *text, int64_t *ms, struct ocv_error *err) OCV_WARN_UNUSED;
-/** "127.0.0.1:5050", "[::1]:5050", "localhost:5050". */
-int settings_address(const char *text, struct sockaddr_storage *out, socklen_t *len,
-                     struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "cmd/common/listener.h"
 #include "cmd/variantd/common/log.h"
-#include "cmd/variantd/common/settings_make.h"
+#include "lib/base/format/values.h"
 #include "lib/base/paths.h"
 #include "lib/base/unix_socket.h"
 
@@ -69,12 +69,13 @@ int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_
 {
     struct sockaddr_storage where;
     socklen_t len;
-    int one = 1, status = settings_address(address, &where, &len, err);
-    bool again = status == OCV_OK && is_kept(kept, &where, len);
+    int one = 1;
+    bool good = ocv_address_parse(address, &where, &len);
+    bool again = good && is_kept(kept, &where, len);
     if (kept >= 0 && !again)
         close(kept);
-    if (status < 0)
-        return status;
+    if (!good)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' is not " OCV_ADDRESS_FORM, address);
     int fd = again ? kept : socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return fail(fd, address, err);

@@ -2,6 +2,7 @@
 /* Directories of declarative providers, and which provider answers for a namespace. */
 #include "gen/datadir.h"
 #include "lib/base/array.h"
+#include "lib/base/file.h"
 #include "lib/base/paths.h"
 #include "lib/probe/declarative/declarative.h"
 
@@ -13,33 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int read_text(const char *path, struct ocv_buffer *text, struct ocv_error *err)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
-                             strerror(errno));
-    char block[4096];
-    int status = ocv_buffer_append(text, "", 0, err);
-    for (size_t n; status == OCV_OK && text->len <= OCV_DECLARATION_MAX &&
-                   (n = fread(block, 1, sizeof(block), file)) > 0;) {
-        if (n > text->max - text->len)
-            n = text->max - text->len; /* one byte too many is enough to refuse it */
-        status = ocv_buffer_append(text, block, n, err);
-    }
-    if (status == OCV_OK && ferror(file))
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    fclose(file);
-    return status;
-}
-
 /* With a host: a file that the build knew is not read where nothing of it is. */
 static int read_file(const char *path, const struct ocv_probe_host *host,
                      struct ocv_declaration *out, struct ocv_error *err)
 {
     ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_DECLARATION_MAX + 1);
-    int status = read_text(path, &text, err);
+    ocv_buffer_init(&text, OCV_DECLARATION_MAX);
+    int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
+    if (status == OCV_ERR_DATA)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: larger than %u bytes", path,
+                             OCV_DECLARATION_MAX);
     if (status < 0)
         return status;
     const char *data = text.data ? text.data : "";

@@ -5,6 +5,8 @@
  * limit. */
 #include "lib/probe/files/sysroot.h"
 
+#include "lib/base/file.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -150,25 +152,6 @@ int ocv_sysroot_openat(int root, const char *path, int flags)
     return (int)fd;
 }
 
-static int read_all(int fd, const char *path, struct ocv_buffer *out, struct ocv_error *err)
-{
-    char block[16384];
-    for (;;) {
-        ssize_t n = read(fd, block, sizeof(block));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return ocv_error_set(err, OCV_ERR_IO, "/%s: %s", path, strerror(errno));
-        if (n == 0)
-            return OCV_OK;
-        int status = ocv_buffer_append(out, block, (size_t)n, err);
-        if (status < 0) {
-            ocv_error_prefix(err, "/%s", path);
-            return status;
-        }
-    }
-}
-
 static bool is_regular(int fd)
 {
     struct stat st;
@@ -213,16 +196,16 @@ int ocv_sysroot_file(int root, const char *path)
 
 int ocv_sysroot_read(int root, const char *path, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int fd = ocv_sysroot_file(root, path);
+    ocv_auto_fd int fd = ocv_sysroot_file(root, path);
     if (fd < 0 && errno == EBADFD)
         return ocv_error_set(err, OCV_ERR_IO, "/%s: not a regular file", path);
     if (fd < 0)
         return ocv_error_set(err,
                              errno == ENOENT || errno == ENOTDIR ? OCV_ERR_NOT_FOUND : OCV_ERR_IO,
                              "/%s: %s", path, strerror(errno));
-    int status = read_all(fd, path, out, err);
-    close(fd);
-    return status;
+    char name[PATH_MAX + 1];
+    snprintf(name, sizeof(name), "/%s", path);
+    return ocv_fd_read(fd, name, out, err);
 }
 
 bool ocv_sysroot_line(int root, const char *path, char *out, size_t size)

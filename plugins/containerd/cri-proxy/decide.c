@@ -3,10 +3,9 @@
 #include "lib/records/records.h"
 #include "plugins/containerd/cri-proxy/decide_internal.h"
 
+#include "lib/base/file.h"
 #include "plugins/containerd/cri-proxy/proxy_log.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,28 +23,13 @@ static void question_free(struct question *q)
 /* ---- profile and choice ------------------------------------------------------------------------
  */
 
-static int read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
-{
-    char chunk[8192];
-    ssize_t n = 0;
-    int status = OCV_OK, fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(errno));
-    while (status == OCV_OK && (n = read(fd, chunk, sizeof(chunk))) > 0)
-        status = ocv_buffer_append(out, chunk, (size_t)n, err);
-    if (n < 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    close(fd);
-    return status;
-}
-
 static int get_profile(const struct decide *d, struct ocv_profile **out,
                        char digest[OCV_DIGEST_MAX], struct ocv_error *err)
 {
     long http = 200;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
-    int status = d->profile_file ? read_file(d->profile_file, &text, err)
+    int status = d->profile_file ? ocv_file_read(d->profile_file, OCV_FILE_ANY, &text, err)
                                  : ocv_daemon_get(d->socket, "/v1/profile", DECIDE_PROFILE_MS,
                                                   &http, &text, err);
     if (status < 0)

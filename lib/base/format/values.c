@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/format/values.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DURATION_DIGITS 9
+#define PORT_DIGITS 5
+
+bool ocv_duration_parse(const char *text, int64_t *ms)
+{
+    static const struct {
+        const char *unit;
+        int64_t ms;
+    } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > DURATION_DIGITS)
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+        if (strcmp(text + digits, units[i].unit) == 0) {
+            *ms = strtol(text, NULL, 10) * units[i].ms;
+            return true;
+        }
+    return false;
+}
+
+/* The port behind the last colon, -1: none. */
+static long parse_port(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    long port = digits == 0 || digits > PORT_DIGITS || text[digits] ? -1 : strtol(text, NULL, 10);
+    return port > UINT16_MAX ? -1 : port;
+}
+
+bool ocv_address_parse(const char *text, struct sockaddr_storage *out, socklen_t *len)
+{
+    char host[INET6_ADDRSTRLEN + 2];
+    struct sockaddr_in *four = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
+    const char *colon = strrchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    long port = n == 0 || n >= sizeof(host) ? -1 : parse_port(colon + 1);
+    if (port < 0)
+        return false;
+    memcpy(host, text, n);
+    host[n] = '\0';
+    *out = (struct sockaddr_storage){0};
+    if (host[0] != '[') {
+        const char *address = strcmp(host, "localhost") ? host : "127.0.0.1";
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)port);
+        *len = sizeof(*four);
+        return inet_pton(AF_INET, address, &four->sin_addr) == 1;
+    }
+    if (host[n - 1] != ']')
+        return false;
+    host[n - 1] = '\0';
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons((uint16_t)port);
+    *len = sizeof(*six);
+    return inet_pton(AF_INET6, host + 1, &six->sin6_addr) == 1;
+}
