@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Includes are paths from the root of the tree, no header name is there twice, and arrows between
-directories go one way (docs/internals/architecture.md). Prints what breaks that, a line each."""
+directories, and between the files of one, go one way (docs/internals/architecture.md). Prints what
+breaks that, a line each."""
 import collections
 import os
 import re
@@ -52,7 +53,7 @@ def forbidden(source, target):
     return f"{top} includes only {ALLOWED[top] or 'itself'}"
 
 
-# Trees without cycles between their directories.
+# Trees without cycles between their directories, or between their files.
 ACYCLIC = ("lib/", "cmd/", "plugins/")
 
 
@@ -74,10 +75,44 @@ def cycles(arrows):
     return sorted(sorted(cycle) for cycle in found)
 
 
+def modules(includes):
+    """Arrows between modules: NAME.c with NAME.h. A header that has no file of its own name is the
+    inside of several; what it includes counts for those that include it."""
+    own = {os.path.splitext(path)[0] for path in includes if path.endswith(".c")}
+
+    def targets(path, seen):
+        found = set()
+        for target in includes.get(path, {}):
+            if os.path.splitext(target)[0] in own:
+                found.add(os.path.splitext(target)[0])
+            elif target not in seen:
+                seen.add(target)
+                found |= targets(target, seen)
+        return found
+
+    arrows = collections.defaultdict(dict)
+    for path in includes:
+        module = os.path.splitext(path)[0]
+        for target in targets(path, set()) if module in own else ():
+            if target != module:
+                arrows[module].setdefault(target, path)
+    return arrows
+
+
+def print_cycles(arrows):
+    """Each set of directories or modules that include from each other, and through which file."""
+    for cycle in cycles(arrows):
+        print(f"{', '.join(cycle)}: these include from each other:")
+        for source in cycle:
+            for target in sorted(set(arrows[source]) & set(cycle)):
+                print(f"    {source} -> {target} ({arrows[source][target]})")
+
+
 def main():
     listed = subprocess.run(["git", "ls-files", "*.c", "*.h"], check=True, capture_output=True, text=True)
     files = listed.stdout.split()
     arrows = collections.defaultdict(dict)
+    includes = collections.defaultdict(dict)
     names = collections.Counter(os.path.basename(f) for f in files if f.endswith(".h"))
     for path in files:
         if path.endswith(".h") and names[os.path.basename(path)] > 1:
@@ -104,15 +139,14 @@ def main():
             why = forbidden(source, room(target))
             if why:
                 print(f"{path}: \"{target}\": {why}")
+            if path.startswith(ACYCLIC) and os.path.exists(target):
+                includes[path][target] = True
             # a public header includes nothing of its directory, so it closes no cycle
             if path.startswith(ACYCLIC) and source != os.path.dirname(target):
                 if os.path.exists(target):
                     arrows[source].setdefault(os.path.dirname(target), path)
-    for cycle in cycles(arrows):
-        print(f"{', '.join(cycle)}: these include from each other:")
-        for source in cycle:
-            for target in sorted(set(arrows[source]) & set(cycle)):
-                print(f"    {source} -> {target} ({arrows[source][target]})")
+    print_cycles(arrows)
+    print_cycles(modules(includes))
 
 
 main()

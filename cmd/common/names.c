@@ -86,6 +86,12 @@ int names_check(struct cli *cli, const struct ocv_config *config, const struct o
 /* ---- labels ------------------------------------------------------------------------------------
  */
 
+/* An image by its name, and what was to be chosen from. */
+struct choice {
+    const char *text;
+    const struct ocv_index *index;
+};
+
 static const char *label_of(const struct ocv_entry *entry)
 {
     if (entry->label)
@@ -121,7 +127,7 @@ static int list_labels(const struct ocv_index *index, struct ocv_buffer *out)
     return status;
 }
 
-static int no_such_label(const struct image *image, const char *label, const char *origin,
+static int no_such_label(const struct choice *image, const char *label, const char *origin,
                          struct ocv_error *err)
 {
     ocv_auto_buffer labels;
@@ -137,7 +143,7 @@ static int no_such_label(const struct image *image, const char *label, const cha
  */
 
 /* Reason and hint of a rejection into the error. */
-static int explain(const struct image *image, const struct ocv_decision *decision, size_t i,
+static int explain(const struct choice *image, const struct ocv_decision *decision, size_t i,
                    const char *what, const char *also, struct ocv_error *err)
 {
     ocv_auto_buffer reason, hint;
@@ -160,7 +166,7 @@ static bool is_platform(enum ocv_reject code)
 }
 
 /* Of several entries with the label, one for this platform speaks. */
-static int label_unfit(const struct image *image, const struct ocv_decision *decision,
+static int label_unfit(const struct choice *image, const struct ocv_decision *decision,
                        const char *label, struct ocv_error *err)
 {
     char what[96];
@@ -181,7 +187,7 @@ static int label_unfit(const struct image *image, const struct ocv_decision *dec
 }
 
 /* Does the entry have a property of this namespace ("ns :: feature")? */
-static bool is_of(const struct image *image, const struct ocv_entry *entry, const char *required)
+static bool is_of(const struct choice *image, const struct ocv_entry *entry, const char *required)
 {
     size_t n = strcspn(required, " ");
     for (size_t i = 0; i < entry->n_properties; i++) {
@@ -193,7 +199,7 @@ static bool is_of(const struct image *image, const struct ocv_entry *entry, cons
 }
 
 /* What fits does not use it; what uses it does not fit. */
-static int requirement_unmet(const struct image *image, const struct ocv_decision *decision,
+static int requirement_unmet(const struct choice *image, const struct ocv_decision *decision,
                              struct ocv_rejection unmet, struct ocv_error *err)
 {
     char what[320];
@@ -219,11 +225,13 @@ static int requirement_unmet(const struct image *image, const struct ocv_decisio
     return explain(image, decision, best, what, "", err);
 }
 
-int names_no_match(const struct cli *cli, const struct image *image,
-                   const struct ocv_decision *decision, struct ocv_error *err)
+int names_no_match(const struct cli *cli, const char *text, const struct ocv_reference *reference,
+                   const struct ocv_index *index, const struct ocv_decision *decision,
+                   struct ocv_error *err)
 {
+    const struct choice made = {text, index}, *image = &made;
     struct ocv_error own = {0};
-    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, reference);
     const char *label = cli->label ? cli->label : ocv_config_get(config, "label");
     const char *origin = cli->label ? NULL : ocv_config_origin(config, "label");
     err = err ? err : &own;

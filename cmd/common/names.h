@@ -3,7 +3,7 @@
 #ifndef OCV_NAMES_H
 #define OCV_NAMES_H
 
-#include "cmd/common/image.h"
+#include "cmd/common/cli.h"
 
 /** Hold the names in force in `config` against all that is known, and the index where there is one
  *  (may be NULL). `profile` is the host's without overrides. Unknown: OCV_ERR_CONFIG. What is only
@@ -11,9 +11,11 @@
  *  warning, and so is any name of a file where there is no index. */
 int names_check(struct cli *cli, const struct ocv_config *config, const struct ocv_profile *profile,
                 const struct ocv_index *index, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Nothing was chosen: why, and what can be done. OCV_ERR_NO_MATCH; OCV_ERR_CONFIG for a label of
- *  the command line that the image does not have. */
-int names_no_match(const struct cli *cli, const struct image *image,
-                   const struct ocv_decision *decision, struct ocv_error *err);
+/** Nothing was chosen: why, and what can be done. `image`: its name; `reference` may be NULL.
+ *  OCV_ERR_NO_MATCH; OCV_ERR_CONFIG for a label of the command line that the image does not have.
+ */
+int names_no_match(const struct cli *cli, const char *image, const struct ocv_reference *reference,
+                   const struct ocv_index *index, const struct ocv_decision *decision,
+                   struct ocv_error *err);
 
 #endif

@@ -81,7 +81,7 @@ static int run(struct cli *cli, const struct request *request, struct image *ima
         cli_warn(cli, "%s", warnings[i]);
     if (ocv_decision_selected(decision))
         return OCV_OK;
-    status = names_no_match(cli, image, decision, err);
+    status = names_no_match(cli, image->text, image->reference, image->index, decision, err);
     if (!request->json && err && !strncmp(err->hint, "variantctl explain", 18))
         err->hint[0] = '\0'; /* that was done */
     return status;

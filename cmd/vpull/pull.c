@@ -62,7 +62,8 @@ static void show_rejected(const struct pull *pull, size_t i)
 static int no_match(struct pull *pull, struct ocv_error *err)
 {
     size_t n = ocv_decision_rejected_count(pull->decision);
-    int status = names_no_match(pull->cli, &pull->image, pull->decision, err);
+    int status = names_no_match(pull->cli, pull->image.text, pull->image.reference,
+                                pull->image.index, pull->decision, err);
     if (pull->options->quiet || status == OCV_ERR_CONFIG) /* a label that there is not */
         return status;
     for (size_t i = 0; i < n && i < REJECTIONS_SHOWN; i++)

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In the order in which they are tried when the user names none. */
 static const struct destination *const destinations[] = {
@@ -74,18 +73,4 @@ int destination_choose(struct cli *cli, const struct pull_options *options,
     }
     *out = &destination_oci;
     return data_directory(argument, err);
-}
-
-bool subprocess_available(const char *name)
-{
-    const char *path = getenv("PATH");
-    char file[4096];
-    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
-        size_t n = strcspn(at, ":");
-        snprintf(file, sizeof(file), "%.*s/%s", (int)n, at, name);
-        if (n && access(file, X_OK) == 0)
-            return true;
-        at += n + (at[n] == ':');
-    }
-    return false;
 }

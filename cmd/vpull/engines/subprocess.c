@@ -2,13 +2,14 @@
 /* Running an engine's client: its output line by line, its last error line as the failure, and an
  * end in time when the user wants one. Some clients tell how far they are only to a terminal: those
  * get one of their own as standard error. */
-#include "cmd/vpull/engines/destination.h"
+#include "cmd/vpull/engines/subprocess.h"
 #include "lib/base/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -216,4 +217,18 @@ int subprocess_run_terminal(const char *const *argv, take_line line, void *data,
 {
     struct stream streams[2] = {{0}, {.line = line, .data = data}};
     return run_with(argv, -1, true, streams, interrupted, err);
+}
+
+bool subprocess_available(const char *name)
+{
+    const char *path = getenv("PATH");
+    char file[4096];
+    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
+        size_t n = strcspn(at, ":");
+        snprintf(file, sizeof(file), "%.*s/%s", (int)n, at, name);
+        if (n && access(file, X_OK) == 0)
+            return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
 }

@@ -2,6 +2,7 @@
 /* List: infos in messages of up to SNAP_PAGE, as containerd sends them. */
 #include "plugins/containerd/snapshotter/service/filter.h"
 #include "plugins/containerd/snapshotter/service/message.h"
+#include "plugins/containerd/snapshotter/service/service.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,12 @@
 #ifndef OCV_SNAPSHOTTER_MESSAGE_H
 #define OCV_SNAPSHOTTER_MESSAGE_H
 
-#include "plugins/containerd/snapshotter/service/service.h"
+#include "plugins/containerd/snapshotter/overlay/overlay.h"
 
 #include "gen/snapshots.pb-c.h"
+
+#define SNAP_REQUEST_MAX (1024u * 1024)     /**< bytes of a request that is decoded here */
+#define SNAP_DECODED_MAX (8u * 1024 * 1024) /**< memory that decoding one may take */
 
 /** The request, to be released; NULL: answered. */
 void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor *type);
@@ -36,8 +39,5 @@ struct snap_info_message {
 /** Borrows from `from`; to be freed in any case. */
 bool snap_info_message(const struct snap_info *from, struct snap_info_message *out);
 void snap_info_message_free(struct snap_info_message *message);
-
-/** The List call (list.c). */
-void snap_service_list(struct snap_service *s, struct grpc_call *call);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests go on as they came, unless they must say something else. */
 #include "plugins/containerd/snapshotter/service/message.h"
+#include "plugins/containerd/snapshotter/service/service.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The calls, and who answers which. */
+#include "plugins/containerd/snapshotter/service/service.h"
 #include "plugins/containerd/snapshotter/service/message.h"
 
 #include <string.h>

@@ -6,9 +6,6 @@
 #include "plugins/containerd/snapshotter/fit/layer_fit.h"
 #include "plugins/containerd/snapshotter/overlay/overlay.h"
 
-#define SNAP_REQUEST_MAX (1024u * 1024)     /**< bytes of a request that is decoded here */
-#define SNAP_DECODED_MAX (8u * 1024 * 1024) /**< memory that decoding one may take */
-
 #define SNAP_SERVICE "/containerd.services.snapshots.v1.Snapshots/"
 
 struct snap_relay;
@@ -23,6 +20,9 @@ struct snap_service {
 
 /** Answer one call (grpc_server_options.handle). */
 void snap_service_handle(void *service, struct grpc_call *call);
+
+/** The List call (list.c). */
+void snap_service_list(struct snap_service *s, struct grpc_call *call);
 
 /* ---- relay.c: another snapshotter behind a socket ----------------------------------------------
  */
