@@ -44,7 +44,7 @@ START_TEST(test_parse)
     struct ocv_error err = {0};
     struct ocv_verdict_answer said;
     const struct ocv_verdict_answer *expected = &answers[_i].answer;
-    char *text = quoted(answers[_i].json);
+    char *text = quoted("%s", answers[_i].json);
     ck_assert_int_eq(ocv_verdict_parse(text, strlen(text), &said, &err), answers[_i].status);
     ck_assert_str_eq(ocv_verdict_name(said.verdict), ocv_verdict_name(expected->verdict));
     ck_assert_int_eq(said.labels_only, expected->labels_only);
