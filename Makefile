@@ -142,13 +142,13 @@ $(TAGS_A): $(call obj,$(TAGS_SRC))
 $(CORE_A): $(call obj,$(BASE_SRC) $(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
 $(PROBE_A): $(call obj,$(PROBE_SRC))
-$(COMMON_A): $(call obj,$(COMMON_SRC))
+$(COMMON_A): $(call obj,$(COMMON_SRC) lib/core/resolve/default.c)
 $(LAZY_A): $(call obj,$(LAZY_SRC))
 $(VERDICT_A): $(call obj,$(sort $(wildcard plugins/common/*.c)))
 $(GRPC_A): $(call obj,$(GRPC_SRC)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(SETUP_A): $(call obj,$(SETUP_SRC))
-# what corrects an index needs the inside of what edits one
-$(LINT_A): $(call obj,$(LINT_SRC) $(call sources,lib/edit))
+# what corrects an index needs the inside of what edits one, and knows defaults as the core does
+$(LINT_A): $(call obj,$(LINT_SRC) $(call sources,lib/edit) lib/core/resolve/default.c)
 %.a:
 	@rm -f $@
 	ar rcs $@ $^

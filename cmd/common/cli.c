@@ -2,6 +2,7 @@
 /* Messages and options that all commands share. */
 #include "cmd/common/cli.h"
 
+#include "lib/base/exit_code.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 

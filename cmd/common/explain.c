@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/explain.h"
+#include "lib/core/resolve/default.h"
 
 #include <string.h>
 

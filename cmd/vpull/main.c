@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vpull: docker pull, with the variant that was built for this machine. */
 #include "cmd/vpull/pull.h"
+#include "lib/base/exit_code.h"
 
 #include <signal.h>
 #include <stdlib.h>

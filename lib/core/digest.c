@@ -202,15 +202,3 @@ int ocv_digest_check(const char *digest, const void *data, size_t len, struct oc
                              digest);
     return OCV_OK;
 }
-
-int ocv_digest_split(const char *digest, char algorithm[8], const char **hex, struct ocv_error *err)
-{
-    if (!digest || !ocv_digest_known(digest))
-        return ocv_error_set(err, OCV_ERR_DATA, "not a digest that can be checked here: '%.150s'",
-                             digest ? digest : "");
-    size_t len = strcspn(digest, ":"); /* "sha256" or "sha512" */
-    memcpy(algorithm, digest, len);
-    algorithm[len] = '\0';
-    *hex = digest + len + 1;
-    return OCV_OK;
-}

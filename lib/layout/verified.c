@@ -2,6 +2,7 @@
 /* Is a blob of a layout what its name says? Size alone does not tell after a power cut, a failing
  * disk or somebody's edit. DIR/.ocivariant/verified/ALGORITHM-HEX remembers that it was, of which
  * file: "INODE SECONDS.NANOSECONDS SIZE". Who loses it reads the blob once more. */
+#include "lib/core/digest_split.h"
 #include "lib/layout/layout_internal.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 
 #include "gen/lint-facts.h"
 #include "lib/base/format/json.h"
+#include "lib/core/resolve/default.h"
 #include "lib/lint/lint.h"
 
 #define OCV_LINT_COUNT(array) (sizeof(array) / sizeof(*(array)))

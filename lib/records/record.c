@@ -4,6 +4,7 @@
  * manifest is no word about another's image. Hooks that run as other users read it, so modes do not
  * depend on the caller's umask. What is secret is for the owner and the group of the directory
  * alone, as in kept_index.c. */
+#include "lib/core/digest_split.h"
 #include "lib/records/records_internal.h"
 
 #include <dirent.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The error object and buffers: nothing overflows, nothing unprintable comes out. */
+#include "lib/base/exit_code.h"
 #include "test/unit/core_util.h"
 
 START_TEST(test_set)

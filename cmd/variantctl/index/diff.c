@@ -2,6 +2,7 @@
 /* variantctl index diff OLD NEW: what changed, by label and platform. */
 #include "cmd/common/explain.h"
 #include "cmd/variantctl/index/index_verbs.h"
+#include "lib/base/exit_code.h"
 
 #include <stdlib.h>
 #include <string.h>

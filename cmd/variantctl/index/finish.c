@@ -3,6 +3,7 @@
 #include "cmd/common/explain.h"
 #include "cmd/common/format.h"
 #include "cmd/variantctl/index/index_build.h"
+#include "lib/core/resolve/default.h"
 #include "lib/edit/edit.h"
 #include "lib/lint/lint.h"
 

@@ -2,6 +2,7 @@
 /* variantctl lint: indexes, their images and tags against the rules of schema/lint-rules.yaml. */
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/exit_code.h"
 
 #include <stdlib.h>
 #include <string.h>

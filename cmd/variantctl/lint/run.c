@@ -4,6 +4,7 @@
 #include "cmd/variantctl/lint/lint_verb.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/exit_code.h"
 
 #include <errno.h>
 #include <stdlib.h>

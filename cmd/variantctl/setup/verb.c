@@ -4,6 +4,7 @@
 #include "cmd/variantctl/setup/run.h"
 #include "cmd/variantctl/setup/tree.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/exit_code.h"
 #include "lib/base/paths.h"
 
 #include <ctype.h>

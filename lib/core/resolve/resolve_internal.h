@@ -15,6 +15,7 @@
 #include "lib/core/index_internal.h"
 #include "lib/core/platform_internal.h"
 #include "lib/core/profile_internal.h"
+#include "lib/core/resolve/default.h"
 #include "lib/core/resolve/preferences_internal.h"
 #include "ocivariant/resolve.h"
 

@@ -28,10 +28,6 @@ OCV_API bool ocv_digest_wellformed(const char *digest);
 /** True if this library can verify the digest: sha256 or sha512 with lower-case hex of full length.
  */
 OCV_API bool ocv_digest_known(const char *digest);
-/** Split one that is known here into "sha256" and its hex, which is borrowed from `digest`:
- *  OCV_ERR_DATA for any other. */
-OCV_API int ocv_digest_split(const char *digest, char algorithm[8], const char **hex,
-                             struct ocv_error *err) OCV_WARN_UNUSED;
 /** sha256 digest string of `len` bytes into `out`. Needs no allocation from the caller. */
 OCV_API int ocv_digest_bytes(const void *data, size_t len, char out[OCV_DIGEST_MAX],
                              struct ocv_error *err) OCV_WARN_UNUSED;

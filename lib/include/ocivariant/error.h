@@ -62,8 +62,6 @@ OCV_API int ocv_error_prefix(struct ocv_error *err, const char *format, ...) OCV
 OCV_API void ocv_error_hint(struct ocv_error *err, const char *format, ...) OCV_PRINTF(2, 3);
 /** Out of memory: fills `err` without allocating; returns OCV_ERR_NOMEM. */
 OCV_API int ocv_error_nomem(struct ocv_error *err);
-/** The documented process exit code (0 to 5, 130) for a status. */
-OCV_API int ocv_error_exit_code(enum ocv_status status);
 
 #ifdef __cplusplus
 }

@@ -127,19 +127,6 @@ OCV_API size_t ocv_index_namespaces(const struct ocv_index *index, const char *c
                                     bool *declared);
 /** Notes for people: static namespace that a provider owns, bad namespace list, ... */
 OCV_API size_t ocv_index_warnings(const struct ocv_index *index, const char *const **out);
-/** Is it an image that hosts take which no variant fits: `null`, or an ordinary image that is
- *  finished, and no twin in a format that only some hosts read (os.features)? */
-OCV_API bool ocv_entry_is_default(const struct ocv_entry *entry);
-/** Is it hidden ("x-...") without annotations: a variant that its publisher has yet to annotate? */
-OCV_API bool ocv_entry_is_unfinished(const struct ocv_entry *entry);
-/** Do tables and messages call it "(default)": is it a finished ordinary image beside variants? */
-OCV_API bool ocv_index_shows_default(const struct ocv_index *index, const struct ocv_entry *entry);
-/** What a client that knows nothing of variants takes on this machine: of the entries that are not
- *  hidden the first of the platform that fits best, or NULL. `any_features`: it ignores
- *  os.features, as most of them do. */
-OCV_API const struct ocv_entry *ocv_index_older_choice(const struct ocv_index *index,
-                                                       const struct ocv_platform *machine,
-                                                       bool any_features);
 /** First entry with this digest, or NULL. */
 OCV_API const struct ocv_entry *ocv_index_find_digest(const struct ocv_index *index,
                                                       const char *digest);

@@ -2,6 +2,7 @@
 /* ocivariant-cri-proxy: the CRI image service for a kubelet whose pods pin an index by its digest.
  * No mirror can choose there, as the digest is the content's own; the request can be changed. */
 #include "cmd/common/notify.h"
+#include "lib/base/exit_code.h"
 #include "lib/base/paths.h"
 #include "plugins/common/output.h"
 #include "plugins/common/verdict.h"

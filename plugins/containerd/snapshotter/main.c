@@ -9,6 +9,7 @@
  *   meta      what is known of snapshots, in SQLite
  *   types     labels, infos, mounts, failures */
 #include "cmd/common/notify.h"
+#include "lib/base/exit_code.h"
 #include "lib/base/file.h"
 #include "lib/base/paths.h"
 #include "lib/base/unix_socket.h"

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Which entries are for everybody: the core, lint and tables ask. */
+#ifndef OCV_DEFAULT_H
+#define OCV_DEFAULT_H
+
+#include "ocivariant/index.h"
+
+/** Is it an image that hosts take which no variant fits: `null`, or an ordinary image that is
+ *  finished, and no twin in a format that only some hosts read (os.features)? */
+bool ocv_entry_is_default(const struct ocv_entry *entry);
+/** Is it hidden ("x-...") without annotations: a variant that its publisher has yet to annotate? */
+bool ocv_entry_is_unfinished(const struct ocv_entry *entry);
+/** Do tables and messages call it "(default)": is it a finished ordinary image beside variants? */
+bool ocv_index_shows_default(const struct ocv_index *index, const struct ocv_entry *entry);
+/** What a client that knows nothing of variants takes on this machine: of the entries that are not
+ *  hidden the first of the platform that fits best, or NULL. `any_features`: it ignores
+ *  os.features, as most of them do. */
+const struct ocv_entry *ocv_index_older_choice(const struct ocv_index *index,
+                                               const struct ocv_platform *machine,
+                                               bool any_features);
+
+#endif
