@@ -239,6 +239,8 @@ completed()
     [ "$(completed _variantctl variantctl lint --fail-on n)" = never ]
     [ "$(completed _variantctl variantctl explain --tag-rules '')" = "on off" ]
     [ "$(completed _variantctl variantctl setup --store c)" = "classic containerd" ]
+    run -2 variantctl setup nothing # the same table
+    [[ $output == *" $(completed _variantctl variantctl setup '' | sed 's/ /, /g'),"* && $output == *crio* ]]
     [ "$(completed _variantctl variantctl tags p)" = "parse plan" ]
     [ "$(completed _variantctl variantctl --ver)" = --version ]
     [ "$(completed _variantctl variantctl lint --dry-run --no)" = --no-children ]

@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 static const struct setup_engine engines[] = {
-    {"containerd", setup_containerd, false},
-    {"docker", setup_docker, true},
-    {"podman", setup_containers, true},
-    {"crio", setup_containers, true},
-    {"buildkit", NULL, false}, /* only undone: earlier versions set it up */
+    {"containerd", setup_containerd, false, "systemctl restart containerd"},
+    {"docker", setup_docker, true, "systemctl reload docker"},
+    {"podman", setup_containers, true, NULL},
+    {"crio", setup_containers, true, "systemctl reload crio"},
+    /* only undone: earlier versions set it up */
+    {"buildkit", NULL, false, "systemctl restart buildkit"},
 };
 
 #define GONE_MAX 1000u /* times that the directory may vanish before we have it */
@@ -25,6 +26,15 @@ static const struct setup_engine engines[] = {
 const struct setup_engine *setup_engine_at(size_t i)
 {
     return i < ENGINES ? &engines[i] : NULL;
+}
+
+void setup_engine_names(const char *separator, char *out, size_t size)
+{
+    *out = '\0';
+    for (size_t i = 0, at = 0; i < ENGINES && at < size; i++)
+        if (engines[i].plan)
+            at +=
+                (size_t)snprintf(out + at, size - at, "%s%s", at ? separator : "", engines[i].name);
 }
 
 const struct setup_engine *setup_find_engine(const char *name)
@@ -115,25 +125,15 @@ static void say_result(const struct setup *setup, enum setup_action action, bool
               out);
 }
 
-/* What has to be told to the engine after files went back. */
-static void restart_after_undo(struct setup *setup)
+/* hosts.toml is read at every pull; other files once, when the engine starts or is told to. */
+static void restart_after_undo(struct setup *setup, const struct setup_engine *engine)
 {
-    static const struct {
-        const char *engine, *command;
-    } known[] = {
-        {"containerd", "systemctl restart containerd"},
-        {"docker", "systemctl reload docker"},
-        {"crio", "systemctl reload crio"},
-        {"buildkit", "systemctl restart buildkit"},
-    };
-    for (size_t i = 0; i < setup->n_files; i++) {
+    for (size_t i = 0; engine->restart && i < setup->n_files; i++) {
         const char *path = setup->files[i]->path;
         size_t n = strlen(path);
-        if (!setup_changes(setup->files[i]) || (n > 11 && !strcmp(path + n - 11, "/hosts.toml")))
-            continue;
-        for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
-            if (!strcmp(setup->engine, known[k].engine))
-                snprintf(setup->restart, sizeof(setup->restart), "%s", known[k].command);
+        if (setup_changes(setup->files[i]) &&
+            (n <= 11 || strcmp(path + n - 11, "/hosts.toml") != 0))
+            snprintf(setup->restart, sizeof(setup->restart), "%s", engine->restart);
     }
 }
 
@@ -147,7 +147,7 @@ static int work(struct setup *setup, const struct setup_engine *engine, enum set
         return status;
     size_t changes = count_changes(setup);
     if (action == SETUP_ACTION_UNINSTALL)
-        restart_after_undo(setup);
+        restart_after_undo(setup, engine);
     else if (changes == 0)
         setup->restart[0] = '\0';
     if (setup->notes.len) /* a diff stays one that patch takes */

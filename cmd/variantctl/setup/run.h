@@ -11,8 +11,12 @@ struct setup_engine {
     const char *name;
     int (*plan)(struct setup *setup, struct ocv_error *err); /**< NULL: can only be undone */
     bool needs_registry;
+    const char *restart; /**< makes it read its files again once a set-up is undone, or NULL */
 };
 
+#define SETUP_NAMES_MAX 256
+/** The names of those that can be set up, with `separator` between them. */
+void setup_engine_names(const char *separator, char *out, size_t size);
 /** The engine of that name, or NULL. */
 const struct setup_engine *setup_find_engine(const char *name);
 /** One after the other; NULL behind the last. */

@@ -50,8 +50,10 @@ static const struct option options[] = {
 
 static void print_help(void)
 {
+    char engines[SETUP_NAMES_MAX];
+    setup_engine_names("|", engines, sizeof(engines));
+    printf("Usage: variantctl setup %s [OPTIONS]\n", engines);
     fputs(
-        "Usage: variantctl setup containerd|docker|podman|crio [OPTIONS]\n"
         "       variantctl setup [ENGINE] --status|--uninstall\n\n"
         "Write the configuration that makes an engine ask variantd for tags. What is there is "
         "kept\n"
@@ -325,9 +327,10 @@ static int dispatch(struct cli *cli, struct setup *setup, enum setup_action acti
                     const char *name, struct ocv_error *err)
 {
     const struct setup_engine *engine = setup_find_engine(name);
+    char names[SETUP_NAMES_MAX];
+    setup_engine_names(", ", names, sizeof(names));
     if (name ? !engine : action == SETUP_ACTION_SETUP)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "setup wants one of containerd, docker, podman, crio%s%.100s",
+        return ocv_error_set(err, OCV_ERR_INVALID, "setup wants one of %s%s%.100s", names,
                              name ? ", not " : "", name ? name : "");
     int status = finish_options(cli, setup, err);
     if (status == OCV_OK && setup->format && action != SETUP_ACTION_STATUS)
