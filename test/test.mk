@@ -63,9 +63,9 @@ $(BUILD)/test/unit/test_verify_known: $(BUILD)/test/unit/test_verify_known.o $(c
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
 
 # the CRI proxy without its main
-$(BUILD)/test/unit/test_cri_proxy $(BUILD)/test/unit/test_cri_proxy_parts $(BUILD)/test/unit/test_cri_proxy_storm: $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(CRI_PROXY_A) $(ALL_A)
+$(BUILD)/test/unit/test_cri_proxy $(BUILD)/test/unit/test_cri_proxy_parts $(BUILD)/test/unit/test_cri_proxy_storm: $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ $(LDFLAGS_ALL) $(TEST_LIBS)
-$(BUILD)/test/fuzz/fuzz_cri_request: $(BUILD)/test/fuzz/fuzz_cri_request.o $(CRI_PROXY_A) $(ALL_A)
+$(BUILD)/test/fuzz/fuzz_cri_request: $(BUILD)/test/fuzz/fuzz_cri_request.o $(CRI_PROXY_A) $(VERDICT_A) $(ALL_A)
 	$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
 
 # the runtime hook without its main

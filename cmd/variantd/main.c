@@ -50,6 +50,7 @@ static const struct option options[] = {
     {"serve-private", required_argument, NULL, CLI_OPTION_FLAG},
     {"tag-rules", required_argument, NULL, CLI_OPTION_FLAG},
     {"cpu-levels", required_argument, NULL, CLI_OPTION_FLAG},
+    {"choose", required_argument, NULL, CLI_OPTION_FLAG},
     {"metrics-listen", required_argument, NULL, CLI_OPTION_FLAG},
     {"log", required_argument, NULL, CLI_OPTION_FLAG},
     {"access-log", required_argument, NULL, CLI_OPTION_FLAG},
@@ -84,6 +85,8 @@ static void print_help(void)
           "  --tag-rules on|off       variants by tag rules, too (default off)\n"
           "  --cpu-levels on|off      choose among amd64 levels and arm versions of ordinary\n"
           "                           indexes, too (default off)\n"
+          "  --choose on|shadow|off   serve variants; shadow: log and count what would be served,\n"
+          "                           and answer as for any image; off: do not look (default on)\n"
           "  --metrics-listen ADDRESS:PORT   metrics on TCP, too\n"
           "  --log text|json          form of the log (default text)\n"
           "  --access-log on|off      a line for each request (default on)\n"
@@ -200,6 +203,22 @@ static void tame_malloc(void)
     (void)mallopt(M_MMAP_THRESHOLD, 64 * 1024);
 }
 
+/* A node that serves no variants says so. */
+static void log_choose(const struct ocv_config *config)
+{
+    static const char *const means[] = {
+        [OCV_CHOOSE_SHADOW] = "variants are resolved, logged and counted, and not served",
+        [OCV_CHOOSE_OFF] = "variants are not resolved"};
+    enum ocv_choose choose = ocv_config_choose(config);
+    if (choose != OCV_CHOOSE_ON)
+        log_line(LOG_LEVEL_WARNING, "choose is %s: %s", ocv_choose_name(choose), means[choose]);
+    for (int i = OCV_CHOOSE_ON; i <= OCV_CHOOSE_OFF; i++)
+        if (i != (int)choose &&
+            ocv_config_any_repository(config, "choose", ocv_choose_name((enum ocv_choose)i)))
+            log_line(LOG_LEVEL_INFO, "choose is %s for some repositories",
+                     ocv_choose_name((enum ocv_choose)i));
+}
+
 static void announce(const struct daemon *d)
 {
     const struct settings *s = server_instance(d->server)->settings;
@@ -215,6 +234,7 @@ static void announce(const struct daemon *d)
     if (s->n_upstreams == 0)
         log_line(LOG_LEVEL_WARNING, "no registry is configured (--registry HOST): the mirror "
                                     "answers every name with 404");
+    log_choose(s->config);
 }
 
 /* What is recorded without its repository would speak for any. */
@@ -263,7 +283,7 @@ static int start(struct daemon *d, struct ocv_error *err)
         return status;
     }
     drop_capabilities();
-    status = instance_new(settings, d->metrics, &instance, err);
+    status = instance_new(settings, d->metrics, NULL, &instance, err);
     if (status == OCV_OK && (status = unknown_names_check_flags(instance, err)) < 0)
         instance_free(instance);
     if (status < 0) {
@@ -286,7 +306,7 @@ static int check(struct daemon *d, struct ocv_error *err)
     if (status < 0)
         settings_free(settings);
     else
-        status = instance_new(settings, d->metrics, &instance, err);
+        status = instance_new(settings, d->metrics, NULL, &instance, err);
     if (status == OCV_OK)
         unknown = unknown_names_count(instance);
     instance_free(instance);
@@ -321,13 +341,14 @@ static void reload(struct daemon *d)
         log_line(LOG_LEVEL_WARNING, "listen, socket, metrics_listen, log and access_log change "
                                     "with a restart only");
     if (status == OCV_OK)
-        status = instance_new(settings, d->metrics, &instance, &err);
+        status = instance_new(settings, d->metrics, server_instance(d->server), &instance, &err);
     if (status < 0) {
         log_line(LOG_LEVEL_ERROR, "the old configuration stays: %s", err.message);
     } else {
         instance_log_changes(server_instance(d->server), instance, d->metrics);
         server_replace(d->server, instance);
         log_line(LOG_LEVEL_INFO, "configuration read again");
+        log_choose(settings->config);
     }
     notify_send("READY=1");
 }

@@ -61,6 +61,7 @@ static const struct ocv_yaml_rule any_text = {.takes = OCV_TAKES_TEXT, .empty = 
 static const struct ocv_yaml_rule on_off = WORDS("on", "off");
 static const struct ocv_yaml_rule true_false = WORDS("true", "false");
 static const struct ocv_yaml_rule modes = WORDS("auto", "resolver", "proxy");
+static const struct ocv_yaml_rule chooses = WORDS("on", "shadow", "off");
 static const struct ocv_yaml_rule policies = WORDS("enforce", "warn", "off");
 static const struct ocv_yaml_rule fails = WORDS("open", "closed");
 static const struct ocv_yaml_rule logs = WORDS("text", "json");
@@ -112,7 +113,8 @@ static const struct ocv_yaml_rule registries = {.takes = OCV_TAKES_MAP,
 static const struct ocv_yaml_key repository_keys[] = {
     {"label", &label, false},      {"disable", &texts, false},
     {"require", &texts, false},    {"device_policy", &device_policies, false},
-    {"tag_rules", &on_off, false}, {"cpu_levels", &on_off, false}};
+    {"tag_rules", &on_off, false}, {"cpu_levels", &on_off, false},
+    {"choose", &chooses, false}};
 static const struct ocv_yaml_table repository_table = {"a repository",
                                                        OCV_YAML_KEYS(repository_keys)};
 static const struct ocv_yaml_rule repository = {
@@ -124,6 +126,7 @@ static const struct ocv_yaml_rule repositories = MAP_OF(repository);
 
 /* LIST: a member of struct ocv_config of that name */
 #define KEYS(LIST, KEY)                 \
+    KEY(choose, chooses)                \
     LIST(namespace_priority)            \
     LIST(disable)                       \
     LIST(require)                       \

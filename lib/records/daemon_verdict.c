@@ -53,6 +53,7 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
     out->required = json_is_string(json_object_get(root, "required"));
     copy_text(root, "label", out->label, sizeof(out->label));
     copy_text(root, "fit", out->fit, sizeof(out->fit));
+    copy_text(root, "choose", out->choose, sizeof(out->choose));
     copy_text(root, "reason", out->reason, sizeof(out->reason));
     return OCV_OK;
 }

@@ -39,6 +39,7 @@ struct ocv_verdict_answer {
     char label[64];    /**< the variant's, or empty */
     char fit[64];      /**< the label that would fit this node, or empty */
     char reason[1024]; /**< or empty */
+    char choose[8];    /**< "shadow" or "off" where it is not on for the image, else empty */
 };
 
 /** Ask the daemon that listens on unix socket `path`, all within `timeout_ms`. OCV_ERR_NOT_FOUND:

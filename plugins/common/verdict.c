@@ -139,14 +139,22 @@ static const char *find_ineffective(const struct verdict_policy *policy, const c
     return find_glob(policy, reference, repository, false);
 }
 
-enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ocv_verdict verdict,
-                                   const char *reference)
+/* What follows under the policy where variants are chosen as `choose` says: what is not served is
+ * no reason to refuse anything. */
+static enum verdict_action decide(const struct verdict_policy *policy, enum ocv_verdict verdict,
+                                  const char *reference, enum ocv_choose choose)
 {
     bool trouble = verdict == OCV_VERDICT_MISFIT || verdict == OCV_VERDICT_INDEX ||
                    (verdict == OCV_VERDICT_UNKNOWN && policy->closed);
-    if (!trouble || policy->off || is_allowed(policy, reference))
+    if (!trouble || policy->off || choose == OCV_CHOOSE_OFF || is_allowed(policy, reference))
         return VERDICT_ALLOW;
-    return policy->enforce ? VERDICT_REFUSE : VERDICT_WARN;
+    return policy->enforce && choose == OCV_CHOOSE_ON ? VERDICT_REFUSE : VERDICT_WARN;
+}
+
+enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ocv_verdict verdict,
+                                   const char *reference)
+{
+    return decide(policy, verdict, reference, ocv_config_choose_text(policy->config, reference));
 }
 
 /* ---- asking ------------------------------------------------------------------------------------
@@ -171,6 +179,10 @@ static void write_reason(const struct verdict_policy *policy, const struct ocv_v
              words[answer->verdict], reason ? ": " : "", reason ? why : "",
              *fit && answer->verdict != OCV_VERDICT_LESSER ? "; what would fit: " : "",
              answer->verdict != OCV_VERDICT_LESSER ? fit : "");
+    size_t said = strlen(answer->reason);
+    if (policy->enforce && answer->action == VERDICT_WARN && answer->choose == OCV_CHOOSE_SHADOW)
+        snprintf(answer->reason + said, sizeof(answer->reason) - said,
+                 "; let pass: choose is shadow");
     const char *glob =
         answer->action == VERDICT_ALLOW ? NULL : find_ineffective(policy, q->reference);
     size_t n = strlen(answer->reason);
@@ -185,18 +197,26 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
 {
     struct ocv_verdict_answer said;
     struct ocv_error err = {0};
-    *answer = (struct verdict_answer){.verdict = OCV_VERDICT_UNKNOWN, .action = VERDICT_ALLOW};
-    if (policy->off || is_allowed(policy, question->reference)) {
+    *answer = (struct verdict_answer){
+        .verdict = OCV_VERDICT_UNKNOWN,
+        .action = VERDICT_ALLOW,
+        .choose = ocv_config_choose_text(policy->config, question->reference)};
+    bool off = answer->choose == OCV_CHOOSE_OFF;
+    if (policy->off || off || is_allowed(policy, question->reference)) {
         snprintf(answer->reason, sizeof(answer->reason), "%s",
-                 policy->off ? "the policy is off" : "on the list of what is always allowed");
+                 policy->off ? "the policy is off"
+                 : off       ? "choose is off for it"
+                             : "on the list of what is always allowed");
         return;
     }
     int status = ocv_verdict_ask(policy->socket, question, VERDICT_TIMEOUT_MS, &said, &err);
     const char *why = status < 0 ? err.message : said.reason;
     bool wanting = said.verdict == OCV_VERDICT_LESSER && said.required;
     answer->verdict = said.verdict;
-    answer->action =
-        verdict_decide(policy, wanting ? OCV_VERDICT_MISFIT : said.verdict, question->reference);
+    if (ocv_choose_of(said.choose) > answer->choose) /* it may know the repository of a digest */
+        answer->choose = ocv_choose_of(said.choose);
+    answer->action = decide(policy, wanting ? OCV_VERDICT_MISFIT : said.verdict,
+                            question->reference, answer->choose);
     if (said.verdict == OCV_VERDICT_FITS && *why)
         answer->action = VERDICT_WARN; /* it runs, and there is something to know */
     if (said.labels_only && answer->action == VERDICT_REFUSE)
@@ -209,7 +229,9 @@ void verdict_cannot_tell(const struct verdict_policy *policy,
                          const struct ocv_verdict_question *question, const char *why,
                          struct verdict_answer *answer)
 {
-    *answer = (struct verdict_answer){.verdict = OCV_VERDICT_UNKNOWN};
-    answer->action = verdict_decide(policy, OCV_VERDICT_UNKNOWN, question->reference);
+    *answer = (struct verdict_answer){
+        .verdict = OCV_VERDICT_UNKNOWN,
+        .choose = ocv_config_choose_text(policy->config, question->reference)};
+    answer->action = decide(policy, OCV_VERDICT_UNKNOWN, question->reference, answer->choose);
     write_reason(policy, question, why, "", answer);
 }

@@ -5,6 +5,7 @@
 #ifndef OCV_PLUGIN_VERDICT_H
 #define OCV_PLUGIN_VERDICT_H
 
+#include "lib/config/choose.h"
 #include "lib/config/config.h"
 #include "lib/records/daemon_verdict.h"
 #include "ocivariant.h"
@@ -29,8 +30,9 @@ void verdict_policy_free(struct verdict_policy *policy);
 struct verdict_answer {
     enum ocv_verdict verdict;
     enum verdict_action action;
-    char label[64];    /**< the variant's, or empty */
-    char reason[1024]; /**< one line for people: image, variant, why, what would fit */
+    enum ocv_choose choose; /**< for the image; where it is not on, nothing is refused */
+    char label[64];         /**< the variant's, or empty */
+    char reason[1024];      /**< one line for people: image, variant, why, what would fit */
 };
 /** Ask variantd and decide. Never fails: without an answer the verdict is OCV_VERDICT_UNKNOWN, with
  *  the reason, and `fail` decides. An image on the `allow` list is allowed without asking; by the
@@ -38,7 +40,8 @@ struct verdict_answer {
  *  treated as a misfit. */
 void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_question *question,
                  struct verdict_answer *answer);
-/** The action for a verdict; for callers that have one without verdict_ask, too. */
+/** The action for a verdict, which `choose` of its repository may weaken; for callers that have one
+ * without verdict_ask, too. */
 enum verdict_action verdict_decide(const struct verdict_policy *policy, enum ocv_verdict verdict,
                                    const char *reference);
 /** The answer where variantd is not asked: OCV_VERDICT_UNKNOWN because of `why`. */

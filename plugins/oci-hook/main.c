@@ -30,7 +30,7 @@ static int check_image(const struct verdict_policy *policy)
     json_t *json = state_parse(STDIN_FILENO);
     if (!json_is_object(json)) { /* no runtime sends this: do not trust any of it */
         json_decref(json);
-        return report(policy->enforce ? VERDICT_REFUSE : VERDICT_WARN,
+        return report(verdict_decide(policy, OCV_VERDICT_MISFIT, NULL),
                       "the container's state on standard input is not JSON");
     }
     int code = 0;

@@ -75,6 +75,14 @@ restart_proxy()
     start_proxy "$@"
 }
 
+# set_choose WORD: and tell the proxy
+set_choose()
+{
+    printf 'socket: %s\nrepositories: {"%s/demo/*": {choose: %s}}\n' "$STATE/h100.sock" "$PLAIN_REGISTRY" "$1" \
+        >"$BATS_TEST_TMPDIR/config.yaml"
+    kill -HUP "$(cat "$STATE/pids/proxy")"
+}
+
 proxied()
 {
     "$OCV_BUILD/test/tools/cri" "$STATE/proxy.sock" "$@"
@@ -297,6 +305,31 @@ asked()
     [ "$(repo_digest "$PLAIN_REGISTRY/demo/app@$(digest_of rocm7.1)")" = "$PLAIN_REGISTRY/demo/app@$(digest_of rocm7.1)" ]
     stop_daemon proxy
     stop_daemon changing
+}
+
+@test "choose: shadow pulls the pin itself and says what it would be; off does not look; a reload is enough" {
+    local cuda asked
+    cuda=$PLAIN_REGISTRY/demo/app@$(digest_of cuda12.8)
+    [ "$(repo_digest "$(proxied pull "$PINNED")")" = "$cuda" ]
+    cri rmi "$cuda"
+    set_choose shadow
+    [ "$(repo_digest "$(proxied pull "$PINNED")")" = "$PINNED" ]
+    grep -qF "$PINNED shadow: would be pulled as $(digest_of cuda12.8) (cuda12.8)" "$STATE/log/proxy"
+    [ "$(proxied status "$PINNED" | jq -r '.repo_digests[0]')" = "$PINNED" ] # whatever it was before
+    proxied rmi "$PINNED"
+    [ -z "$(cri images)" ]
+    set_choose off
+    asked=$(grep -c 'would be pulled' "$STATE/log/proxy")
+    [ "$(repo_digest "$(proxied pull "$PINNED")")" = "$PINNED" ]
+    [ "$(grep -c 'would be pulled' "$STATE/log/proxy")" = "$asked" ]
+    cri rmi "$PINNED"
+    set_choose on
+    [ "$(repo_digest "$(proxied pull "$PINNED")")" = "$cuda" ]
+    # a file that cannot be read changes nothing
+    echo 'choose: [' >>"$BATS_TEST_TMPDIR/config.yaml"
+    kill -HUP "$(cat "$STATE/pids/proxy")"
+    [ "$(proxied status "$PINNED" | jq -r '.repo_digests[0]')" = "$cuda" ]
+    grep -q 'the old configuration stays: ' "$STATE/log/proxy"
 }
 
 @test "credentials for another server are not sent" {

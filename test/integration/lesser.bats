@@ -47,6 +47,16 @@ timer()
     OCV_SOCKET=$VARIANTD_SOCKET "$VARIANTCTL" $command --config "$STATE/config.yaml" "$@" 3>&-
 }
 
+# reloaded N: for the N-th time
+reloaded()
+{
+    for _ in {1..200}; do
+        [ "$(grep -c 'configuration read again' "$STATE/log/variantd")" -lt "$1" ] || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
 verdict()
 {
     local args=() pair
@@ -84,6 +94,17 @@ verdict()
     [ "$(upstream_count "plain/manifests")" = "$gets" ]
     [ "$(metric variantd_lesser_images)" = 1 ]
     [ "$(grep -c "is not the best for this node" "$STATE/log/variantd")" = 1 ]
+    # where the default entry is what is meant to be had, nothing could be better
+    echo 'choose: shadow' >>"$STATE/config.yaml"
+    kill -HUP "$(<"$STATE/pids/variantd")"
+    await variantd grep -q 'configuration read again' "$STATE/log/variantd"
+    run -0 timer --from podman --strict --format json
+    sed -i '/^choose/d' "$STATE/config.yaml"
+    [ "$(jq '[.images[] | select(.verdict == "lesser")] | length' <<<"$output")" = 0 ]
+    [ "$(metric variantd_lesser_images)" = 0 ]
+    kill -HUP "$(<"$STATE/pids/variantd")"
+    reloaded 2
+    run -5 timer --from podman --strict --format json
     # the remedy
     remedy=$(jq -r '.images[] | select(.verdict == "lesser") | .remedy' <<<"$output")
     [[ $remedy == "vpull --to podman "* ]]

@@ -163,6 +163,25 @@ variants()
     [[ $output == *"does not fit this node"* ]]
 }
 
+@test "enforce with choose: shadow or off lets everything pass, and on refuses it again, by a reload" {
+    with_policy enforce
+    run -1 cri pull "$REGISTRY/app@$ROCM"
+    { cat "$STATE/enforce.yaml" && echo 'choose: shadow'; } >"$STATE/shadow.yaml"
+    { cat "$STATE/enforce.yaml" && echo 'choose: off'; } >"$STATE/brake.yaml"
+    policy shadow
+    cri pull "$REGISTRY/app@$ROCM"
+    grep -q 'warning: .*rocm7.1.*; let pass: choose is shadow' "$STATE/log/snapshotter"
+    run -0 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build
+    [[ $output == *rocm7.1* ]]
+    policy brake
+    before=$(wc -l <"$STATE/log/snapshotter")
+    run -0 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build
+    [ "$(wc -l <"$STATE/log/snapshotter")" = "$before" ]
+    policy enforce # what was unpacked meanwhile is known
+    run -1 cri run "$REGISTRY/app@$ROCM" /bin/tool cat /etc/build
+    [[ $output == *FailedPrecondition*"(rocm7.1) does not fit this node: "* ]]
+}
+
 @test "warn: unpacked, labelled and counted; the label outlives the commit" {
     with_policy warn
     cri pull "$REGISTRY/app@$ROCM"

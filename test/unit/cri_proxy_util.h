@@ -542,6 +542,7 @@ static char directory[] = "/tmp/ocv-crip-XXXXXX", front[64], back[64], state[64]
 static struct proxy *proxy;
 static struct map *proxy_map;
 static struct decide proxy_decide;
+static struct live_policy *proxy_policy;
 static struct proxy_options proxy_options;
 static pthread_t proxy_thread, accept_thread;
 static int engine_fd = -1;
@@ -573,6 +574,7 @@ static inline void engine_stop(void)
 static inline void set_up(void)
 {
     struct ocv_error err = {0};
+    char config[64];
     snprintf(directory, sizeof(directory), "/tmp/ocv-crip-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(directory));
     snprintf(front, sizeof(front), "%s/front", directory);
@@ -583,10 +585,17 @@ static inline void set_up(void)
     n_engine_threads = 0;
     engine_start();
     ck_assert_msg(map_open(state, &proxy_map, &err) == OCV_OK, "%s", err.message);
-    proxy_decide = (struct decide){.socket = "/nobody", .records = state, .map = proxy_map};
+    snprintf(config, sizeof(config), "%s/config.yaml", directory);
+    FILE *file = fopen(config, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("socket: /nobody\n", file);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_msg(live_policy_new(config, &proxy_policy, &err) == OCV_OK, "%s", err.message);
+    proxy_decide = (struct decide){.records = state, .map = proxy_map};
     proxy_options = (struct proxy_options){.listen_fd = unix_socket(front, true),
                                            .backend = back,
                                            .map = proxy_map,
+                                           .policy = proxy_policy,
                                            .decide = &proxy_decide,
                                            .drain_ms = 200};
     ck_assert_msg(proxy_new(&proxy_options, &proxy, &err) == OCV_OK, "%s", err.message);
@@ -600,6 +609,7 @@ static inline void tear_down(void)
     pthread_join(proxy_thread, NULL);
     proxy_free(proxy);
     map_free(proxy_map);
+    live_policy_free(proxy_policy);
     if (engine_fd >= 0)
         engine_stop();
     for (size_t i = 0; i < n_engine_threads; i++)

@@ -32,7 +32,7 @@ static const char every_key[] = "namespace_priority: [nvidia, x86_64]\n"
                                 "metrics_listen: 127.0.0.1:9100\nlog: json\naccess_log: on\n"
                                 "policy: warn\nfail: closed\nallow: ['r/*', pause]\n"
                                 "require: [nvidia, 'amd::gfx_arch']\nknown_namespaces: [mine]\n"
-                                "os_features: [nydus.remoteimage.v1]\ncpu_levels: on\n"
+                                "os_features: [nydus.remoteimage.v1]\ncpu_levels: on\nchoose: shadow\n"
                                 "state_dir: /var/lib/x\nhost_names: [node1.example]\n"
                                 "repositories: {'docker.io/**': {label: cpu}}\n";
 
@@ -147,12 +147,14 @@ static const struct {
     {"known_namespaces: [a-b]\n", "'a-b' is not a namespace"},
     {"os_features: ['a b']\n", "'a b' is not a feature"},
     {"host_names: ['a/b']\n", "'a/b' is not the name of a host"},
+    {"choose: yes\n", "'choose' must be on, shadow or off, not 'yes'"},
+    {"repositories: {a.b/c: {choose: dark}}\n", "'choose' must be on, shadow or off, not 'dark'"},
     {"cpu_levels: auto\n", "'cpu_levels' must be on or off, not 'auto'"},
     {"state_dir: here\n", "'state_dir' must be the absolute path of a directory, not 'here'"},
     {"label: cpu\n", "f.yaml:1: 'label' is a key of a repository only"},
     {"repositories: [a]\n", "f.yaml:1:"},
     {"repositories:\n  r.example/a: {to: docker}\n", "f.yaml:2: unknown key 'to' of a repository"},
-    {"repositories:\n  r.example/a:\n    choose: on\n", "f.yaml:3: unknown key 'choose'"},
+    {"repositories:\n  r.example/a:\n    chosen: on\n", "f.yaml:3: unknown key 'chosen'"},
     {"repositories:\n  r.example/a:\n    label: A\n", "f.yaml:3: 'label' must be a label"},
     {"repositories:\n  r.example/a: {disable: [A]}\n", "f.yaml:2: 'A' is not NS"},
     {"repositories:\n  r.example/a:\n  r.example/a:\n", "f.yaml:3: 'r.example/a' is given twice"},

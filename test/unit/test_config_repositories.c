@@ -161,6 +161,7 @@ static const char layers[] = "disable: [amd]\n"
                              "  r.example/**:\n"
                              "    disable: [nvidia]\n"
                              "    cpu_levels: on\n"
+                             "    choose: shadow\n"
                              "    require: []\n"
                              "  r.example/b:\n"
                              "    label: cuda12.6\n"
@@ -185,6 +186,7 @@ START_TEST(what_holds_for_a_repository)
     ck_assert_str_eq(ocv_config_origin(own, "tag_rules"), "f.yaml:3");
     ck_assert_str_eq(ocv_config_get(own, "cpu_levels"), "on");
     ck_assert_str_eq(ocv_config_origin(own, "cpu_levels"), "f.yaml:9");
+    ck_assert_str_eq(ocv_config_get(own, "choose"), "shadow");
     ck_assert_ptr_null(ocv_config_origin(own, "to"));
     ck_assert(ocv_config_find_registry(own, "r.example").insecure);
     const struct ocv_registry_config *list;

@@ -83,7 +83,8 @@ static struct instance *make_instance(struct metrics *metrics, const char *layou
     ck_assert_int_eq(ocv_config_new(&config, &err), OCV_OK);
     ck_assert_int_eq(ocv_config_merge_yaml(config, "f.yaml", yaml, strlen(yaml), &err), OCV_OK);
     ck_assert_msg(settings_make(config, &flags, &settings, &err) == OCV_OK, "%s", err.message);
-    ck_assert_msg(instance_new(settings, metrics, &instance, &err) == OCV_OK, "%s", err.message);
+    ck_assert_msg(instance_new(settings, metrics, NULL, &instance, &err) == OCV_OK, "%s",
+                  err.message);
     return instance;
 }
 

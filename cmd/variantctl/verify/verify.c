@@ -5,6 +5,7 @@
 #include "cmd/variantctl/verify/verify_known.h"
 #include "lib/base/paths.h"
 #include "lib/base/text.h"
+#include "lib/config/choose.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -118,21 +119,24 @@ static const char *judge_image(const struct verify *v, const struct ocv_resolve_
     return fits ? "fits" : "misfit";
 }
 
-/* By what is kept here; else by variantd, which is told at the same time. */
-static const char *compare(struct verify *v, const struct local_image *image,
+/* `on`: variants are chosen for it, so that the default entry is not what is wanted. By what is
+ * kept here; else by variantd, which is told at the same time. */
+static const char *compare(struct verify *v, const struct local_image *image, bool on,
                            const struct ocv_resolve_options *choose, struct known *k,
                            const char *verdict, struct ocv_buffer *reason)
 {
     bool fits = strcmp(verdict, "fits") == 0;
     if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_wellformed(image->name))
         return verdict; /* nobody's any more: what took its name has it now */
-    if (fits && known_lesser(v->records, k, v->cli->profile, choose, reason))
+    if (fits && on && known_lesser(v->records, k, v->cli->profile, choose, reason))
         verdict = "lesser";
     if (!v->ask || (!fits && strcmp(verdict, "none") != 0))
         return verdict;
     const char *told = known_ask(v->cli->config, k, image->name, reason, &v->ask);
     if (!told || strcmp(told, "none") == 0)
         return verdict;
+    if (!on && strcmp(told, "lesser") == 0)
+        told = "fits";
     if (!k->by)
         k->by = "daemon";
     return told;
@@ -152,14 +156,15 @@ static int check_image(void *data, const struct local_image *image)
                                         : image->name;
     if (name && ocv_reference_parse(name, &reference, NULL) < 0)
         reference = NULL; /* a layout's bare tag is of no repository */
-    const struct ocv_resolve_options choose = {
-        .preferences = ocv_config_preferences(ocv_config_for_reference(v->cli->config, reference)),
-        .platform = v->cli->platform};
+    const struct ocv_config *config = ocv_config_for_reference(v->cli->config, reference);
+    const struct ocv_resolve_options choose = {.preferences = ocv_config_preferences(config),
+                                               .platform = v->cli->platform};
     const char *verdict = image->index
                               ? judge_index(v, image->index, &choose, &known, &reason, &err)
                               : judge_image(v, &choose, &known, &reason, &err);
     if (!image->index)
-        verdict = compare(v, image, &choose, &known, verdict, &reason);
+        verdict = compare(v, image, ocv_config_choose(config) == OCV_CHOOSE_ON, &choose, &known,
+                          verdict, &reason);
     v->fits += strcmp(verdict, "fits") == 0;
     v->lesser += strcmp(verdict, "lesser") == 0;
     v->misfits += strcmp(verdict, "misfit") == 0;

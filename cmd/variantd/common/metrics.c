@@ -28,6 +28,8 @@ static const char *const outcome_names[OUTCOME_COUNT] = {
     [OUTCOME_WRITE] = "write",
     [OUTCOME_BUSY] = "busy",
     [OUTCOME_CLIENT_GONE] = "client_gone",
+    [OUTCOME_SHADOW] = "shadow",
+    [OUTCOME_OFF] = "off",
 };
 
 /* Upper bounds of the histogram, microseconds and as Prometheus prints them. */
@@ -61,7 +63,7 @@ struct metrics {
     atomic_int_fast64_t probed_at_ms, probe_ms;
     atomic_uint_fast64_t probes, profile_changes, misfits, lesser, usurped, unknown_names;
     pthread_mutex_t lock; /* new names of what follows */
-    struct family chosen, errors, upstream, failures, foreign;
+    struct family chosen, shadow, errors, upstream, failures, foreign;
 };
 
 int metrics_new(struct metrics **out, struct ocv_error *err)
@@ -133,7 +135,8 @@ static struct named *add(struct family *f, const char *first, const char *second
     return &f->items[n];
 }
 
-static void raise_named(struct metrics *m, struct family *f, const char *first, const char *second)
+static void raise_named_by(struct metrics *m, struct family *f, const char *first,
+                           const char *second, uint64_t n)
 {
     struct named *item = find(f, first, second);
     if (!item) {
@@ -143,12 +146,22 @@ static void raise_named(struct metrics *m, struct family *f, const char *first, 
             item = add(f, first, second);
         pthread_mutex_unlock(&m->lock);
     }
-    atomic_fetch_add_explicit(&item->count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&item->count, n, memory_order_relaxed);
+}
+
+static void raise_named(struct metrics *m, struct family *f, const char *first, const char *second)
+{
+    raise_named_by(m, f, first, second, 1);
 }
 
 void metrics_chosen(struct metrics *m, const char *label)
 {
     raise_named(m, &m->chosen, label ? label : "", "");
+}
+
+void metrics_shadow(struct metrics *m, enum outcome outcome, const char *label, uint64_t n)
+{
+    raise_named_by(m, &m->shadow, outcome_names[outcome], label, n);
 }
 
 void metrics_upstream_error(struct metrics *m, const char *registry, const char *kind)
@@ -320,6 +333,8 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     print_probes(p, m, now_ms);
     print_family(p, &m->chosen, "variantd_chosen_total", "Variants announced, by label.", "label",
                  NULL);
+    print_family(p, &m->shadow, "variantd_shadow_total",
+                 "What requests under `choose: shadow` would have got.", "outcome", "label");
     print_family(p, &m->upstream, "variantd_upstream_requests_total",
                  "Requests to upstream registries, and those the memory saved.", "what", NULL);
     print_family(p, &m->errors, "variantd_upstream_errors_total", "Upstream requests that failed.",

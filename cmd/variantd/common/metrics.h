@@ -25,6 +25,8 @@ enum outcome {
     OUTCOME_WRITE,       /**< 405 */
     OUTCOME_BUSY,        /**< a limit of ours: 503 or 502 */
     OUTCOME_CLIENT_GONE, /**< the client left before the end */
+    OUTCOME_SHADOW,      /**< `choose: shadow`: as an ordinary tag, and resolved beside it */
+    OUTCOME_OFF,         /**< `choose: off`: as an ordinary tag, and not resolved */
     OUTCOME_COUNT
 };
 
@@ -36,6 +38,8 @@ const char *metrics_outcome_name(enum outcome outcome);
 void metrics_request(struct metrics *metrics, enum outcome outcome, int64_t us, int64_t bytes);
 /** A variant was announced. Labels are bounded: past 256 they count as "other". */
 void metrics_chosen(struct metrics *metrics, const char *label);
+/** What `n` requests under `choose: shadow` would have got; `label` of a variant, else empty. */
+void metrics_shadow(struct metrics *metrics, enum outcome outcome, const char *label, uint64_t n);
 /** An upstream request failed; `kind`: "network", "denied", "data", "mismatch", "http_5xx", ... */
 void metrics_upstream_error(struct metrics *metrics, const char *registry, const char *kind);
 /** Upstream requests done, by "head" "get" "blob" and what the memory saved ("remembered"). */

@@ -61,6 +61,12 @@ bool settings_tag_rules(const struct settings *settings, const struct ocv_refere
     return rules_on(settings_for(settings, reference));
 }
 
+enum ocv_choose settings_choose(const struct settings *settings,
+                                const struct ocv_reference *reference)
+{
+    return ocv_config_choose(settings_for(settings, reference));
+}
+
 /* "registry:5000" -> "registry--5000": podman refuses a colon in a mirror's path. */
 static char *segment_of(const char *name)
 {

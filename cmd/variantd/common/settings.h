@@ -4,6 +4,7 @@
 #ifndef VARIANTD_SETTINGS_H
 #define VARIANTD_SETTINGS_H
 
+#include "lib/config/choose.h"
 #include "lib/config/config.h"
 #include "ocivariant-registry.h"
 #include "ocivariant.h"
@@ -51,6 +52,9 @@ const struct ocv_config *settings_for(const struct settings *settings,
 const struct ocv_config *settings_for_text(const struct settings *settings, const char *text);
 /** Do tag rules hold for the repository? */
 bool settings_tag_rules(const struct settings *settings, const struct ocv_reference *reference);
+/** Are variants chosen in the repository (NULL: in all that say nothing of their own)? */
+enum ocv_choose settings_choose(const struct settings *settings,
+                                const struct ocv_reference *reference);
 /** The upstream of that name; "index.docker.io" and "registry-1.docker.io" are "docker.io". NULL:
  *  not configured, so never contacted. */
 const struct upstream *settings_upstream(const struct settings *settings, const char *name);

@@ -243,10 +243,24 @@ static bool tell(const struct fit_question *q, const struct ocv_reference *refer
     if (!q->trusted || !reference || !q->digest || q->properties ||
         (!lesser && !none && !says(answer, "fits")))
         return false;
+    if (answer->choose != OCV_CHOOSE_ON)
+        lesser = none = false; /* the default entry is what this node is meant to have */
     return local_images_report(reference, q->digest,
                                lesser ? HERE_LESSER
                                : none ? HERE_ORDINARY
                                       : HERE_FITS);
+}
+
+/* Of an image without a name the node's record of its digest tells the repository. */
+static enum ocv_choose find_choose(const struct instance *instance, const struct fit_question *q)
+{
+    struct answer recorded = {0};
+    char name[1024] = "";
+    const char *reference = q->reference;
+    if (!reference && q->digest &&
+        fit_by_record(instance, NULL, q->digest, true, &recorded, name, sizeof(name)) && name[0])
+        reference = name;
+    return ocv_config_choose(settings_for_text(instance->settings, reference));
 }
 
 int fit_answer(const struct instance *instance, const struct fit_question *asked,
@@ -261,8 +275,15 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         reference = NULL;
     if (reference && !q->digest && !q->properties) /* who pins one means that one */
         q->digest = reference->digest;
-    find_answer(instance, q, reference, &answer);
-    require(instance, q->reference, &answer);
+    enum ocv_choose choose = find_choose(instance, q);
+    if (choose == OCV_CHOOSE_OFF) { /* nothing is chosen, so nothing is judged */
+        answer.verdict = "none";
+        snprintf(answer.reason, sizeof(answer.reason), "choose is off for it");
+    } else {
+        find_answer(instance, q, reference, &answer);
+        require(instance, q->reference, &answer);
+    }
+    answer.choose = choose;
     if (!answer.verdict) {
         answer.verdict = "unknown";
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known of this image here");
@@ -274,6 +295,8 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
                              answer.label, "fit", answer.fit, "reason", answer.reason);
     if (root && answer.labels_only)
         json_object_set_new(root, "source", json_string("labels"));
+    if (root && answer.choose != OCV_CHOOSE_ON)
+        json_object_set_new(root, "choose", json_string(ocv_choose_name(answer.choose)));
     if (root && answer.required[0])
         json_object_set_new(root, "required", json_string(answer.required));
     char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;

@@ -15,8 +15,8 @@ struct fit_question {
 
 /** Append {"verdict": "fits|lesser|misfit|none|index|unknown", "label", "fit", "reason"}, and
  * "source": "labels" where nothing but the image's own labels says so, and "required" where a
- * lesser one does not use what the configuration requires. What cannot be told is "unknown" with
- * the reason, not an error. Blocks while a registry is asked. */
+ * lesser one does not use what the configuration requires, and "choose" where that is not on. What
+ * cannot be told is "unknown" with the reason, not an error. Blocks while a registry is asked. */
 int fit_answer(const struct instance *instance, const struct fit_question *question,
                struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -11,9 +11,10 @@ struct answer {
     const char *verdict; /* NULL: not known yet */
     char label[64], fit[64], reason[REASON_MAX];
     char properties[OCV_ENTRY_PROPERTIES_BYTES_MAX + 1]; /* by which it was judged */
-    char required[256]; /* of a lesser one: what it lacks of what the configuration requires */
-    bool alone;         /* an image without an index */
-    bool labels_only;   /* by the image's own labels */
+    char required[256];     /* of a lesser one: what it lacks of what the configuration requires */
+    bool alone;             /* an image without an index */
+    enum ocv_choose choose; /**< in its repository */
+    bool labels_only;       /* by the image's own labels */
 };
 
 /** Judge one set of properties as the configuration says of the repository at `reference` (may be

@@ -108,7 +108,9 @@ static int review(void *data, const struct ocv_record *record)
 {
     struct review *all = data;
     struct answer answer = {0};
+    const struct settings *settings = all->instance->settings;
     if (!record->properties ||
+        ocv_config_choose(settings_for_text(settings, record->repository)) == OCV_CHOOSE_OFF ||
         fit_by_properties(all->instance, record->repository, record->label, record->properties,
                           record->statics, &answer) < 0 ||
         strcmp(answer.verdict, "misfit") != 0)

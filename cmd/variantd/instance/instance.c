@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-int instance_new(struct settings *settings, struct metrics *metrics, struct instance **out,
-                 struct ocv_error *err)
+int instance_new(struct settings *settings, struct metrics *metrics, const struct instance *last,
+                 struct instance **out, struct ocv_error *err)
 {
     struct instance *instance = calloc(1, sizeof(*instance));
     if (!instance) {
@@ -14,7 +14,7 @@ int instance_new(struct settings *settings, struct metrics *metrics, struct inst
         return ocv_error_nomem(err);
     }
     instance->settings = settings;
-    int status = node_new(settings, metrics, &instance->node, err);
+    int status = node_new(settings, metrics, last ? last->node : NULL, &instance->node, err);
     if (status == OCV_OK)
         status = mirror_new(settings, instance->node, metrics, &instance->mirror, err);
     if (status < 0) {

@@ -16,9 +16,9 @@ struct instance {
     struct instance *next;        /**< in the list of retired ones */
 };
 
-/** Takes `settings` over, also on failure. */
-int instance_new(struct settings *settings, struct metrics *metrics, struct instance **out,
-                 struct ocv_error *err) OCV_WARN_UNUSED;
+/** Takes `settings` over, also on failure. `last`: the one that it replaces, or NULL. */
+int instance_new(struct settings *settings, struct metrics *metrics, const struct instance *last,
+                 struct instance **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Say in the log what the fresh one's probe found otherwise. */
 void instance_log_changes(const struct instance *old, const struct instance *fresh,
                           struct metrics *metrics);

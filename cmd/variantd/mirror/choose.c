@@ -98,7 +98,9 @@ static int decide(struct choice *choice, const struct mirror *mirror, const stru
     if (status < 0)
         return status;
     const struct ocv_entry *entry = ocv_decision_selected(decision);
-    if (ocv_index_has_variants(index))
+    /* what is not served is not on the node either */
+    if (ocv_index_has_variants(index) &&
+        settings_choose(mirror->settings, reference) == OCV_CHOOSE_ON)
         choice_note(choice, mirror, from, reference, index, entry);
     if (!entry) {
         choice->outcome = OUTCOME_NO_FIT;

@@ -14,6 +14,7 @@ struct flight {
     struct question question;
     atomic_bool want_body;
     struct mirror_request *waiters;
+    uint64_t unattended; /* requests of `choose: shadow`, which do not wait */
     size_t bucket;
 };
 
@@ -57,6 +58,7 @@ static bool wanted(struct flight *f)
     bool any = false;
     for (const struct mirror_request *r = f->waiters; r && !any; r = r->next_waiter)
         any = request_wanted(r);
+    any = any || f->unattended;
     if (!any)
         take_off(f);
     pthread_mutex_unlock(&f->mirror->lock);
@@ -83,6 +85,8 @@ static void run(struct job *job)
         request_wake(r);
     }
     pthread_mutex_unlock(&m->lock);
+    if (f->unattended && result)
+        shadow_tell(m, f->question.reference, result, f->unattended);
     refcounted_unref(result);
     free_flight(f);
 }
@@ -133,21 +137,16 @@ static struct flight *make(struct mirror *m, const struct question *q, size_t bu
     return NULL;
 }
 
-bool flight_join(struct mirror_request *r, const struct ocv_descriptor *child)
+/* The one that asks already, or another. With the lock held. */
+static struct flight *find_or_start(struct mirror *m, const struct question *q, unsigned client)
 {
-    struct mirror *m = r->mirror;
-    struct question q;
-    ask(r, child, &q);
-    size_t bucket = bucket_of(&q);
-    unsigned client = connections_client(r->connection);
-    bool joined = false;
-    pthread_mutex_lock(&m->lock);
+    size_t bucket = bucket_of(q);
     struct flight *f = m->flights[bucket];
-    while (f && !same(&f->question, &q))
+    while (f && !same(&f->question, q))
         f = f->next;
     if (f && !client) /* it shall not wait in another's share */
         workers_favour(m->workers, &f->job);
-    if (!f && !m->stopping && (f = make(m, &q, bucket))) {
+    if (!f && !m->stopping && (f = make(m, q, bucket))) {
         f->job.client = client;
         f->next = m->flights[bucket];
         m->flights[bucket] = f;
@@ -157,6 +156,31 @@ bool flight_join(struct mirror_request *r, const struct ocv_descriptor *child)
             f = NULL;
         }
     }
+    return f;
+}
+
+void flight_shadow(const struct mirror_request *r)
+{
+    struct mirror *m = r->mirror;
+    struct question q;
+    ask(r, NULL, &q);
+    unsigned client = connections_client(r->connection);
+    pthread_mutex_lock(&m->lock);
+    struct flight *f = find_or_start(m, &q, client);
+    if (f)
+        f->unattended++;
+    pthread_mutex_unlock(&m->lock);
+}
+
+bool flight_join(struct mirror_request *r, const struct ocv_descriptor *child)
+{
+    struct mirror *m = r->mirror;
+    struct question q;
+    ask(r, child, &q);
+    unsigned client = connections_client(r->connection);
+    bool joined = false;
+    pthread_mutex_lock(&m->lock);
+    struct flight *f = find_or_start(m, &q, client);
     if (f && !m->stopping) {
         if (!r->head)
             atomic_store(&f->want_body, true);

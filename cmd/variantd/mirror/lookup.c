@@ -194,8 +194,7 @@ static struct lookup_result *result_of_choice(struct lookup *l, const struct cho
             memcpy(v->label, choice->label, sizeof(v->label));
         return v;
     case OUTCOME_ORDINARY:
-        v = lookup_result_new(choice->outcome, 404, "MANIFEST_UNKNOWN",
-                              "an image without variants");
+        v = lookup_result_new(choice->outcome, 404, "MANIFEST_UNKNOWN", MIRROR_ORDINARY);
         break;
     case OUTCOME_NO_FIT:
         v = lookup_result_new(choice->outcome, 404, "MANIFEST_UNKNOWN",

@@ -151,6 +151,21 @@ static enum MHD_Result pass_through(struct mirror_request *r)
     return passthrough_start(r) ? MHD_YES : answer_busy(r);
 }
 
+/* A tag is what the registry has there, unless variants are chosen in its repository. What they
+ * would have been under `shadow` is found out beside the answer, which waits for none of it. */
+static enum MHD_Result begin_tag(struct mirror_request *r)
+{
+    enum ocv_choose choose = settings_choose(r->mirror->settings, r->route.reference);
+    if (choose == OCV_CHOOSE_ON)
+        return flight_join(r, NULL) ? MHD_YES : answer_busy(r);
+    r->passed_as = choose == OCV_CHOOSE_OFF ? OUTCOME_OFF : OUTCOME_SHADOW;
+    if (choose == OCV_CHOOSE_SHADOW)
+        flight_shadow(r);
+    if (r->route.view == VIEW_RESOLVER)
+        return answer_error(r, 404, r->passed_as, "MANIFEST_UNKNOWN", MIRROR_ORDINARY);
+    return pass_through(r);
+}
+
 /* The route says it all, or something must be asked. */
 static enum MHD_Result begin(struct mirror_request *r)
 {
@@ -171,7 +186,7 @@ static enum MHD_Result begin(struct mirror_request *r)
     case ROUTE_TAG:
         if (r->route.view == VIEW_RAW)
             return pass_through(r);
-        return flight_join(r, NULL) ? MHD_YES : answer_busy(r);
+        return begin_tag(r);
     default:
         if (!resolver)
             return pass_through(r);

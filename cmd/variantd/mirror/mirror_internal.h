@@ -26,6 +26,7 @@
 #define BLOB_ANSWER_MS 30000                   /* the head of a blob */
 
 #define FLIGHT_BUCKETS 256u
+#define MIRROR_ORDINARY "an image without variants" /* a resolver says of what it leaves alone */
 
 struct mirror {
     const struct settings *settings;
@@ -241,6 +242,12 @@ void waiting_stop(struct mirror *mirror);
 /** Ask, or join those who ask already; the request sleeps and has `result` when it wakes, or is
  *  late. False: refused, nothing happens. */
 bool flight_join(struct mirror_request *request, const struct ocv_descriptor *child);
+/** Ask what a tag would be answered with under `choose: shadow`; the request does not wait for it.
+ *  Where there is no room, nobody asks. */
+void flight_shadow(const struct mirror_request *request);
+/** Log what `n` requests would have got, and count it. */
+void shadow_tell(const struct mirror *mirror, const struct ocv_reference *reference,
+                 const struct lookup_result *result, uint64_t n);
 /** The request no longer waits for it. With the lock held. */
 void flight_leave(struct mirror_request *request);
 

@@ -43,6 +43,7 @@ struct node {
     int uevents;
     pthread_t thread;
     bool started;
+    bool due; /* what it began with is another one's: probe first */
 };
 
 /* ---- snapshots ---------------------------------------------------------------------------------
@@ -72,17 +73,29 @@ uint64_t node_generation(const struct node *node)
     return atomic_load_explicit(&node->generation, memory_order_acquire);
 }
 
+static int read_json(const struct node *node, struct node *last, struct ocv_buffer *out,
+                     struct ocv_error *err)
+{
+    const struct ocv_probe_options options = {
+        .datadir = node->datadir, .deep = true, .no_environment = true};
+    if (node->profile_file)
+        return ocv_file_read(node->profile_file, OCV_FILE_ANY, out, err);
+    if (!last)
+        return ocv_probe(&options, out, err);
+    const struct snapshot *known = node_get(last);
+    int status = ocv_buffer_append(out, known->json.data, known->json.len, err);
+    node_put(known);
+    return status;
+}
+
 /* The profile as it is now, with the configuration's overrides in `profile` but not in `json`: who
  * reads it has a configuration of their own. */
-static int look(const struct node *node, struct snapshot *out, struct ocv_error *err)
+static int look(const struct node *node, struct node *last, struct snapshot *out,
+                struct ocv_error *err)
 {
     ocv_auto(ocv_profile) plain = NULL;
     ocv_buffer_init(&out->json, OCV_PROFILE_MAX);
-    const struct ocv_probe_options options = {
-        .datadir = node->datadir, .deep = true, .no_environment = true};
-    int status = node->profile_file
-                     ? ocv_file_read(node->profile_file, OCV_FILE_ANY, &out->json, err)
-                     : ocv_probe(&options, &out->json, err);
+    int status = read_json(node, last, &out->json, err);
     if (status == OCV_OK)
         status =
             ocv_profile_parse(out->json.data ? out->json.data : "", out->json.len, &plain, err);
@@ -93,13 +106,14 @@ static int look(const struct node *node, struct snapshot *out, struct ocv_error 
     return status;
 }
 
-static int take(const struct node *node, struct held **out, struct ocv_error *err)
+static int take(const struct node *node, struct node *last, struct held **out,
+                struct ocv_error *err)
 {
     struct held *held = calloc(1, sizeof(*held));
     if (!held)
         return ocv_error_nomem(err);
     atomic_init(&held->references, 1);
-    int status = look(node, &held->snapshot, err);
+    int status = look(node, last, &held->snapshot, err);
     held->snapshot.probed_at = ocv_clock_ms();
     if (status < 0) {
         node_put(&held->snapshot);
@@ -142,7 +156,7 @@ static void probe_again(struct node *node, const char *why)
     struct ocv_error err = {0};
     struct held *fresh = NULL;
     int64_t started = ocv_clock_ms();
-    if (take(node, &fresh, &err) < 0) {
+    if (take(node, NULL, &fresh, &err) < 0) {
         log_line(LOG_LEVEL_WARNING, "cannot probe this node (%s), the last profile stays: %s", why,
                  err.message);
         metrics_provider_failed(node->metrics, "probe");
@@ -206,6 +220,8 @@ static void *watch(void *data)
 {
     struct node *node = data;
     char why[REASON_BYTES] = "";
+    if (node->due)
+        probe_again(node, "SIGHUP");
     while (wait_for_reason(node, why)) {
         if (strncmp(why, "uevent", 6) == 0 && !settle(node))
             break;
@@ -237,8 +253,8 @@ static int start_watching(struct node *node, struct ocv_error *err)
     return OCV_OK;
 }
 
-int node_new(const struct settings *settings, struct metrics *metrics, struct node **out,
-             struct ocv_error *err)
+int node_new(const struct settings *settings, struct metrics *metrics, struct node *last,
+             struct node **out, struct ocv_error *err)
 {
     struct node *node = calloc(1, sizeof(*node));
     if (!node)
@@ -251,13 +267,16 @@ int node_new(const struct settings *settings, struct metrics *metrics, struct no
     node->metrics = metrics;
     node->stop = node->uevents = -1;
     pthread_mutex_init(&node->lock, NULL);
+    node->due = last && !last->profile_file && !node->profile_file;
     int64_t started = ocv_clock_ms();
-    int status = take(node, &node->current, err);
+    int status = take(node, node->due ? last : NULL, &node->current, err);
     if (status == OCV_OK) {
         node->current->snapshot.generation = 1;
         atomic_init(&node->generation, 1);
-        node_diff_failures(&node->current->snapshot.json, metrics);
-        metrics_probe(metrics, ocv_clock_ms(), ocv_clock_ms() - started, false);
+        if (!node->due) {
+            node_diff_failures(&node->current->snapshot.json, metrics);
+            metrics_probe(metrics, ocv_clock_ms(), ocv_clock_ms() - started, false);
+        }
         status = start_watching(node, err);
     }
     if (status < 0) {

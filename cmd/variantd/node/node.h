@@ -16,9 +16,11 @@ struct snapshot {
 };
 
 struct node;
-/** Probe, or read settings->profile_file. */
-int node_new(const struct settings *settings, struct metrics *metrics, struct node **out,
-             struct ocv_error *err) OCV_WARN_UNUSED;
+/** Probe, or read settings->profile_file. `last` (may be NULL): the node before a reload; where
+ * both probe, the new one begins with what that one knows and probes at once beside it, so that no
+ *  setting waits for a driver that hangs. */
+int node_new(const struct settings *settings, struct metrics *metrics, struct node *last,
+             struct node **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void node_free(struct node *node);
 /** Current snapshot with a reference taken. Never NULL. Any thread. */
 const struct snapshot *node_get(struct node *node);

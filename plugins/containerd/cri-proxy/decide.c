@@ -123,7 +123,18 @@ static void refuse(const struct question *q, const char *text, char refused[DECI
     snprintf(refused, DECIDE_REASON_MAX,
              "ocivariant: %.200s: nothing in it fits this node and uses %.100s, which is required",
              text, required[0]);
-    log_line("refused: %s", refused);
+    log_line("%s: %s",
+             q->decide->choose == OCV_CHOOSE_SHADOW ? "shadow: would be refused" : "refused",
+             refused);
+    if (q->decide->choose == OCV_CHOOSE_SHADOW)
+        refused[0] = '\0';
+}
+
+static void log_decision(const struct question *q, const char *text)
+{
+    log_line("%s %s %s (%s)", text,
+             q->decide->choose == OCV_CHOOSE_SHADOW ? "shadow: would be pulled as" : "->",
+             q->entry->digest, q->entry->label ? q->entry->label : "default");
 }
 
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
@@ -133,6 +144,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     struct question q = {.decide = decide};
     struct ocv_error err = {0};
     char child[OCV_DIGEST_MAX];
+    bool shadow = decide->choose == OCV_CHOOSE_SHADOW;
     ocv_buffer_init(&q.body, OCV_MANIFEST_MAX);
     q.reference = pinned_parse(text, strlen(text));
     *known = false;
@@ -141,7 +153,8 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         question_free(&q);
         return false;
     }
-    if (choose_kept(decide, q.key, child) && pinned_rewrite(text, strlen(text), child, out)) {
+    if (!shadow && choose_kept(decide, q.key, child) &&
+        pinned_rewrite(text, strlen(text), child, out)) {
         log_line("%s -> %s, as before", text, child);
         question_free(&q);
         return *known = true;
@@ -152,9 +165,9 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         status = decide_ask(&q, auth, interrupted, &err);
     bool found =
         status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
-    if (found) /* what cannot be kept would not be found again by ImageStatus */
+    if (found && !shadow) /* what cannot be kept would not be found again by ImageStatus */
         status = keep(&q, &err);
-    if (found && status == OCV_OK)
+    if (found && status == OCV_OK && !shadow)
         map_set_checked(decide->map, q.key, true);
     if (status == OCV_OK && !q.entry)
         map_add_plain(decide->map, q.key);
@@ -163,12 +176,11 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     if (status < 0 && !refused[0])
         log_line("%s passes unchanged: %s", text, err.message);
     else if (found && q.entry)
-        log_line("%s -> %s (%s)", text, q.entry->digest,
-                 q.entry->label ? q.entry->label : "default");
+        log_decision(&q, text);
     else
         log_debug("%s has no variants", text);
     question_free(&q);
-    return found && status == OCV_OK;
+    return found && status == OCV_OK && !shadow;
 }
 
 /* ---- when the node changes ---------------------------------------------------------------------
@@ -205,5 +217,6 @@ void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX])
         return;
     snprintf(last, OCV_DIGEST_MAX, "%s", digest);
     for (size_t i = 0; map_get(decide->map, i, key, child); i++)
-        choose_again(decide, profile, key, child);
+        if (ocv_config_choose_text(decide->config, key) == OCV_CHOOSE_ON)
+            choose_again(decide, profile, key, child);
 }

@@ -5,6 +5,7 @@
 #ifndef CRI_PROXY_DECIDE_H
 #define CRI_PROXY_DECIDE_H
 
+#include "lib/config/choose.h"
 #include "lib/config/config.h"
 #include "plugins/containerd/cri-proxy/map.h"
 
@@ -19,6 +20,7 @@ struct decide {
     const char *profile_file;        /**< this profile instead of variantd's, or NULL */
     const char *records;             /**< directory of what was resolved here, for the hooks */
     struct map *map;
+    enum ocv_choose choose; /**< for the image; `shadow`: say what would be pulled, keep nothing */
 };
 
 /** A pull of `text` (a pinned reference, NUL at its end) with these credentials, which are changed.
@@ -28,6 +30,8 @@ struct decide {
  * its content, and it is resolved again with the current profile. Is that the child of before,
  * which was seen in the registry, no registry is asked at all (`*known`): the engine shows this
  * request's credentials for the child, so that who may not read it does not get it.
+ *
+ *  Under `shadow` the log says what would be pulled, or refused, and the pull goes on as it came.
  *
  *  `refused`: why the pull must not go on, or empty: the configuration requires something of that
  *  repository that no image of the index gives this node, and what the engine would take instead is

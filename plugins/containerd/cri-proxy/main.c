@@ -35,12 +35,15 @@ struct arguments {
 };
 
 static struct proxy *running; /* for the signal handler */
+static struct live_policy *current;
 
 static void on_signal(int signal)
 {
     int why = errno;
-    (void)signal;
-    proxy_stop(running);
+    if (signal == SIGHUP)
+        live_policy_reload(current);
+    else
+        proxy_stop(running);
     errno = why;
 }
 
@@ -61,7 +64,8 @@ static void print_help(void)
          "  -v, --verbose    say more on standard error\n"
          "  --help, --version\n\n"
          "An index is read with the credentials of the very request, and with no others. What\n"
-         "cannot be decided goes through unchanged. SIGTERM: finish what runs, then end.");
+         "cannot be decided goes through unchanged. SIGHUP: read the configuration again.\n"
+         "SIGTERM: finish what runs, then end.");
 }
 
 /* -1: go on; else the exit status. */
@@ -163,18 +167,13 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-static int serve(const struct arguments *a, const struct verdict_policy *policy, struct map *map,
-                 struct ocv_error *err)
+static int serve(const struct arguments *a, struct map *map, struct ocv_error *err)
 {
-    struct decide decide = {.config = policy->config,
-                            .enforce = policy->enforce,
-                            .socket = policy->socket,
-                            .profile_file = a->profile,
-                            .records = a->records,
-                            .map = map};
+    const struct decide decide = {.profile_file = a->profile, .records = a->records, .map = map};
     struct proxy_options options = {.listen_fd = -1,
                                     .backend = path_of(a->backend),
                                     .map = map,
+                                    .policy = current,
                                     .decide = &decide,
                                     .drain_ms = DRAIN_MS};
     const char *path = path_of(a->listen);
@@ -189,12 +188,14 @@ static int serve(const struct arguments *a, const struct verdict_policy *policy,
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
     log_line("image service on %s for %s", own ? path : "the passed socket", options.backend);
     notify_send("READY=1");
     status = proxy_run(running, err);
     notify_send("STOPPING=1");
     if (own)
         unlink(path);
+    signal(SIGHUP, SIG_IGN);
     signal(SIGTERM, SIG_DFL); /* the handler's proxy is going */
     signal(SIGINT, SIG_DFL);
     proxy_free(running);
@@ -206,7 +207,6 @@ int main(int argc, char **argv)
     struct arguments a = {
         .listen = LISTEN, .backend = BACKEND, .state = STATE, .records = OCV_PATH_RECORDS};
     struct ocv_error err = {0};
-    struct verdict_policy policy = {0};
     struct map *map = NULL;
     struct rlimit files;
     int code = read_arguments(argc, argv, &a);
@@ -218,15 +218,15 @@ int main(int argc, char **argv)
         files.rlim_cur = files.rlim_max; /* one for each client, two for each call */
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    int status = verdict_policy_read(a.config, &policy, &err);
+    int status = live_policy_new(a.config, &current, &err);
     if (status == OCV_OK)
         status = map_open(a.state, &map, &err);
     if (status == OCV_OK && strcmp(a.state, STATE) == 0)
         map_adopt(map, OLD_STATE);
     if (status == OCV_OK)
-        status = serve(&a, &policy, map, &err);
+        status = serve(&a, map, &err);
     map_free(map);
-    verdict_policy_free(&policy);
+    live_policy_free(current);
     if (status < 0)
         fprintf(stderr, "ocivariant-cri-proxy: %s\n", err.message);
     return status < 0 ? ocv_error_exit_code((enum ocv_status)status) : 0;

@@ -65,7 +65,7 @@ static void edit(struct passing *p, const uint8_t *message, size_t len,
 }
 
 /* False: it must not be pulled, and the call has been told so. */
-static bool decide(struct passing *p, const uint8_t *message, size_t len,
+static bool decide(struct passing *p, const struct decide *how, const uint8_t *message, size_t len,
                    const struct wire_image *image)
 {
     struct proxy *proxy = p->proxy;
@@ -74,13 +74,11 @@ static bool decide(struct passing *p, const uint8_t *message, size_t len,
     ocv_auto(ocv_reference) reference = pinned_parse(message + image->inner_at, image->inner_len);
     if (!reference || wire_read_auth(message, len, &auth, NULL) < 0)
         return true;
-    snprintf(p->text, sizeof(p->text), "%.*s", (int)image->inner_len,
-             (const char *)message + image->inner_at);
     while (sem_wait(&proxy->deciding) < 0 && errno == EINTR)
         ;
-    bool decided = !grpc_call_cancelled(p->call) &&
-                   decide_pull(proxy->options.decide, p->text, &auth, grpc_call_gone(p->call), name,
-                               &p->known, refused);
+    bool decided =
+        !grpc_call_cancelled(p->call) &&
+        decide_pull(how, p->text, &auth, grpc_call_gone(p->call), name, &p->known, refused);
     sem_post(&proxy->deciding);
     wire_auth_free(&auth);
     if (refused[0])
@@ -90,21 +88,37 @@ static bool decide(struct passing *p, const uint8_t *message, size_t len,
     return !refused[0];
 }
 
+/* As decide. */
+static bool look_up(struct passing *p, enum method method, const struct decide *how,
+                    const uint8_t *message, size_t len, const struct wire_image *image)
+{
+    char name[PINNED_TEXT_MAX];
+    if (how->choose == OCV_CHOOSE_OFF)
+        return true;
+    if (method == METHOD_PULL)
+        return decide(p, how, message, len, image);
+    if (how->choose == OCV_CHOOSE_ON &&
+        map_rewrite(p->proxy->options.map, message + image->inner_at, image->inner_len, name))
+        edit(p, message, len, image, name);
+    return true;
+}
+
 static bool look_at(struct passing *p)
 {
     enum method method = method_of(grpc_call_path(p->call));
     const uint8_t *message;
     size_t len = 0;
     struct wire_image image;
-    char name[PINNED_TEXT_MAX];
+    struct decide how;
     if (method == METHOD_OTHER || !message_of(p->call, &message, &len) ||
         !wire_find_image(message, len, &image))
         return true;
-    if (method == METHOD_PULL)
-        return decide(p, message, len, &image);
-    if (map_rewrite(p->proxy->options.map, message + image.inner_at, image.inner_len, name))
-        edit(p, message, len, &image, name);
-    return true;
+    snprintf(p->text, sizeof(p->text), "%.*s", (int)image.inner_len,
+             (const char *)message + image.inner_at);
+    const struct verdict_policy *policy = proxy_find_policy(p->proxy, p->text, &how);
+    bool go_on = look_up(p, method, &how, message, len, &image);
+    live_policy_put(p->proxy->options.policy, policy);
+    return go_on;
 }
 
 /* ---- passing it on -----------------------------------------------------------------------------

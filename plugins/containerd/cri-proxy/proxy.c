@@ -10,15 +10,30 @@
 
 #define STACK_BYTES (512u * 1024)
 
+const struct verdict_policy *proxy_find_policy(const struct proxy *p, const char *reference,
+                                               struct decide *out)
+{
+    const struct verdict_policy *policy = live_policy_get(p->options.policy);
+    *out = *p->options.decide;
+    out->config = policy->config;
+    out->enforce = policy->enforce;
+    out->socket = policy->socket;
+    out->choose = ocv_config_choose_text(policy->config, reference);
+    return policy;
+}
+
 static void *look_again(void *data)
 {
     struct proxy *p = data;
+    struct decide decide;
     char last[OCV_DIGEST_MAX] = "";
     struct timespec when;
     pthread_mutex_lock(&p->lock);
     while (!p->stopping) {
         pthread_mutex_unlock(&p->lock);
-        decide_again(p->options.decide, last);
+        const struct verdict_policy *policy = proxy_find_policy(p, NULL, &decide);
+        decide_again(&decide, last);
+        live_policy_put(p->options.policy, policy);
         clock_gettime(CLOCK_MONOTONIC, &when); /* the clock on the wall may be set back */
         when.tv_sec += AGAIN_S;
         pthread_mutex_lock(&p->lock);

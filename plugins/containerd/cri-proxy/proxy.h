@@ -8,6 +8,7 @@
 
 #include "lib/grpc/grpc.h"
 #include "plugins/containerd/cri-proxy/decide.h"
+#include "plugins/containerd/cri-proxy/live_policy.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -20,7 +21,8 @@ struct proxy_options {
     int listen_fd;       /**< taken over */
     const char *backend; /**< the engine's socket */
     struct map *map;
-    struct decide *decide;
+    struct live_policy *policy;
+    const struct decide *decide; /**< without what the policy says */
     unsigned drain_ms;
 };
 struct proxy {
@@ -41,6 +43,11 @@ int proxy_run(struct proxy *proxy, struct ocv_error *err) OCV_WARN_UNUSED;
 /** From any thread or a signal handler. */
 void proxy_stop(struct proxy *proxy);
 void proxy_free(struct proxy *proxy);
+
+/** What is decided by now, for the images at `reference` (NULL: for any): the policy, which is to
+ *  be put back, and all of `out`. */
+const struct verdict_policy *proxy_find_policy(const struct proxy *proxy, const char *reference,
+                                               struct decide *out);
 
 /* ---- pass.c ------------------------------------------------------------------------------------
  */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `choose: shadow`: what would have been served, for the log and for the metrics. */
+#include "cmd/variantd/mirror/mirror_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void shadow_tell(const struct mirror *mirror, const struct ocv_reference *reference,
+                 const struct lookup_result *result, uint64_t n)
+{
+    bool variant = result->outcome == OUTCOME_VARIANT;
+    const char *label = !variant ? "" : *result->label ? result->label : "default";
+    metrics_shadow(mirror->metrics, result->outcome, label, n);
+    if (variant)
+        log_line(LOG_LEVEL_INFO, "%s:%s: shadow: would serve %s (%s)", reference->name,
+                 reference->tag, label, result->child.digest);
+    else if (result->outcome == OUTCOME_ORDINARY)
+        log_line(LOG_LEVEL_DEBUG, "%s:%s: shadow: %s", reference->name, reference->tag,
+                 result->message);
+    else
+        log_line(LOG_LEVEL_INFO, "%s:%s: shadow: would answer %u: %s", reference->name,
+                 reference->tag, result->status, result->message);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins/containerd/cri-proxy/live_policy.h"
+
+#include "plugins/containerd/cri-proxy/proxy_log.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct held {
+    struct verdict_policy policy; /* first: users have its address */
+    unsigned users;               /* the current one is used by the object, too */
+};
+
+struct live_policy {
+    char *file;
+    int reload; /* atomic */
+    pthread_mutex_t lock;
+    struct held *current;
+};
+
+static int read_file(const char *file, struct held **out, struct ocv_error *err)
+{
+    struct held *held = calloc(1, sizeof(*held));
+    if (!held)
+        return ocv_error_nomem(err);
+    int status = verdict_policy_read(file, &held->policy, err);
+    if (status < 0) {
+        free(held);
+        return status;
+    }
+    held->users = 1;
+    *out = held;
+    return OCV_OK;
+}
+
+/* With the lock held. */
+static void give_up(struct held *held)
+{
+    if (--held->users)
+        return;
+    verdict_policy_free(&held->policy);
+    free(held);
+}
+
+int live_policy_new(const char *file, struct live_policy **out, struct ocv_error *err)
+{
+    struct live_policy *live = calloc(1, sizeof(*live));
+    if (!live)
+        return ocv_error_nomem(err);
+    pthread_mutex_init(&live->lock, NULL);
+    live->file = file ? strdup(file) : NULL;
+    int status = file && !live->file ? ocv_error_nomem(err) : read_file(file, &live->current, err);
+    if (status < 0) {
+        live_policy_free(live);
+        return status;
+    }
+    *out = live;
+    return OCV_OK;
+}
+
+void live_policy_free(struct live_policy *live)
+{
+    if (!live)
+        return;
+    if (live->current)
+        give_up(live->current);
+    pthread_mutex_destroy(&live->lock);
+    free(live->file);
+    free(live);
+}
+
+void live_policy_reload(struct live_policy *live)
+{
+    __atomic_store_n(&live->reload, 1, __ATOMIC_RELEASE);
+}
+
+/* With the lock held. */
+static void read_again(struct live_policy *live)
+{
+    struct ocv_error err = {0};
+    struct held *fresh = NULL;
+    if (read_file(live->file, &fresh, &err) < 0) {
+        log_line("the old configuration stays: %s", err.message);
+        return;
+    }
+    give_up(live->current);
+    live->current = fresh;
+    log_line("configuration read again");
+}
+
+const struct verdict_policy *live_policy_get(struct live_policy *live)
+{
+    pthread_mutex_lock(&live->lock);
+    if (__atomic_exchange_n(&live->reload, 0, __ATOMIC_ACQ_REL))
+        read_again(live);
+    struct held *held = live->current;
+    held->users++;
+    pthread_mutex_unlock(&live->lock);
+    return &held->policy;
+}
+
+void live_policy_put(struct live_policy *live, const struct verdict_policy *policy)
+{
+    pthread_mutex_lock(&live->lock);
+    give_up((struct held *)(uintptr_t)policy);
+    pthread_mutex_unlock(&live->lock);
+}
