@@ -17,24 +17,25 @@ static struct ocv_config *config_of(const char *text)
     return c;
 }
 
-static const char every_key[] = "namespace_priority: [nvidia, x86_64]\n"
-                                "disable: [intel, 'x86_64::level', 'x86_64 :: level::v4']\n"
-                                "device_policy: {nvidia: first, amd: any}\n"
-                                "devices: {nvidia: [0, '0000:3b:00.0'], amd: []}\n"
-                                "override: {nvidia: {cuda_version_lower_bound: ['12.4', '12.3']}}\n"
-                                "registries:\n"
-                                "  r.example:5000: {url: 'http://r', insecure: true, ca: /ca,\n"
-                                "    cert: /c, key: /k, mirror_of: docker.io}\n"
-                                "  other:\n"
-                                "tag_rules: off\nto: podman\nlisten: 127.0.0.1:5050\n"
-                                "socket: /run/s\nmode: proxy\ntag_ttl: 60\nprobe_interval: 10m\n"
-                                "serve_private: true\ncredentials: /etc/a.json\n"
-                                "metrics_listen: 127.0.0.1:9100\nlog: json\naccess_log: on\n"
-                                "policy: warn\nfail: closed\nallow: ['r/*', pause]\n"
-                                "require: [nvidia, 'amd::gfx_arch']\nknown_namespaces: [mine]\n"
-                                "os_features: [nydus.remoteimage.v1]\ncpu_levels: on\nchoose: shadow\n"
-                                "state_dir: /var/lib/x\nhost_names: [node1.example]\n"
-                                "repositories: {'docker.io/**': {label: cpu}}\n";
+static const char every_key[] =
+    "namespace_priority: [nvidia, x86_64]\n"
+    "disable: [intel, 'x86_64::level', 'x86_64 :: level::v4']\n"
+    "device_policy: {nvidia: first, amd: any}\n"
+    "devices: {nvidia: [0, '0000:3b:00.0'], amd: []}\n"
+    "override: {nvidia: {cuda_version_lower_bound: ['12.4', '12.3']}}\n"
+    "registries:\n"
+    "  r.example:5000: {url: 'http://r', insecure: true, ca: /ca,\n"
+    "    cert: /c, key: /k, mirror_of: docker.io}\n"
+    "  other:\n"
+    "tag_rules: off\nto: podman\nlisten: 127.0.0.1:5050\n"
+    "socket: /run/s\nmode: proxy\ntag_ttl: 60\nprobe_interval: 10m\n"
+    "serve_private: true\ncredentials: /etc/a.json\n"
+    "metrics_listen: 127.0.0.1:9100\nlog: json\naccess_log: on\n"
+    "policy: warn\nfail: closed\nallow: ['r/*', pause]\n"
+    "require: [nvidia, 'amd::gfx_arch']\nknown_namespaces: [mine]\n"
+    "os_features: [nydus.remoteimage.v1]\ncpu_levels: on\nchoose: shadow\n"
+    "state_dir: /var/lib/x\nhost_names: [node1.example]\n"
+    "repositories: {'docker.io/**': {label: cpu}}\n";
 
 START_TEST(test_every_key)
 {
