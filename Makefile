@@ -255,6 +255,8 @@ install: all
 	install -d $(DESTDIR)$(DATADIR)/tags.d
 	install -m 644 plugins/tags.d/*.yaml $(DESTDIR)$(DATADIR)/tags.d
 	install -m 644 $(BUILD)/tag-index.json $(DESTDIR)$(DATADIR)/tags.d/index.json
+	install -d $(DESTDIR)$(DATADIR)/tags.d/authoring
+	install -m 644 plugins/tags.d/authoring/*.yaml $(DESTDIR)$(DATADIR)/tags.d/authoring
 	install -d $(DESTDIR)$(DATADIR)/hooks.d
 	install -m 644 $(BUILD)/50-ocivariant.json $(DESTDIR)$(DATADIR)/hooks.d
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

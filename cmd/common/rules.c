@@ -88,6 +88,39 @@ int rules_load_more(struct cli *cli, const char *extra, const struct ocv_referen
     return add_file(*out, extra, err);
 }
 
+static int load_authoring(struct ocv_tag_rules *rules, const char *dir,
+                          const struct ocv_reference *reference, struct ocv_error *err)
+{
+    char path[DIR_MAX + 16];
+    snprintf(path, sizeof(path), "%s/authoring", dir);
+    return ocv_tag_rules_load(rules, path, reference, err);
+}
+
+static int is_known(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                    bool *known, struct ocv_error *err)
+{
+    ocv_auto(ocv_tag) tag = NULL;
+    int status = ocv_tag_parse(rules, reference, NULL, &tag, err);
+    *known = status == OCV_OK && ocv_tag_family(tag);
+    return status;
+}
+
+int rules_load_authoring(struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                         bool *added, struct ocv_error *err)
+{
+    char dir[DIR_MAX];
+    bool known;
+    *added = false;
+    int status = is_known(rules, reference, &known, err);
+    if (status < 0 || known)
+        return status;
+    shipped_dir(getenv("OCV_DATADIR"), dir);
+    status = load_authoring(rules, dir, reference, err);
+    if (status == OCV_OK)
+        status = load_authoring(rules, OCV_PATH_TAG_RULES, reference, err);
+    return status == OCV_OK ? is_known(rules, reference, added, err) : status;
+}
+
 int rules_tags_add(struct rules_tags *tags, const char *tag, struct ocv_error *err)
 {
     if (tags->n == OCV_TAGS_MAX)

@@ -18,6 +18,11 @@ int rules_load_from(const char *datadir, const struct ocv_config *config,
 /** rules_load, and over them those of a file or a directory, `extra` (may be NULL). */
 int rules_load_more(struct cli *cli, const char *extra, const struct ocv_reference *only,
                     struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Where `rules` know no family of the repository, add those for tags that publishers write
+ *  themselves (tags.d/authoring): for who publishes, never for what is pulled. `*added`: they were.
+ */
+int rules_load_authoring(struct ocv_tag_rules *rules, const struct ocv_reference *reference,
+                         bool *added, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The list of a repository's tags, sorted by byte. */
 struct rules_tags {
     char **list;

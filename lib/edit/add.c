@@ -107,6 +107,24 @@ static int make_entry(const struct ocv_edit_image *image, struct ocv_edit_entry 
 /* ---- default entries ---------------------------------------------------------------------------
  */
 
+static bool same_text(const char *a, const char *b)
+{
+    return !strcmp(a ? a : "", b ? b : "");
+}
+
+bool ocv_edit_has_default(const struct ocv_edit *edit, const struct ocv_platform *platform)
+{
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct ocv_edit_entry *e = &edit->entries[i];
+        if (e->class == OCV_EDIT_DEFAULT && same_text(e->os, platform->os) &&
+            same_text(e->architecture, platform->architecture) &&
+            same_text(e->variant, platform->variant) &&
+            same_text(e->os_version, platform->os_version))
+            return true;
+    }
+    return false;
+}
+
 /* An ordinary image for machines that have an annotated `null`: the ordinary one is the default,
  * because old clients do not need to be told by us. */
 static int yield_to_ordinary(struct ocv_edit *edit, const struct ocv_edit_entry *entry,

@@ -13,6 +13,11 @@ const char *ocv_edit_annotation(const struct ocv_edit *edit, const char *key)
     return json_string_value(json_object_get(edit->annotations, key));
 }
 
+bool ocv_edit_namespaces_derived(const struct ocv_edit *edit)
+{
+    return edit->changed && edit->namespaces_derived;
+}
+
 static int set(struct ocv_edit *edit, const char *key, const char *value, struct ocv_error *err)
 {
     const char *now = ocv_edit_annotation(edit, key);

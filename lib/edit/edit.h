@@ -56,6 +56,8 @@ int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image,
 /** Add an entry of these bytes (an attestation of an image that was added before). */
 int ocv_edit_add_raw(struct ocv_edit *edit, const char *json, size_t len,
                      struct ocv_error *err) OCV_WARN_UNUSED;
+/** Is there a default for exactly this platform? */
+bool ocv_edit_has_default(const struct ocv_edit *edit, const struct ocv_platform *platform);
 /** Take out the entries with this label or digest (NULL: ordinary images, which "null" means, too,
  *  where no entry has that label), of that os and architecture only where `platform` is given, and
  *  what attests to them. OCV_ERR_NOT_FOUND. */
@@ -73,6 +75,8 @@ int ocv_edit_set(struct ocv_edit *edit, const char *key, const char *value,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** An annotation of the index, or NULL. */
 const char *ocv_edit_annotation(const struct ocv_edit *edit, const char *key);
+/** True if the namespaces are listed in the order of the default rule, which nobody asked for. */
+bool ocv_edit_namespaces_derived(const struct ocv_edit *edit);
 /** Give every entry the place and platform that the layout asks for, an annotated `null` the form
  * of an ordinary image, and an index with variants the annotations of ours that it lacks: for an
  * index that another tool, or an older one, made. */
@@ -86,6 +90,8 @@ int ocv_edit_format(struct ocv_edit *edit, struct ocv_buffer *out,
 struct ocv_edit_source_image {
     const char *label;                       /**< NULL: an ordinary image, the default */
     const char *reference;                   /**< as written */
+    const char *platform;                    /**< the one entry of the image's index, or NULL */
+    bool shared;                             /**< the file's image: the entry x-LABEL is meant */
     const struct ocv_properties *properties; /**< NULL: none */
     size_t line;
 };

@@ -43,6 +43,11 @@ static int add_image(struct ocv_edit_source *s, const struct ocv_yaml_reader *r,
     return OCV_OK;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return !strcmp(a ? a : "", b ? b : "");
+}
+
 static int check_variant(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
                          const struct ocv_source_image *image)
 {
@@ -62,15 +67,21 @@ static int read_variant(struct ocv_edit_source *s, const struct ocv_yaml_reader 
 {
     const struct ocv_yaml *label = ocv_yaml_get(node, "label");
     const struct ocv_yaml *properties = ocv_yaml_get(node, "properties");
-    const char *reference = ocv_yaml_text(node, "image");
+    const char *own = ocv_yaml_text(node, "image"), *shared = ocv_yaml_text(s->tree, "image");
+    const char *reference = own ? own : shared;
     struct ocv_source_image *image = NULL;
+    if (!reference)
+        return ocv_yaml_fail(r, node, "a variant lacks 'image'");
     int status = add_image(s, r, node, reference, &image);
     if (status < 0 || !image)
         return status;
     image->label = label->text;
+    image->platform = ocv_yaml_text(node, "platform");
+    image->shared = !own;
     for (size_t i = 0; i + 1 < s->n_images; i++)
         if (s->images[i].label && !strcmp(s->images[i].label, label->text) &&
-            !strcmp(s->images[i].reference, reference))
+            !strcmp(s->images[i].reference, reference) &&
+            same_text(s->images[i].platform, image->platform))
             return ocv_yaml_fail(r, label, "the label '%s' was given to this image in line %zu",
                                  label->text, s->images[i].line);
     if (properties)
@@ -150,7 +161,12 @@ size_t ocv_edit_source_count(const struct ocv_edit_source *source)
 struct ocv_edit_source_image ocv_edit_source_image(const struct ocv_edit_source *source, size_t i)
 {
     const struct ocv_source_image *m = &source->images[i];
-    return (struct ocv_edit_source_image){m->label, m->reference, m->properties, m->line};
+    return (struct ocv_edit_source_image){.label = m->label,
+                                          .reference = m->reference,
+                                          .platform = m->platform,
+                                          .shared = m->shared,
+                                          .properties = m->properties,
+                                          .line = m->line};
 }
 
 bool ocv_edit_source_annotation(const struct ocv_edit_source *source, size_t i, const char **key,

@@ -11,7 +11,8 @@
 #define OCV_SOURCE_QUOTING_HINT "put properties in quotes: 'nvidia :: sm_arch :: 90_real'"
 
 struct ocv_source_image {
-    const char *label, *reference;
+    const char *label, *reference, *platform;
+    bool shared;
     struct ocv_properties *properties;
     size_t line;
 };

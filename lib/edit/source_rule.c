@@ -33,6 +33,15 @@ static int check_annotation(const struct ocv_yaml_reader *r, const struct ocv_ya
     return OCV_OK;
 }
 
+static int check_platform(const struct ocv_yaml_reader *r, const struct ocv_yaml *node)
+{
+    ocv_auto(ocv_platform) platform = NULL;
+    int status = ocv_platform_parse(node->text, &platform, NULL);
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(r->err);
+    return status < 0 ? ocv_yaml_complain(r, node, "is not OS/ARCHITECTURE[/VARIANT]") : OCV_OK;
+}
+
 #define TEXT .takes = OCV_TAKES_TEXT
 #define NAMESPACE .wanted = "a namespace (a-z 0-9 _)", .good = is_name
 
@@ -57,6 +66,7 @@ static const struct ocv_yaml_rule annotations = {
 static const struct ocv_yaml_rule image = {TEXT, .len_max = REFERENCE_MAX};
 static const struct ocv_yaml_rule images = {
     .takes = OCV_TAKES_TEXT | OCV_TAKES_LIST, .len_max = REFERENCE_MAX, .item = &image};
+static const struct ocv_yaml_rule platform = {TEXT, .check = check_platform};
 static const struct ocv_yaml_rule label = {
     TEXT, .wanted = "a label: a-z 0-9 with single . or _ between them, at most 48 characters",
     .good = is_label};
@@ -71,8 +81,10 @@ static const struct ocv_yaml_rule properties = {.takes =
                                                 .item = &property,
                                                 .each = &features};
 
-static const struct ocv_yaml_key variant_keys[] = {
-    {"label", &label, true}, {"image", &image, true}, {"properties", &properties, false}};
+static const struct ocv_yaml_key variant_keys[] = {{"label", &label, true},
+                                                   {"image", &image, false},
+                                                   {"platform", &platform, false},
+                                                   {"properties", &properties, false}};
 static const struct ocv_yaml_table variant_table = {"a variant", OCV_YAML_KEYS(variant_keys)};
 static const struct ocv_yaml_rule variant = {.takes = OCV_TAKES_MAP, .table = &variant_table};
 static const struct ocv_yaml_rule variants = {
@@ -87,9 +99,10 @@ static const char *const layout_words[] = {"hidden", "same-platform", NULL};
 static const struct ocv_yaml_rule layout = {TEXT, .words = layout_words};
 
 static const struct ocv_yaml_key keys[] = {
-    {"schema", &schema, false},   {"target", &one_text, false},
-    {"layout", &layout, false},   {"namespaces", &namespaces, false},
-    {"static", &statics, false},  {"annotations", &annotations, false},
-    {"defaults", &images, false}, {"variants", &variants, false}};
+    {"schema", &schema, false},    {"target", &one_text, false},
+    {"layout", &layout, false},    {"namespaces", &namespaces, false},
+    {"static", &statics, false},   {"annotations", &annotations, false},
+    {"image", &image, false},      {"defaults", &images, false},
+    {"variants", &variants, false}};
 static const struct ocv_yaml_table table = {OCV_YAML_KEYS(keys)};
 const struct ocv_yaml_rule ocv_edit_source_rule = {.takes = OCV_TAKES_MAP, .table = &table};

@@ -144,9 +144,11 @@ static bool is_amd64_v1(const struct ocv_platform *p)
 static int fix_image(struct fix *fix, const struct ocv_entry *entry, size_t i,
                      struct ocv_error *err)
 {
-    const char *also = NULL;
+    const char *also = NULL, *name = ocv_lint_architecture(entry->platform.architecture);
     char wanted[OCV_PLATFORM_HIDDEN_MAX];
-    int status = OCV_OK;
+    int status = name ? set(fix, i, "platform", "architecture", name, err) : OCV_OK;
+    if (status < 0)
+        return status;
     if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform && entry->label) {
         ocv_platform_hide(entry->label, wanted);
         also = level_property(fix, entry);

@@ -4,6 +4,7 @@
 
 #include "lib/base/format/url.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define SCHEMA \
@@ -15,12 +16,27 @@ static const char *sarif_level(enum ocv_lint_level level)
     return level == OCV_LINT_OFF ? "none" : ocv_lint_level_name(level);
 }
 
+/* Where the pages of docs/ are served; whoever serves them elsewhere builds with another one. */
+#ifndef OCV_DOCS_URL
+#define OCV_DOCS_URL "https://ocivariant.dev/docs"
+#endif
+
 static json_t *rule_json(const struct ocv_lint_rule *rule)
 {
-    return json_pack("{s:s, s:s, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}", "id", rule->id, "name",
-                     rule->name, "shortDescription", "text", rule->what, "fullDescription", "text",
-                     rule->why, "help", "text", rule->good, "defaultConfiguration", "level",
-                     sarif_level(rule->level));
+    static const char *const remedies[] = {
+        [OCV_LINT_FIX_NO] = "Correct it where the index or the image is made.",
+        [OCV_LINT_FIX_COMMAND] = "The finding says what to run or change.",
+        [OCV_LINT_FIX_WRITE] = "'variantctl lint --fix' corrects it."};
+    char id[16] = "";
+    for (size_t i = 0; rule->id[i] && i + 1 < sizeof(id); i++)
+        id[i] = (char)tolower((unsigned char)rule->id[i]);
+    json_t *text = json_sprintf("%s %s\n\n%s\n\n'variantctl lint --explain %s' shows an example.",
+                                rule->what, rule->why, remedies[rule->fix], rule->id);
+    json_t *uri = json_sprintf(OCV_DOCS_URL "/lint.md#%s-%s", id, rule->name);
+    return json_pack("{s:s, s:s, s:o, s:{s:s}, s:{s:s}, s:{s:o}, s:{s:s}}", "id", rule->id, "name",
+                     rule->name, "helpUri", uri, "shortDescription", "text", rule->what,
+                     "fullDescription", "text", rule->why, "help", "text", text,
+                     "defaultConfiguration", "level", sarif_level(rule->level));
 }
 
 static json_t *rules_json(void)

@@ -60,6 +60,10 @@ struct ocv_lint_tag {
 struct ocv_lint_input {
     const char *name;       /**< as given: a file, a reference, oci:DIR:TAG */
     bool file;              /**< the name is a file: findings have lines */
+    bool draft;             /**< not written yet: entries go by their labels, and no hint names a
+                               command that changes what is not there */
+    const size_t *lines;    /**< of a source file: one for each entry, and only what needs no image
+                               is judged; else NULL */
     const void *bytes;      /**< of the index; NULL: tags only */
     size_t len;             /**< may be more than is in `bytes` when the body was not read */
     const char *media_type; /**< Content-Type, or NULL */
@@ -100,6 +104,7 @@ struct ocv_lint_finding {
     bool file;           /**< it is a file */
     const char *pointer; /**< JSON pointer into the index, or NULL */
     const char *where;   /**< for people: "manifests[2] (cu128)", a tag, or "" */
+    const char *label;   /**< of the entry, or NULL */
     size_t line, column; /**< of a file, from 1; 0: none */
     const char *message; /**< one sentence */
     const char *hint;    /**< what to do, or NULL */

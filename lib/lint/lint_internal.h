@@ -68,6 +68,8 @@ bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b
 /** The child of an entry if it was read, else NULL. */
 const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t entry);
 
+/** The image specification's name of an architecture that has another here, or NULL. */
+const char *ocv_lint_architecture(const char *name);
 /** "ns :: feature" in one text. */
 bool ocv_lint_is_feature(struct ocv_property p, const char *text);
 bool ocv_lint_known_namespace(const char *ns);
@@ -135,6 +137,8 @@ void ocv_lint_check_config_labels(struct ocv_lint *lint);
 void ocv_lint_check_layout(struct ocv_lint *lint);
 void ocv_lint_check_size(struct ocv_lint *lint);
 void ocv_lint_check_platforms(struct ocv_lint *lint);
+/** Of a source file: is there a default at all? */
+void ocv_lint_check_source_default(struct ocv_lint *lint);
 void ocv_lint_check_trust(struct ocv_lint *lint);
 
 /** Append a line for each platform on which clients without variants get another image by the

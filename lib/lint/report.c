@@ -48,6 +48,12 @@ static void locate(const struct ocv_lint *lint, const char *pointer, struct ocv_
     const struct ocv_lint_input *input = lint->input;
     const char *text = input->bytes;
     struct ocv_lint_place from = {0, 1, 1};
+    if (input->lines) {
+        bool entry = !strncmp(pointer, entries, sizeof(entries) - 1);
+        out->line = entry ? input->lines[strtoul(pointer + sizeof(entries) - 1, NULL, 10)] : 1;
+        out->column = 1;
+        return;
+    }
     if (lint->places && !strncmp(pointer, entries, sizeof(entries) - 1)) {
         char *end;
         from = lint->places[strtoul(pointer + sizeof(entries) - 1, &end, 10)];
@@ -85,8 +91,10 @@ static void add(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer,
                                          .message = keep(lint, message),
                                          .line = tag ? tag->line : 0,
                                          .column = tag && tag->line ? 1 : 0};
-    if (pointer)
+    if (pointer && !lint->input->lines)
         finding->pointer = keep(lint, pointer);
+    if (label && !tag)
+        finding->label = keep(lint, label);
     if (pointer && lint->input->file && lint->input->bytes)
         locate(lint, pointer, finding);
     if (allowed)
@@ -118,8 +126,11 @@ void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry,
                            ? "default"
                            : label;
     snprintf(pointer, sizeof(pointer), "/manifests/%zu%s", entry, member);
-    snprintf(where, sizeof(where), "manifests[%zu]%s%.64s%s", entry, *name ? " (" : "", name,
-             *name ? ")" : "");
+    if (lint->input->draft && *name)
+        snprintf(where, sizeof(where), "%.64s", name);
+    else
+        snprintf(where, sizeof(where), "manifests[%zu]%s%.64s%s", entry, *name ? " (" : "", name,
+                 *name ? ")" : "");
     add(lint, id, pointer, where, *label ? label : NULL, NULL, message);
 }
 
@@ -137,6 +148,17 @@ void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, con
     add(lint, id, NULL, where, t->reference->tag, t, message);
 }
 
+/* What is not written yet is corrected where it comes from: no command is named. */
+static void cut_command(char *hint)
+{
+    char *command = strstr(hint, "variantctl index ");
+    if (!command || strstr(command, "index create"))
+        return;
+    while (command > hint && strchr(" :,", command[-1]))
+        command--;
+    *command = '\0';
+}
+
 void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...)
 {
     char hint[OCV_ERROR_MESSAGE_MAX];
@@ -146,7 +168,10 @@ void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...)
     va_start(args, format);
     vsnprintf(hint, sizeof(hint), format, args);
     va_end(args);
-    lint->last->hint = keep(lint, hint);
+    if (lint->input->draft)
+        cut_command(hint);
+    if (*hint)
+        lint->last->hint = keep(lint, hint);
 }
 
 const char *ocv_lint_target(const struct ocv_lint *lint)

@@ -58,6 +58,14 @@ const struct ocv_lint_child *ocv_lint_child(const struct ocv_lint *lint, size_t 
     return &input->children[entry];
 }
 
+const char *ocv_lint_architecture(const char *name)
+{
+    for (size_t i = 0; name && i < OCV_LINT_COUNT(ocv_lint_architectures); i++)
+        if (!strcmp(ocv_lint_architectures[i].a, name))
+            return ocv_lint_architectures[i].b;
+    return NULL;
+}
+
 bool ocv_lint_is_feature(struct ocv_property p, const char *text)
 {
     size_t n = strlen(p.ns);
@@ -84,13 +92,18 @@ static int read_index(struct ocv_lint *lint)
     if (status < 0)
         return ocv_error_prefix(lint->err, "%s", input->name);
     size_t n = ocv_index_count(lint->index);
-    if (input->file && !(lint->places = calloc(n + 1, sizeof(*lint->places))))
+    if (input->file && !input->lines && !(lint->places = calloc(n + 1, sizeof(*lint->places))))
         return ocv_error_nomem(lint->err);
-    if (input->file)
+    if (lint->places)
         ocv_lint_locate_entries(input->bytes, input->len, lint->places, n);
     return ocv_lint_read_statics(lint);
 }
 
+/* What can be said before there are images, and what can be said of them. */
+static void (*const source_checks[])(struct ocv_lint *) = {
+    ocv_lint_check_annotations, ocv_lint_check_labels,         ocv_lint_check_reach,
+    ocv_lint_check_properties,  ocv_lint_check_source_default,
+};
 static void (*const index_checks[])(struct ocv_lint *) = {
     ocv_lint_check_annotations, ocv_lint_check_labels,    ocv_lint_check_reach,
     ocv_lint_check_properties,  ocv_lint_check_configs,   ocv_lint_check_config_labels,
@@ -111,8 +124,10 @@ int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_optio
         lint.status = read_index(&lint);
     index = lint.index;
     root = lint.root;
-    for (size_t i = 0; lint.status == OCV_OK && root && i < OCV_LINT_COUNT(index_checks); i++)
-        index_checks[i](&lint);
+    void (*const *checks)(struct ocv_lint *) = input->lines ? source_checks : index_checks;
+    size_t n = input->lines ? OCV_LINT_COUNT(source_checks) : OCV_LINT_COUNT(index_checks);
+    for (size_t i = 0; lint.status == OCV_OK && root && i < n; i++)
+        checks[i](&lint);
     if (lint.status == OCV_OK)
         ocv_lint_check_tags(&lint);
     free(lint.statics);

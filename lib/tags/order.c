@@ -153,6 +153,12 @@ int ocv_tag_plan_order(const struct ocv_tag_plan *plan, size_t set, struct ocv_b
     return status;
 }
 
+bool ocv_tag_plan_is_ordered(const struct ocv_tag_plan *plan, size_t set)
+{
+    const struct ocv_tag_set *s = &plan->sets[set];
+    return s->n && s->members[0].tag->family->n_namespaces > 0;
+}
+
 int ocv_tag_plan_entries(const struct ocv_tag_plan *plan, size_t set, size_t i,
                          struct ocv_tag_entry out[2], size_t *n, struct ocv_error *err)
 {

@@ -148,6 +148,19 @@ static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_
     return status;
 }
 
+/* "cuda12.8", and with a second part "cuda12.8_py312". */
+static int add_label(struct parser *p, const struct ocv_tag_item *item, const char *text,
+                     const regmatch_t *captures)
+{
+    char filled[OCV_TAG_TEXT_MAX];
+    struct ocv_tag *tag = p->tag;
+    if (!item->label || ocv_tag_template(item->label, text, captures, true, filled) < 0 || !*filled)
+        return OCV_OK;
+    tag->label = ocv_arena_printf(&tag->arena, "%s%s%s", tag->label ? tag->label : "",
+                                  tag->label ? "_" : "", filled);
+    return tag->label ? OCV_OK : ocv_error_nomem(p->err);
+}
+
 static int set_platform(struct parser *p, const char *platform)
 {
     struct ocv_tag *tag = p->tag;
@@ -171,6 +184,8 @@ static int take(struct parser *p, const struct ocv_tag_item *item, const char *t
     assume(p, item->assumes, item->n_assumes);
     if (status == OCV_OK)
         status = add_groups(p, item->groups, item->n_groups, text, captures);
+    if (status == OCV_OK)
+        status = add_label(p, item, text, captures);
     if (status == OCV_OK && item->ignore)
         status = remember(p, &tag->ignored, &tag->n_ignored, part);
     if (p->in_tag && (!item->n_groups || item->n_gives || item->ignore || item->platform))

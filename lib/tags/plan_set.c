@@ -53,7 +53,8 @@ static char *identity_of(struct ocv_arena *arena, const struct ocv_tag *tag)
     return copy;
 }
 
-/* The tag in a label's characters; a long or doubtful one keeps its start and gets a hash. */
+/* The tag, or what its parts make of it, in a label's characters; a long or doubtful one keeps its
+ * start and gets a hash. */
 static int make_label(const struct ocv_tag *tag, bool plain, char out[OCV_TAG_LABEL_MAX + 1],
                       struct ocv_error *err)
 {
@@ -61,7 +62,7 @@ static int make_label(const struct ocv_tag *tag, bool plain, char out[OCV_TAG_LA
     size_t room = OCV_TAG_LABEL_MAX - (tag->base ? strlen(OCV_TAG_BASE_SUFFIX) : 0);
     size_t n = 0, most = plain ? room : room - 9;
     bool whole = true;
-    for (const char *p = tag->tag; *p; p++) {
+    for (const char *p = tag->label ? tag->label : tag->tag; *p; p++) {
         char c = (char)tolower((unsigned char)*p);
         bool word = isalnum((unsigned char)c);
         if (!word && (n == 0 || !isalnum((unsigned char)out[n - 1])))
@@ -222,6 +223,19 @@ static int settle(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct ocv
     return status;
 }
 
+/* One label on two platforms is one build, if it says the same. */
+static bool same_build(const struct ocv_tag *a, const struct ocv_tag *b)
+{
+    bool same =
+        a->label && ocv_properties_count(a->properties) == ocv_properties_count(b->properties);
+    for (size_t i = 0; same && i < ocv_properties_count(a->properties); i++) {
+        struct ocv_property p = ocv_properties_get(a->properties, i);
+        struct ocv_property q = ocv_properties_get(b->properties, i);
+        same = !strcmp(p.ns, q.ns) && !strcmp(p.feature, q.feature) && !strcmp(p.value, q.value);
+    }
+    return same;
+}
+
 static int label_members(struct ocv_tag_set *set, struct ocv_error *err)
 {
     int status = OCV_OK;
@@ -233,7 +247,8 @@ static int label_members(struct ocv_tag_set *set, struct ocv_error *err)
         }
         status = make_label(m->tag, true, m->label, err);
         for (size_t k = 0; k < i && status == OCV_OK; k++)
-            if (strcmp(set->members[k].label, m->label) == 0)
+            if (strcmp(set->members[k].label, m->label) == 0 &&
+                !same_build(set->members[k].tag, m->tag))
                 status = make_label(m->tag, false, m->label, err);
     }
     return status;

@@ -28,6 +28,9 @@ int ocv_tag_read_check_part(const struct ocv_tag_reader *r, const struct ocv_yam
     int status = check_captures(r, map, item->gives, item->n_gives, captured);
     if (status == OCV_OK) /* it says nothing of the text */
         status = check_captures(r, map, item->assumes, item->n_assumes, 0);
+    const struct ocv_tag_pair label = {.text = item->label};
+    if (status == OCV_OK && item->label)
+        status = check_captures(r, map, &label, 1, captured);
     return status < 0 ? status : check_captures(r, map, item->groups, item->n_groups, captured);
 }
 

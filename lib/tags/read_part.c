@@ -12,6 +12,7 @@ int ocv_tag_read_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map
                                  .kind = ocv_yaml_text(map, "kind"),
                                  .platform = ocv_yaml_text(map, "platform"),
                                  .refuse = ocv_yaml_text(map, "refuse"),
+                                 .label = ocv_yaml_text(map, "label"),
                                  .ignore = ocv_yaml_flag(map, "ignore"),
                                  .first = ocv_yaml_flag(map, "first"),
                                  .repeat = ocv_yaml_flag(map, "repeat")};
@@ -41,11 +42,13 @@ static const struct ocv_tag_notation *notation_of(const struct ocv_tag_reader *r
     return n;
 }
 
-/* `use: NAME` stands for the notation's items; `kind` renames what they speak of. */
+/* `use: NAME` stands for the notation's items; `kind` renames what they speak of, and `label` is
+ * for all of them. */
 static int use_notation(const struct ocv_tag_reader *r, const struct ocv_yaml *map)
 {
     struct ocv_tag_family *f = r->family;
     const char *name = ocv_yaml_text(map, "use"), *kind = ocv_yaml_text(map, "kind");
+    const char *label = ocv_yaml_text(map, "label");
     const struct ocv_tag_notation *notation = notation_of(r, name);
     if (!notation)
         return ocv_yaml_fail(&r->file, map, "no such notation: '%s'", name);
@@ -55,10 +58,13 @@ static int use_notation(const struct ocv_tag_reader *r, const struct ocv_yaml *m
     for (const struct ocv_yaml *m = notation->tree->first; m && status == OCV_OK; m = m->next) {
         if (f->n_items == OCV_TAG_ITEMS_MAX)
             return ocv_yaml_fail(&r->file, map, "too many parts");
+        struct ocv_tag_item *item = &f->items[f->n_items];
         status = ocv_yaml_check(&there.file, &ocv_tag_part_rule, m);
-        if (status == OCV_OK)
-            status = ocv_tag_read_part(&there, m, f->separators, kind ? kind : name,
-                                       &f->items[f->n_items++]);
+        if (status < 0)
+            return status;
+        f->n_items++;
+        status = ocv_tag_read_part(&there, m, f->separators, kind ? kind : name, item);
+        item->label = label ? label : item->label;
     }
     return status;
 }

@@ -127,11 +127,12 @@ static const struct ocv_yaml_key part_keys[] = {
     {"match", &text, true},         {"kind", &text, false},   {"gives", &gives, false},
     {"assumes", &gives, false},     {"group", &group, false}, {"ignore", &flag, false},
     {"platform", &platform, false}, {"refuse", &text, false}, {"first", &flag, false},
-    {"repeat", &flag, false},       {"note", &note, false}};
+    {"repeat", &flag, false},       {"label", &text, false},  {"note", &note, false}};
 static const struct ocv_yaml_table part_table = {"a part", OCV_YAML_KEYS(part_keys)};
 const struct ocv_yaml_rule ocv_tag_part_rule = {.takes = OCV_TAKES_MAP, .table = &part_table};
 
-static const struct ocv_yaml_key use_keys[] = {{"use", &text, true}, {"kind", &text, false}};
+static const struct ocv_yaml_key use_keys[] = {
+    {"use", &text, true}, {"kind", &text, false}, {"label", &text, false}};
 static const struct ocv_yaml_table use_table = {"a part", OCV_YAML_KEYS(use_keys)};
 static const struct ocv_yaml_table item_table = {"a part", OCV_YAML_KEYS(part_keys),
                                                  .other = &use_table};

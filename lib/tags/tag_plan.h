@@ -38,6 +38,8 @@ int ocv_tag_plan_entries(const struct ocv_tag_plan *plan, size_t set, size_t i,
  *  is for it: builds of an older CUDA stand first. Nothing where there is none to say. */
 int ocv_tag_plan_order(const struct ocv_tag_plan *plan, size_t set, struct ocv_buffer *namespaces,
                        struct ocv_buffer *order, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Does the set's family say which of its namespaces counts more? */
+bool ocv_tag_plan_is_ordered(const struct ocv_tag_plan *plan, size_t set);
 /** Texts that name tags between which the rules do not decide. */
 size_t ocv_tag_plan_doubts(const struct ocv_tag_plan *plan, size_t set, const char *const **out);
 /** Tags that are in no set and in no doubt, each with the reason; how many there are. */

@@ -42,6 +42,7 @@ struct ocv_tag_item {
     size_t n_gives, n_assumes, n_groups;
     const char *platform; /**< "linux/arm64", or NULL */
     const char *refuse;   /**< why such a tag is no variant of anything, or NULL */
+    const char *label;    /**< template of what it adds to the label, or NULL */
     bool ignore, first, repeat;
     size_t line;
 };
@@ -192,6 +193,7 @@ struct ocv_tag {
     const char **ignored, **unknown, **ambiguous;
     size_t n_ignored, n_unknown, n_ambiguous;
     const char *refused; /**< or NULL */
+    const char *label;   /**< what its parts make of it, or NULL */
     bool by_default;     /**< refused for what no part says, not for what one does */
     /* in a plan: */
     const char *out;              /**< why it is in no set, or NULL */

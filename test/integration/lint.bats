@@ -188,7 +188,7 @@ TAGS
     mkimage layout cpu >/dev/null
     mkimage layout cuda --env CUDA_VERSION=13.0.1 --env "NVIDIA_REQUIRE_CUDA=cuda>=12.8" \
         --label ai.backend.accelerators=rocm --label ai.backend.envs.corecounest=NPROC >/dev/null
-    "$VARIANTCTL" index create --quiet oci:layout:app --namespaces nvidia null=oci:layout:cpu \
+    "$VARIANTCTL" index create --quiet --no-lint oci:layout:app --namespaces nvidia null=oci:layout:cpu \
         "cu=oci:layout:cuda,nvidia :: cuda_version_lower_bound :: 12.4,nvidia :: sm_arch :: 90_real" >/dev/null
     run -5 lint oci:layout:app
     [[ $output == *"OCV402 require-stricter"* ]]
@@ -263,7 +263,7 @@ TAGS
         annotations: {"org.opencontainers.image.ref.name": "app"}}]}' >kept/index.json
     run -5 lint oci:kept:app
     run -0 lint --fix oci:kept:app
-    [[ $output == *"corrected, now sha256:"*$'\n'"0 errors, 0 warnings, 0 notes" ]]
+    [[ $output == "oci:kept:app: corrected"$'\n'"    was sha256:$digest"$'\n'"    now sha256:"*$'\n'"sign again where it is published: signatures are of the old digest"$'\n'"0 errors, 0 warnings, 0 notes" ]]
     # where nothing can be written, everything is reported
     run -1 lint --fix --output /nowhere/index.json before.json
     [[ $output == *"/nowhere/index.json"*"No such file"* ]]
@@ -280,8 +280,13 @@ TAGS
         --data-binary @index.json "http://$REGISTRY/v2/fixed/app/manifests/1.0"
     before=$(jq -c '[.manifests[].digest]' index.json)
     run -0 lint --insecure "$REGISTRY" --fix --dry-run "$REGISTRY/fixed/app:1.0"
+    [[ $output == "$REGISTRY/fixed/app:1.0: would be corrected"$'\n'"    was sha256:$(sha256sum <index.json | cut -d' ' -f1)"$'\n'"    would be sha256:"* ]]
+    [[ $output != *"sign again"* ]]
     run -5 lint --insecure "$REGISTRY" --fail-on warning "$REGISTRY/fixed/app:1.0"
     run -0 lint --insecure "$REGISTRY" --fix "$REGISTRY/fixed/app:1.0"
+    [[ ${lines[1]} == "    was sha256:$(sha256sum <index.json | cut -d' ' -f1)" ]]
+    [[ ${lines[2]} == "    now sha256:"* ]]
+    [ "${lines[3]}" = "sign again: cosign sign --recursive $REGISTRY/fixed/app@${lines[2]#    now }" ]
     run -0 lint --insecure "$REGISTRY" --fail-on warning "$REGISTRY/fixed/app:1.0"
     after=$(curl -sf -H 'Accept: application/vnd.oci.image.index.v1+json' \
         "http://$REGISTRY/v2/fixed/app/manifests/1.0" | jq -c '[.manifests[].digest]')
@@ -517,4 +522,88 @@ TAGS
     done
     run -1 "$VARIANTCTL" index coverage --config config.yaml --tag-rules off \
         --profiles "$PROFILES" ghcr.io/huggingface/text-embeddings-inference:1.9
+}
+
+@test "a source of index create is judged before there is an index, with its lines" {
+    cat >app.yaml <<'YAML'
+target: registry.example/app:1.0
+variants:
+  - {label: null, image: registry.example/app:1.0-cpu}
+  - label: cuda12.8
+    image: registry.example/app:1.0-cu128
+    properties: {nvidia: {cuda_version: 12.8}}
+  - {label: rocm7.1, image: registry.example/app:1.0-rocm, properties: ['amd :: gfx_arch :: gfx942']}
+  - {label: twin, image: registry.example/app:1.0-twin, properties: ['amd :: gfx_arch :: gfx942']}
+YAML
+    run -5 lint app.yaml
+    [ "${lines[0]}" = "app.yaml:1: warning: 2 accelerators and no order: nvidia, amd [OCV103 namespaces-missing]" ]
+    [ "${lines[1]}" = "    hint: add 'namespaces: [nvidia, amd]', most important first; 'index create' asks for it" ]
+    [ "${lines[2]}" = "app.yaml:8: error: twin: rocm7.1 and twin have equal properties: only the label separates them [OCV119 sets-equal]" ]
+    [ "${lines[4]}" = "app.yaml:4: error: cuda12.8: the namespace nvidia has no feature cuda_version [OCV204 feature-unknown]" ]
+    [ "${lines[5]}" = "    hint: did you mean nvidia :: cuda_version_lower_bound :: 12.8?" ]
+    [ "${lines[6]}" = "2 errors, 1 warning, 0 notes" ]
+    cp app.yaml before.yaml
+    run -5 lint --fix app.yaml # corrects indexes alone
+    cmp app.yaml before.yaml
+    cat >good.yaml <<'YAML'
+namespaces: [nvidia, amd]
+variants:
+  - {label: null, image: registry.example/app:1.0-cpu}
+  - {label: null, image: registry.example/app:1.0-arm}
+  - {label: cuda12.8, image: registry.example/app:1.0-cu128, properties: {nvidia: {cuda_version_lower_bound: 12.8}}}
+  - {label: cuda12.8, image: registry.example/app:1.0-arm-cu128, properties: {nvidia: {cuda_version_lower_bound: 12.8}}}
+  - {label: rocm7.1, image: registry.example/app:1.0-rocm, properties: ['amd :: gfx_arch :: gfx942']}
+YAML
+    run -0 lint --fail-on warning good.yaml
+    [ "$output" = "0 errors, 0 warnings, 0 notes" ]
+    sed -i '/label: null/d' good.yaml
+    run -0 lint good.yaml
+    [[ ${lines[0]} == "good.yaml:1: warning: no build has the label null: "*"[OCV501 default-missing]" ]]
+    printf 'variants:\n  - {label: a..b, image: x}\n' >bad.yaml
+    run -4 lint bad.yaml
+    [[ $output == *"bad.yaml:2: 'label' must be a label"* ]]
+    run -5 lint --format sarif app.yaml
+    [ "$(jq -c '[.runs[0].results[].locations[0].physicalLocation | [.artifactLocation.uri, .region.startLine]]' <<<"$output")" = '[["app.yaml",1],["app.yaml",8],["app.yaml",4]]' ]
+}
+
+@test "keys that are nearly ours, and architectures by other names" {
+    index_of_app | jq '(.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.8")).annotations |= (.["dev.ocivariant.lable"] = "x" |
+        .["dev.ocivarient.label"] = "y" | .["dev.ocivariant.namespaces"] = "nvidia" | .["org.example.label"] = "z") |
+        .annotations["dev.ocivariant.namespace"] = "nvidia" | (.manifests[] | select(.platform.architecture == "arm64")).platform.architecture = "aarch64"' >index.json
+    run -5 lint index.json
+    [[ $output == *"error: nothing reads the annotation dev.ocivariant.namespace of an index [OCV125 annotation-key-unknown]"$'\n'"    hint: did you mean dev.ocivariant.namespaces?"* ]]
+    [[ $output == *"(cuda12.8): nothing reads the annotation dev.ocivariant.lable of an entry"*$'\n'"    hint: did you mean dev.ocivariant.label?"* ]]
+    [[ $output == *"nothing reads the annotation dev.ocivarient.label of an entry"* ]]
+    [[ $output == *"nothing reads the annotation dev.ocivariant.namespaces of an entry"*$'\n'"    hint: it belongs on the index"* ]]
+    [[ $output != *org.example* ]]
+    [[ $output == *"(default): the architecture is called aarch64: did you mean arm64? [OCV523 architecture-name]"$'\n'"    hint: --fix writes arm64"* ]]
+    run -5 lint --fix index.json
+    [[ $output != *OCV523* ]]
+    [ "$(jq -r '[.manifests[].platform.architecture] | unique | join(" ")' index.json)" = "amd64 arm64" ]
+    # not a word of building it for aarch64
+    push_layout "$VARIANTS:app" "$REGISTRY/arm/app:1.0"
+    index_of_app | jq -c '(.manifests[] | select(.platform.architecture == "arm64")).platform.architecture = "aarch64"' | tr -d '\n' >index.json
+    curl -sf -X PUT -H 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary @index.json "http://$REGISTRY/v2/arm/app/manifests/1.0"
+    run -5 lint --insecure "$REGISTRY" "$REGISTRY/arm/app:1.0"
+    [[ $output == *OCV523* && $output != *OCV401* ]]
+    run -0 lint --insecure "$REGISTRY" --fix "$REGISTRY/arm/app:1.0"
+}
+
+@test "SARIF: help that people can read, with its page" {
+    index_of_app | jq 'del(.annotations["dev.ocivariant.schema"])' >index.json
+    run -0 lint --format sarif index.json
+    printf '%s\n' "$output" >out.sarif
+    valid "$OCV_TOP/test/data/sarif/sarif-schema-2.1.0.json" out.sarif
+    jq -e '.runs[0].tool.driver.rules | all(.helpUri == "https://ocivariant.dev/docs/lint.md#" + (.id | ascii_downcase) + "-" + .name)' out.sarif
+    jq -e '.runs[0].tool.driver.rules | all(.help.text | test("^@|^linux/") | not)' out.sarif
+    [ "$(jq -r '.runs[0].tool.driver.rules[] | select(.id == "OCV101").help.text' out.sarif)" = "The index has variants but no dev.ocivariant.schema. The number tells later readers how the annotations are meant.
+
+'variantctl lint --fix' corrects it.
+
+'variantctl lint --explain OCV101' shows an example." ]
+    [[ $(jq -r '.runs[0].results[0].message.text' out.sarif) == *"Hint: --fix adds it" ]]
+    # each page has its place
+    jq -r '.runs[0].tool.driver.rules[].helpUri' out.sarif | sed 's/.*#//' | while read -r anchor; do
+        grep -qi "^### ${anchor/-/ }$" "$OCV_TOP/docs/lint.md"
+    done
 }

@@ -34,6 +34,7 @@ static int begin_edit(struct build *b, const char *target, struct ocv_error *err
     const struct image *image = &b->images[i];
     if (image->kind != OCV_DOCUMENT_INDEX)
         return ocv_error_set(err, OCV_ERR_DATA, "%s is one image and no index", target);
+    b->edited = image->index;
     status = publication_based_on(&b->publication, image->top.digest, err);
     if (status == OCV_OK) {
         status = ocv_edit_open(image->body.data, image->body.len,
@@ -60,6 +61,8 @@ void build_free(struct build *b)
     for (size_t i = 0; i < b->n_jobs; i++) {
         child_free(&b->jobs[i].child);
         ocv_buffer_free(&b->jobs[i].config);
+        json_decref(b->jobs[i].manifest);
+        json_decref(b->jobs[i].config_json);
         free(b->jobs[i].label);
     }
     for (size_t i = 0; i < b->n_images; i++)
@@ -68,6 +71,7 @@ void build_free(struct build *b)
         free(b->items[i].label);
         free(b->items[i].reference);
         free(b->items[i].where);
+        ocv_platform_free(b->items[i].platform);
         ocv_properties_free(b->items[i].properties);
     }
     free(b->jobs);
@@ -94,6 +98,13 @@ int build_item(struct build *b, const char *label, const char *reference,
         (where && !(item->where = strdup(where))))
         return ocv_error_nomem(err);
     return OCV_OK;
+}
+
+int build_item_platform(struct build *b, const char *platform, struct ocv_error *err)
+{
+    struct item *item = &b->items[b->n_items - 1];
+    item->by_label = !platform;
+    return platform ? ocv_platform_parse(platform, &item->platform, err) : OCV_OK;
 }
 
 static int add_argument(struct build *b, char *copy, const char *text, struct ocv_error *err)
@@ -199,6 +210,14 @@ static int relabel(struct job *job, const struct item *item, const struct ocv_bu
     return relabel_child(&job->child, config, item->label, item->properties, &job->config, err);
 }
 
+/* What is no JSON is the registry's fault, and refused elsewhere. */
+static void parse_for_lint(struct job *job, const struct ocv_buffer *config)
+{
+    const struct ocv_buffer *body = &job->child.body;
+    job->manifest = json_loadb(body->data ? body->data : "", body->len, 0, NULL);
+    job->config_json = json_loadb(config->data ? config->data : "", config->len, 0, NULL);
+}
+
 static int add_child(struct build *b, const struct item *item, size_t image,
                      const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
                      struct ocv_error *err)
@@ -213,6 +232,8 @@ static int add_child(struct build *b, const struct item *item, size_t image,
         status = child_config(b->cli, &b->images[image], &job->child, &config, err);
     if (status == OCV_OK && b->relabel && item->label)
         status = relabel(job, item, &config, err);
+    if (status == OCV_OK)
+        parse_for_lint(job, job->config.len ? &job->config : &config);
     return status == OCV_OK ? add_entry(b, item, &job->child, listed, &config, err) : status;
 }
 
@@ -258,7 +279,8 @@ static int add_attestations(struct build *b, const struct item *item, size_t ima
 }
 
 /* Each real image of a multi-platform index. */
-static int read_index(struct build *b, const struct item *item, size_t image, struct ocv_error *err)
+static int read_index(struct build *b, const struct item *item, size_t image, bool own,
+                      struct ocv_error *err)
 {
     ocv_auto(ocv_edit) from = NULL;
     const struct image *m = &b->images[image];
@@ -269,7 +291,7 @@ static int read_index(struct build *b, const struct item *item, size_t image, st
     for (size_t i = 0; i < ocv_index_count(m->index) && status == OCV_OK; i++) {
         const struct ocv_entry *entry = ocv_index_entry(m->index, i);
         struct ocv_descriptor descriptor;
-        if (entry->code != OCV_REJECT_NONE)
+        if (!build_wants(b, item, entry, own))
             continue;
         status = child_descriptor(entry, &descriptor, err);
         if (status == OCV_OK)
@@ -278,9 +300,7 @@ static int read_index(struct build *b, const struct item *item, size_t image, st
             status = add_attestations(b, item, image, from, &descriptor, err);
         used++;
     }
-    if (status == OCV_OK && used == 0)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s names no image", m->text);
-    return status;
+    return status == OCV_OK && used == 0 && !own ? item_missing(item, m, err) : status;
 }
 
 static int has_variants(const struct item *item, struct ocv_error *err)
@@ -290,24 +310,38 @@ static int has_variants(const struct item *item, struct ocv_error *err)
     return OCV_ERR_INVALID;
 }
 
-static int read_item(struct build *b, const struct item *item, struct ocv_error *err)
+/* `null=TAG` of the tag that is written: what an earlier run of the same command made of the build
+ * that was there has that build as its default. */
+static bool is_own_default(const struct build *b, const struct item *item,
+                           const struct image *image)
+{
+    const char *tag = image->reference ? image->reference->tag : image->layout_tag;
+    return !b->edited && item_is_default(item) && !item_picks(item) &&
+           ocv_index_has_variants(image->index) && place_holds(&b->to, image) && tag &&
+           !strcmp(tag, b->to.tag) && !(image->reference && image->reference->digest);
+}
+
+/* `own`: only items that mean the tag itself, which come after all others; else only the rest. */
+static int read_item(struct build *b, const struct item *item, bool own, struct ocv_error *err)
 {
     size_t image;
     int status = add_image(b, item->reference, &image, err);
     if (status < 0)
         return status;
-    if (ocv_index_has_variants(b->images[image].index))
+    if (is_own_default(b, item, &b->images[image]) != own)
+        return OCV_OK;
+    if (ocv_index_has_variants(b->images[image].index) && !own && !item_picks(item))
         return has_variants(item, err);
     if (b->images[image].kind == OCV_DOCUMENT_INDEX)
-        return read_index(b, item, image, err);
+        return read_index(b, item, image, own, err);
     return add_child(b, item, image, &b->images[image].top, NULL, err);
 }
 
 int build_read(struct build *b, struct ocv_error *err)
 {
-    for (size_t i = 0; i < b->n_items; i++) {
-        const struct item *item = &b->items[i];
-        int status = read_item(b, item, err);
+    for (size_t i = 0; i < 2 * b->n_items; i++) {
+        const struct item *item = &b->items[i % b->n_items];
+        int status = read_item(b, item, i >= b->n_items, err);
         if (status == OCV_OK)
             continue;
         ocv_error_prefix(err, "%s", item->label ? item->label : "--default");
@@ -318,5 +352,6 @@ int build_read(struct build *b, struct ocv_error *err)
         }
         return err->status;
     }
+    build_warn_left_out(b);
     return OCV_OK;
 }

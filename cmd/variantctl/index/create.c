@@ -15,6 +15,7 @@ static const struct option options[] = {{"default", required_argument, NULL, EDI
                                         {"relabel", no_argument, NULL, EDIT_OPTION_RELABEL},
                                         EDIT_INDEX_OPTIONS,
                                         LAYOUT_OPTION,
+                                        LINT_OPTION,
                                         WRITE_OPTIONS,
                                         CLI_REGISTRY_OPTIONS,
                                         CLI_COMMON_OPTIONS,
@@ -33,8 +34,8 @@ static void print_help(void)
           "  --from-tags [REPO:]GLOB  labels and properties of these tags by the tag rules\n"
           "  --rules FILE|DIR         more tag rules\n"
           "  --relabel                write label and properties into the images, too: they get\n"
-          "                           new digests\n" EDIT_INDEX_HELP LAYOUT_HELP WRITE_HELP
-              CLI_REGISTRY_HELP CLI_COMMON_HELP,
+          "                           new digests\n" EDIT_INDEX_HELP LAYOUT_HELP LINT_HELP
+              WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
           stdout);
 }
 

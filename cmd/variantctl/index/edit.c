@@ -12,6 +12,7 @@ static const struct option add_options[] = {
     {"relabel", no_argument, NULL, EDIT_OPTION_RELABEL},
     EDIT_INDEX_OPTIONS,
     LAYOUT_OPTION,
+    LINT_OPTION,
     WRITE_OPTIONS,
     CLI_REGISTRY_OPTIONS,
     CLI_COMMON_OPTIONS,
@@ -21,6 +22,7 @@ static const struct option remove_options[] = {
     {"platform", required_argument, NULL, EDIT_OPTION_PLATFORM},
     {"default", no_argument, NULL, EDIT_OPTION_ORDINARY},
     EDIT_INDEX_OPTIONS,
+    LINT_OPTION,
     WRITE_OPTIONS,
     CLI_REGISTRY_OPTIONS,
     CLI_COMMON_OPTIONS,
@@ -32,6 +34,7 @@ static const struct option annotate_options[] = {
     {"relayout", no_argument, NULL, EDIT_OPTION_RELAYOUT},
     EDIT_INDEX_OPTIONS,
     LAYOUT_OPTION,
+    LINT_OPTION,
     WRITE_OPTIONS,
     CLI_REGISTRY_OPTIONS,
     CLI_COMMON_OPTIONS,
@@ -39,12 +42,13 @@ static const struct option annotate_options[] = {
 
 static void add_help(void)
 {
-    fputs("Usage: variantctl index add [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n\n"
-          "Add builds to an index. The arguments are those of 'index create'.\n\nOptions:\n"
-          "  --default REF            the default entry; the same as null=REF\n"
-          "  --relabel                write label and properties into the images, "
-          "too\n" EDIT_INDEX_HELP LAYOUT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
-          stdout);
+    fputs(
+        "Usage: variantctl index add [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n\n"
+        "Add builds to an index. The arguments are those of 'index create'.\n\nOptions:\n"
+        "  --default REF            the default entry; the same as null=REF\n"
+        "  --relabel                write label and properties into the images, "
+        "too\n" EDIT_INDEX_HELP LAYOUT_HELP LINT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
+        stdout);
 }
 
 static void remove_help(void)
@@ -55,7 +59,7 @@ static void remove_help(void)
           "  --platform OS/ARCH       only of this platform\n"
           "  --default                the default entries without annotations; null is\n"
           "                           the same where no entry has that label\n" EDIT_INDEX_HELP
-              WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
+              LINT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
           stdout);
 }
 
@@ -70,7 +74,7 @@ static void annotate_help(void)
           "  --relayout               order, platforms and annotations as 'index create' writes\n"
           "                           them, for an index that another tool made; null becomes\n"
           "                           the default entry without annotations\n" EDIT_INDEX_HELP
-              LAYOUT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
+              LAYOUT_HELP LINT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
           stdout);
 }
 

@@ -1,96 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of every verb that makes or edits an index: check, warn, show or copy, publish. */
+/* The end of every verb that makes or edits an index: check, review, show or copy, publish. */
 #include "cmd/common/explain.h"
 #include "cmd/common/format.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/core/resolve/default.h"
 #include "lib/edit/edit.h"
-#include "lib/lint/lint.h"
 
 #include <string.h>
-
-/* ---- warnings ----------------------------------------------------------------------------------
- */
-
-static bool same_machine(const struct ocv_entry *a, const struct ocv_entry *b)
-{
-    return a->platform.os && b->platform.os && a->platform.architecture &&
-           b->platform.architecture && !strcmp(a->platform.os, b->platform.os) &&
-           !strcmp(a->platform.architecture, b->platform.architecture);
-}
-
-static void warn_defaults(const struct cli *cli, const struct ocv_index *index)
-{
-    for (size_t i = 0; i < ocv_index_count(index); i++) {
-        const struct ocv_entry *e = ocv_index_entry(index, i);
-        bool has_default = false, first = true;
-        for (size_t k = 0; k < ocv_index_count(index); k++) {
-            const struct ocv_entry *other = ocv_index_entry(index, k);
-            if (other->code != OCV_REJECT_NONE || !same_machine(e, other))
-                continue;
-            has_default = has_default || (ocv_entry_is_default(other) &&
-                                          !ocv_platform_is_hidden(other->platform.variant));
-            first = first && k >= i;
-        }
-        if (e->code == OCV_REJECT_NONE && e->has_platform && !has_default && first)
-            cli_warn(cli,
-                     "no default entry for %s/%s: clients without variants, and hosts that none "
-                     "fits, find nothing (add --default REF)",
-                     e->platform.os, e->platform.architecture);
-    }
-}
-
-static void warn_namespaces(const struct build *b, const struct ocv_index *index)
-{
-    const char *const *names;
-    size_t n = ocv_index_namespaces(index, &names, NULL);
-    for (size_t i = 0; i < n; i++) {
-        char key[160];
-        snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.100s", names[i]);
-        if (!ocv_vocabulary_owns(names[i]) && !ocv_edit_annotation(b->document, key))
-            cli_warn(b->cli,
-                     "no provider that comes with this program gives the namespace '%s': only "
-                     "hosts with a provider for it can use its variants",
-                     names[i]);
-    }
-}
-
-/* Words that the vocabulary does not have are the mistakes that nobody sees: the build is
- * published, and no host ever gets it. They may also be newer than this program, so they are no
- * error. */
-static void warn_words(const struct cli *cli, const struct ocv_lint_report *report)
-{
-    for (size_t i = 0; i < report->n; i++) {
-        const struct ocv_lint_finding *f = &report->findings[i];
-        const char *id = f->rule->id;
-        bool word = !strcmp(id, "OCV204") || !strcmp(id, "OCV205"), told = false;
-        if (!word && strcmp(id, "OCV203") != 0) /* warn_namespaces tells that */
-            continue;
-        for (size_t k = 0; k < i; k++) /* of another platform of the same build */
-            told = told || !strcmp(report->findings[k].message, f->message);
-        if (word && !told)
-            cli_warn(cli, "%s: %s", f->where, f->message);
-        if (f->hint && !told)
-            fprintf(stderr, "hint: %s\n", f->hint);
-    }
-}
-
-static void warn_vocabulary(const struct build *b, const struct ocv_buffer *bytes)
-{
-    char name[600];
-    struct ocv_lint_report report = {0};
-    snprintf(name, sizeof(name), "%s:%s", b->to.name, b->to.tag);
-    const struct ocv_lint_input input = {.name = name, .bytes = bytes->data, .len = bytes->len};
-    if (ocv_lint_run(&input, NULL, &report, NULL) == OCV_OK)
-        warn_words(b->cli, &report);
-    ocv_lint_report_free(&report);
-}
 
 /* ---- finishing ---------------------------------------------------------------------------------
  */
 
 /* One image may be the build of several labels. */
-static const struct job *job_of(const struct build *b, const struct ocv_entry *e)
+const struct job *build_job_of(const struct build *b, const struct ocv_entry *e)
 {
     const struct job *found = NULL;
     for (size_t i = 0; i < b->n_jobs; i++) {
@@ -116,7 +38,7 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
     char text[FORMAT_NUMBER_MAX];
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
-        const struct job *job = job_of(b, e);
+        const struct job *job = build_job_of(b, e);
         char name[80], platform[128];
         printf("%4zu  %-20s  %-24s  %s%s%s\n", i,
                e->code == OCV_REJECT_ATTESTATION ? "attestation"
@@ -210,9 +132,9 @@ int build_finish(struct build *b, struct ocv_error *err)
                                b->to.tag);
     if (status < 0)
         return b->from ? ocv_error_prefix(err, "%s", b->from) : status;
-    warn_defaults(b->cli, index);
-    warn_namespaces(b, index);
-    warn_vocabulary(b, &bytes);
+    status = build_review(b, index, &bytes, err);
+    if (status < 0)
+        return status;
     if (b->options.dry_run && !b->options.quiet && !b->options.json)
         print_plan(b, index);
     struct copier copier;

@@ -12,7 +12,9 @@ struct item {
     char *label;     /**< NULL: an ordinary image, the default */
     char *reference; /**< what to open */
     struct ocv_properties *properties;
-    char *where; /**< "FILE:LINE", or NULL: the label tells enough */
+    struct ocv_platform *platform; /**< only the entry of this platform; NULL: all */
+    bool by_label; /**< of an index of several platforms: x-LABEL, of a default the plain ones */
+    char *where;   /**< "FILE:LINE", or NULL: the label tells enough */
 };
 
 /** A manifest to copy: an image, or what attests to one. */
@@ -20,6 +22,7 @@ struct job {
     size_t image; /**< which of the opened ones */
     struct child child;
     struct ocv_buffer config;             /**< of a relabelled child; else empty */
+    json_t *manifest, *config_json;       /**< the same as lint reads them; NULL: unread */
     char relabelled_from[OCV_DIGEST_MAX]; /**< empty: as it was */
     char *label;
 };
@@ -31,7 +34,8 @@ struct build {
     struct place to;
     struct publication publication;
     struct ocv_edit *document;
-    const char *from; /* the file that the document is made of, or NULL */
+    const struct ocv_index *edited; /* what the tag named, of an edit; borrowed from its image */
+    const char *from;               /* the file that the document is made of, or NULL */
     struct item *items;
     size_t n_items;
     struct image *images;
@@ -48,12 +52,41 @@ void build_free(struct build *build);
 int build_item(struct build *build, const char *label, const char *reference,
                struct ocv_properties *properties, const char *where,
                struct ocv_error *err) OCV_WARN_UNUSED;
+/** The item that was added last means one entry of an index: of `platform` (NULL: the one that goes
+ *  by its label). */
+int build_item_platform(struct build *build, const char *platform,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** An item as written on a command line: LABEL=REF[,PROPERTY...]. */
 int build_argument(struct build *build, const char *text, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Read every item's images and add them to the document. */
 int build_read(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Check, copy, publish, print. */
 int build_finish(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** The image that was read for an entry, or NULL. */
+const struct job *build_job_of(const struct build *build, const struct ocv_entry *entry);
+
+/* ---- pick.c ---------------------------------------------------------------------------- */
+
+/** Is it what needs nothing: null, or no label? */
+bool item_is_default(const struct item *item);
+/** Does it mean only some entries of an index? */
+bool item_picks(const struct item *item);
+/** Is the entry meant? `own`: the index is what the tag names now, and only what was its default is
+ *  meant, where no other was given. */
+bool build_wants(const struct build *build, const struct item *item, const struct ocv_entry *entry,
+                 bool own);
+/** No entry of the image is: OCV_ERR_DATA, with what there is. */
+int item_missing(const struct item *item, const struct image *image, struct ocv_error *err);
+/** Warn of entries that one build made and no item means. */
+void build_warn_left_out(const struct build *build);
+
+/* ---- review.c -------------------------------------------------------------------------- */
+
+/** Lint what is about to be written, and warn: what lint calls an error is OCV_ERR_DATA, but with
+ *  --no-lint, and so are accelerators that nobody put in an order. */
+int build_review(const struct build *build, const struct ocv_index *index,
+                 const struct ocv_buffer *bytes, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* ---- source.c -------------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 /** Options of every verb that writes. */
 struct write_options {
     bool dry_run, quiet, json, referrers;
+    bool no_lint;       /**< publish what lint calls an error, too */
     const char *expect; /**< --expect: the digest that the tag has to have, or "none" */
     enum ocv_edit_layout layout;
     bool has_layout;
@@ -21,7 +22,8 @@ enum {
     WRITE_OPTION_FORMAT,
     WRITE_OPTION_REFERRERS,
     WRITE_OPTION_EXPECT,
-    WRITE_OPTION_LAYOUT
+    WRITE_OPTION_LAYOUT,
+    WRITE_OPTION_NO_LINT
 };
 #define WRITE_OPTIONS                                                                        \
     {"dry-run", no_argument, NULL, WRITE_OPTION_DRY_RUN}, {"quiet", no_argument, NULL, 'q'}, \
@@ -34,6 +36,11 @@ enum {
     {                                                          \
         "layout", required_argument, NULL, WRITE_OPTION_LAYOUT \
     }
+#define LINT_OPTION                                        \
+    {                                                      \
+        "no-lint", no_argument, NULL, WRITE_OPTION_NO_LINT \
+    }
+#define LINT_HELP "  --no-lint                publish it though lint finds errors in it\n"
 #define WRITE_HELP                                                                        \
     "  --dry-run                show what would be written, and its digest\n"             \
     "  --referrers              copy signatures and whatever else refers to the images\n" \

@@ -20,6 +20,9 @@ int write_option(struct write_options *options, int value)
     case 'q':
         options->quiet = true;
         return 1;
+    case WRITE_OPTION_NO_LINT:
+        options->no_lint = true;
+        return 1;
     case WRITE_OPTION_REFERRERS:
         options->referrers = true;
         return 1;

@@ -9,9 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int no_set(const struct ocv_tag_plan *plan, const char *glob, bool authoring,
+                  struct ocv_error *err)
+{
+    const char *reason = NULL;
+    const struct ocv_tag *tag =
+        ocv_tag_plan_left_out(plan) ? ocv_tag_plan_left(plan, 0, &reason) : NULL;
+    if (!authoring || !tag) {
+        ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: no tag rule makes a set of these tags",
+                      glob);
+        ocv_error_hint(err, "'variantctl tags plan' shows why; --rules adds your own rules");
+        return OCV_ERR_DATA;
+    }
+    ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: these tags make no set: %s: %s", glob,
+                  ocv_tag_text(tag), reason);
+    ocv_error_hint(err,
+                   "tags are read as VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN or -arm64; --rules "
+                   "adds your own rules");
+    return OCV_ERR_DATA;
+}
+
 /* The set that is meant: the one named like the target's tag, else the only one. */
 static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, const char *glob,
-                      size_t *out, struct ocv_error *err)
+                      bool authoring, size_t *out, struct ocv_error *err)
 {
     size_t n = ocv_tag_plan_sets(plan);
     char names[400] = "";
@@ -27,12 +47,8 @@ static int choose_set(const struct ocv_tag_plan *plan, const struct build *b, co
     *out = 0;
     if (n == 1)
         return OCV_OK;
-    if (n == 0) {
-        ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: no tag rule makes a set of these tags",
-                      glob);
-        ocv_error_hint(err, "'variantctl tags plan' shows why; --rules adds your own rules");
-        return OCV_ERR_DATA;
-    }
+    if (n == 0)
+        return no_set(plan, glob, authoring, err);
     ocv_error_set(err, OCV_ERR_DATA, "--from-tags %s: tags of several sets: %s", glob, names);
     ocv_error_hint(err, "name the target like the set that is meant, or narrow the pattern");
     return OCV_ERR_DATA;
@@ -79,6 +95,35 @@ static int set_missing(struct build *b, const char *key, const struct ocv_buffer
     return ocv_edit_set(b->document, key, text->data, err);
 }
 
+#define PRIORITY "priority"
+
+/* Of "amd, nvidia, priority". */
+static size_t accelerators(const char *list)
+{
+    size_t n = 0;
+    for (const char *at = list; at && *at; at += strspn(at, ", ")) {
+        char name[OCV_WORD_MAX];
+        size_t len = strcspn(at, ", ");
+        snprintf(name, sizeof(name), "%.*s", (int)len, at);
+        n += !ocv_vocabulary_is_cpu(name) && strcmp(name, PRIORITY) != 0;
+        at += len;
+    }
+    return n;
+}
+
+/* The place of the toolkits behind namespaces that were given, unless they name it. */
+static int append_priority(struct build *b, struct ocv_error *err)
+{
+    const char *given = ocv_edit_annotation(b->document, OCV_ANNOTATION_NAMESPACES);
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    if (!given || strstr(given, PRIORITY))
+        return OCV_OK;
+    int status = ocv_buffer_printf(&list, err, "%s, " PRIORITY, given);
+    return status < 0 ? status
+                      : ocv_edit_set(b->document, OCV_ANNOTATION_NAMESPACES, list.data, err);
+}
+
 static int add_members(struct build *b, const struct ocv_reference *reference,
                        const struct ocv_tag_plan *plan, size_t set, struct ocv_error *err)
 {
@@ -90,9 +135,12 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
         status = add_member(b, reference, plan, set, i, err);
     if (status == OCV_OK)
         status = ocv_tag_plan_order(plan, set, &namespaces, &order, err);
-    if (status == OCV_OK)
+    bool asks = !ocv_tag_plan_is_ordered(plan, set) && accelerators(namespaces.data) > 1;
+    if (status == OCV_OK && order.len)
+        status = append_priority(b, err);
+    if (status == OCV_OK && (!asks || b->options.no_lint))
         status = set_missing(b, OCV_ANNOTATION_NAMESPACES, &namespaces, err);
-    return status < 0 ? status : set_missing(b, OCV_ANNOTATION_STATIC "priority", &order, err);
+    return status < 0 ? status : set_missing(b, OCV_ANNOTATION_STATIC PRIORITY, &order, err);
 }
 
 /* Only the tags that the pattern means. */
@@ -113,14 +161,17 @@ static int plan_items(struct build *b, const struct ocv_reference *reference,
     ocv_auto(ocv_tag_rules) rules = NULL;
     ocv_auto(ocv_tag_plan) plan = NULL;
     size_t set = 0;
+    bool authoring = false;
     if (tags->n == 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no tag like %s", reference->name, glob);
     int status = rules_load_more(b->cli, rules_path, reference, &rules, err);
     if (status == OCV_OK)
+        status = rules_load_authoring(rules, reference, &authoring, err);
+    if (status == OCV_OK)
         status = ocv_tag_plan_new(rules, reference, NULL, (const char *const *)tags->list, tags->n,
                                   &plan, err);
     if (status == OCV_OK)
-        status = choose_set(plan, b, glob, &set, err);
+        status = choose_set(plan, b, glob, authoring, &set, err);
     if (status == OCV_OK)
         status = tell_plan(b, plan, set, err);
     return status == OCV_OK ? add_members(b, reference, plan, set, err) : status;

@@ -44,6 +44,19 @@ static int write_file(const char *name, const struct ocv_buffer *bytes, struct o
     return status;
 }
 
+/* Signatures are of the old bytes. */
+static void tell_digests(const struct lint_source *s, const struct publication *p, bool dry_run)
+{
+    fprintf(stderr, "%s: %s\n    was %s\n    %s %s\n", s->name,
+            dry_run ? "would be corrected" : "corrected", p->before, dry_run ? "would be" : "now",
+            p->descriptor.digest);
+    if (!dry_run && p->to->reference)
+        fprintf(stderr, "sign again: cosign sign --recursive %s@%s\n", p->to->name,
+                p->descriptor.digest);
+    else if (!dry_run)
+        fprintf(stderr, "sign again where it is published: signatures are of the old digest\n");
+}
+
 /* As every verb that writes a tag does: compare, put, read back. */
 static int publish(struct cli *cli, const struct lint_source *s, const struct ocv_buffer *bytes,
                    bool dry_run, struct ocv_error *err)
@@ -67,8 +80,7 @@ static int publish(struct cli *cli, const struct lint_source *s, const struct oc
     if (status == OCV_OK)
         status = publication_write(&publication, s->image.top.media_type, bytes, err);
     if (status == OCV_OK)
-        fprintf(stderr, "%s: %s %s\n", s->name, dry_run ? "would be" : "corrected, now",
-                publication.descriptor.digest);
+        tell_digests(s, &publication, dry_run);
     place_close(&place);
     return status;
 }
@@ -147,7 +159,7 @@ int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_err
     ocv_auto_buffer moved;
     ocv_buffer_init(&moved, OCV_MANIFEST_MAX);
     bool lone = s->is_image && s->image.kind == OCV_DOCUMENT_MANIFEST;
-    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || lone)
+    if (!s->input.bytes || s->input.len > OCV_MANIFEST_MAX || lone || s->lines)
         return OCV_OK; /* no index: nothing to write */
     ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
     int status = ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes,

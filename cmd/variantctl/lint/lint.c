@@ -46,9 +46,10 @@ static void print_help(void)
 {
     fputs(
         "Usage: variantctl lint [OPTIONS] REPO:TAG | oci:DIR[:TAG] | FILE...\n\n"
-        "Check indexes, their images and tags. A FILE is an index (JSON) or a list of references,\n"
-        "one a line; oci:DIR alone is every tag of the layout. Settings of a repository are read\n"
-        "from " OCV_LINT_CONFIG_FILE ", here or above, up to the top of the git repository.\n"
+        "Check indexes, their images and tags. A FILE is an index (JSON), what 'index create\n"
+        "--from' reads (YAML), or a list of references, one a line; oci:DIR alone is every tag of\n"
+        "the layout. Settings of a repository are read from " OCV_LINT_CONFIG_FILE
+        ", here or above, up to the top of the git repository.\n"
         "Exit 0: no error found; 5: errors; 4: an input is neither an index nor a list; of several "
         "inputs\n"
         "the first that is not 0.\n\nOptions:\n"

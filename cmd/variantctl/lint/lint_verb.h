@@ -30,15 +30,20 @@ struct lint_source {
     char **signatures;
     size_t n_signatures;
     char *name;
-    struct ocv_buffer fixed;               /**< the index as corrected; empty: it is as it was */
+    size_t *lines;           /**< of a source file's images */
+    struct ocv_buffer fixed; /**< the index as corrected, or made of a source; empty: as it was */
     struct ocv_lint_child *fixed_children; /**< of its entries, borrowed from `children` */
     struct ocv_lint_input input;
 };
 
-/** Read a file: an index (JSON), or a list of references, one a line. OCV_ERR_DATA with the place
- * of what cannot be read. */
+/** Read a file: an index (JSON), a source of one (YAML), or a list of references, one a line.
+ * OCV_ERR_DATA with the place of what cannot be read. */
 int lint_source_file(const char *path, struct lint_source *out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
+/** Is the file one that `index create --from` reads, by its name? */
+bool lint_is_source(const char *path);
+/** Read the text as such a file (source.c). */
+int lint_source_yaml(struct lint_source *source, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Read an image: the index, its children, tags and signatures. */
 int lint_source_image(struct cli *cli, const char *text, const struct lint_options *options,
                       struct lint_source *out, struct ocv_error *err) OCV_WARN_UNUSED;

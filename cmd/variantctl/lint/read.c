@@ -30,6 +30,7 @@ void lint_source_close(struct lint_source *s)
     free(s->signatures);
     free(s->name);
     free(s->fixed_children);
+    free(s->lines);
     ocv_buffer_free(&s->fixed);
     ocv_buffer_free(&s->text);
     if (s->is_image)
@@ -105,6 +106,8 @@ int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *
     s->input = (struct ocv_lint_input){.name = s->name, .file = true};
     if (s->text.len && memchr(s->text.data, '\0', s->text.len))
         return ocv_error_set(err, OCV_ERR_DATA, "%s: not a text", s->name);
+    if (lint_is_source(path))
+        return lint_source_yaml(s, err);
     if (looks_like_json(path, &s->text)) {
         s->input.bytes = s->text.data ? s->text.data : "";
         s->input.len = s->text.len;

@@ -2,6 +2,7 @@
 /* variantctl lint: settings, then each input, then one report. */
 #include "cmd/common/rules.h"
 #include "cmd/variantctl/lint/lint_verb.h"
+#include "cmd/variantctl/lint_settings.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
@@ -14,42 +15,6 @@
 
 #define INPUTS_MAX 4096u /* tags of a layout */
 #define OUTPUT_MAX (256u * 1024 * 1024)
-
-/* ---- settings ---- */
-
-static int read_settings(struct lint_request *r, const char *path, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_LINT_CONFIG_MAX);
-    int status = cli_read_file(path, &text, err);
-    if (status == OCV_ERR_NOT_FOUND && !r->settings)
-        return status;
-    if (status < 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s", err->message);
-    cli_say(r->cli, "settings %s", path);
-    return ocv_lint_config_read(path, text.data ? text.data : "", text.len, &r->config, err);
-}
-
-#define PARENTS_MAX 64u
-
-/* From here upwards to the top of the git repository, or to the root. */
-static int find_settings(struct lint_request *r, struct ocv_error *err)
-{
-    char path[4096] = OCV_LINT_CONFIG_FILE, top[4096] = ".git", up[4096] = "";
-    struct stat st;
-    for (unsigned i = 0; i < PARENTS_MAX; i++) {
-        int status = read_settings(r, path, err);
-        if (status != OCV_ERR_NOT_FOUND)
-            return status;
-        if (stat(top, &st) == 0)
-            break;
-        size_t n = strlen(up);
-        snprintf(up + n, sizeof(up) - n, "../");
-        snprintf(path, sizeof(path), "%.4000s%s", up, OCV_LINT_CONFIG_FILE);
-        snprintf(top, sizeof(top), "%.4000s.git", up);
-    }
-    return OCV_OK;
-}
 
 /* ---- inputs ---- */
 
@@ -159,7 +124,8 @@ static bool is_file(const char *text)
     struct stat st;
     size_t len = strlen(text);
     return !strcmp(text, "-") || text[0] == '/' || !strncmp(text, "./", 2) ||
-           !strncmp(text, "../", 3) || (len > 5 && !strcmp(text + len - 5, ".json")) ||
+           !strncmp(text, "../", 3) || lint_is_source(text) ||
+           (len > 5 && !strcmp(text + len - 5, ".json")) ||
            (stat(text, &st) == 0 && S_ISREG(st.st_mode));
 }
 
@@ -221,7 +187,7 @@ int lint_run(struct lint_request *r, char **arguments, struct ocv_error *err)
 {
     int status = cli_load(r->cli, err);
     if (status == OCV_OK)
-        status = r->settings ? read_settings(r, r->settings, err) : find_settings(r, err);
+        status = lint_settings_read(r->cli, r->settings, &r->config, err);
     if (status == OCV_OK)
         status = rules_load(r->cli, NULL, &r->rules, err);
     r->lint.tag_rules = r->rules;

@@ -68,8 +68,11 @@ static int format_table(const struct request *r, const char *family,
                         struct ocv_error *err)
 {
     size_t left = ocv_tag_plan_left_out(plan);
+    if (!family)
+        return ocv_buffer_printf(out, err, "%s  no tag rule knows it, %zu tag%s\n",
+                                 r->reference->name, r->tags.n, r->tags.n == 1 ? "" : "s");
     int status = ocv_buffer_printf(out, err, "%s  family %s, %zu tags\n", r->reference->name,
-                                   family ? family : "none", r->tags.n);
+                                   family, r->tags.n);
     for (size_t i = 0; i < ocv_tag_plan_sets(plan) && status == OCV_OK; i++)
         status = format_set(plan, i, out, err);
     if (status == OCV_OK && left)
@@ -193,6 +196,11 @@ static int run(struct cli *cli, struct request *r, struct ocv_error *err)
         status = (r->json ? format_json : format_table)(r, ocv_tag_family(tag), plan, &out, err);
     if (status == OCV_OK)
         status = cli_print(out.data, out.len, err);
+    if (status == OCV_OK && !ocv_tag_family(tag) && !r->json)
+        fputs("hint: --rules FILE reads rules of your own (plugins/tags.d/README.md); 'variantctl "
+              "index create --from-tags' reads VERSION-cpu, -cuNNN, -rocmN.N, -gfxNNN and -arm64 "
+              "without\n",
+              stderr);
     if (status == OCV_OK && r->wanted && ocv_tag_plan_sets(plan) == 0)
         cli_warn(cli, "the tags form no set named %s", r->wanted);
     return status < 0 ? status : check_doubts(r, plan, err);

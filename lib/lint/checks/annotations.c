@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Annotations of the index: schema, namespaces, static namespaces (OCV101 to 110, 124). */
+/* Annotations of the index: schema, namespaces, static namespaces (OCV101 to 110, 124, 125). */
+#include "lib/base/nearest.h"
 #include "lib/lint/lint_internal.h"
 
 #include "gen/vocabulary.h"
+#include "ocivariant/vocabulary.h"
 
 #include <string.h>
 
@@ -40,6 +42,47 @@ static bool has_broken_variant(const struct ocv_lint *lint)
     return false;
 }
 
+/* Is the name in "a, b, c"? */
+static bool is_named(const char *list, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = list; *at; at += strspn(at, ", ")) {
+        size_t n = strcspn(at, ", ");
+        if (n == len && !memcmp(at, name, n))
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+/* Of one accelerator `index create` writes the order itself; of two it must be told. Named as they
+ * come. */
+static void check_order(struct ocv_lint *lint)
+{
+    ocv_auto_buffer list;
+    ocv_buffer_init(&list, OCV_ERROR_MESSAGE_MAX);
+    size_t n = 0;
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        for (size_t k = 0; k < entry->n_properties; k++) {
+            const char *ns = ocv_index_property(lint->index, entry->properties[k]).ns;
+            char key[300];
+            snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.250s", ns);
+            if (ocv_vocabulary_is_cpu(ns) || ocv_lint_index_annotation(lint, key) ||
+                (list.len && is_named(list.data, ns)))
+                continue;
+            if (ocv_buffer_printf(&list, NULL, "%s%s", n++ ? ", " : "", ns) < 0)
+                return; /* more than anybody reads */
+        }
+    }
+    if (n < 2)
+        return;
+    ocv_lint_index_at(lint, OCV_LINT_NAMESPACES_MISSING, "/annotations",
+                      "%zu accelerators and no order: %s", n, list.data);
+    ocv_lint_hint(lint, "add 'namespaces: [%s]', most important first; 'index create' asks for it",
+                  list.data);
+}
+
 /* Items as readers split them: the library says which are malformed or double, by warnings. */
 static void check_namespaces(struct ocv_lint *lint)
 {
@@ -47,6 +90,10 @@ static void check_namespaces(struct ocv_lint *lint)
     const char *const *names;
     bool declared;
     size_t n = ocv_index_namespaces(lint->index, &names, &declared);
+    if (!declared && lint->input->draft) {
+        check_order(lint);
+        return;
+    }
     if (!declared) {
         if (ocv_index_property_count(lint->index) == 0)
             return;
@@ -144,12 +191,53 @@ static void check_static_values(struct ocv_lint *lint)
     }
 }
 
+/* ---- keys ---- */
+
+#define OWN_PREFIX "dev.ocivariant."
+
+static const char *const index_keys[] = {OCV_ANNOTATION_NAMESPACES, OCV_ANNOTATION_SCHEMA};
+static const char *const entry_keys[] = {OCV_ANNOTATION_LABEL, OCV_ANNOTATION_PROPERTIES};
+
+static bool is_one(const char *const keys[2], const char *key)
+{
+    return !strcmp(keys[0], key) || !strcmp(keys[1], key);
+}
+
+/* A key of ours, or one that is a letter or two beside it. */
+static void check_key(struct ocv_lint *lint, const char *key, long entry)
+{
+    const char *const *here = entry < 0 ? index_keys : entry_keys;
+    const char *const *there = entry < 0 ? entry_keys : index_keys;
+    bool ranks = !strncmp(key, OCV_ANNOTATION_STATIC, strlen(OCV_ANNOTATION_STATIC));
+    struct ocv_nearest nearest = {.wanted = key};
+    if (is_one(here, key) || (ranks && entry < 0))
+        return;
+    for (size_t i = 0; i < 2; i++)
+        ocv_nearest_offer(&nearest, here[i]);
+    bool own = !strncmp(key, OWN_PREFIX, strlen(OWN_PREFIX)),
+         misplaced = is_one(there, key) || ranks;
+    const char *meant = misplaced ? NULL : ocv_nearest_meant(&nearest);
+    if (!own && (!meant || nearest.distance > 2))
+        return;
+    if (entry < 0)
+        ocv_lint_index_at(lint, OCV_LINT_ANNOTATION_KEY_UNKNOWN, "/annotations",
+                          "nothing reads the annotation %.200s of an index", key);
+    else
+        ocv_lint_entry_at(lint, OCV_LINT_ANNOTATION_KEY_UNKNOWN, (size_t)entry, "/annotations",
+                          "nothing reads the annotation %.200s of an entry", key);
+    if (meant)
+        ocv_lint_hint(lint, "did you mean %s?", meant);
+    else if (misplaced)
+        ocv_lint_hint(lint, "it belongs on %s", entry < 0 ? "an entry" : "the index");
+}
+
 static void check_texts(struct ocv_lint *lint, const json_t *annotations, long entry)
 {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)annotations, key, value)
     {
+        check_key(lint, key, entry);
         if (json_is_string(value))
             continue;
         if (entry < 0)

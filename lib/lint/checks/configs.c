@@ -13,6 +13,13 @@ static const char *text_of(const json_t *config, const char *key)
     return json_string_value(json_object_get(config, key));
 }
 
+/* Another name of the same architecture is a rule of its own. */
+static bool same_name(const char *a, const char *b)
+{
+    const char *x = ocv_lint_architecture(a), *y = ocv_lint_architecture(b);
+    return !strcmp(x ? x : a, y ? y : b);
+}
+
 static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config)
 {
     const struct ocv_platform *platform = &ocv_index_entry(lint->index, i)->platform;
@@ -22,7 +29,7 @@ static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config
                  {"architecture", platform->architecture, text_of(config, "architecture")}};
     for (size_t k = 0; k < OCV_LINT_COUNT(parts); k++) {
         char member[64];
-        if (!parts[k].entry || !parts[k].image || !strcmp(parts[k].entry, parts[k].image))
+        if (!parts[k].entry || !parts[k].image || same_name(parts[k].entry, parts[k].image))
             continue;
         snprintf(member, sizeof(member), "/platform/%s", parts[k].what);
         ocv_lint_entry_at(lint, OCV_LINT_CONFIG_PLATFORM_DISAGREES, i, member,

@@ -28,10 +28,25 @@ static void hint_remedy(struct ocv_lint *lint, enum remedy remedy, const char *d
 /* Of two that hosts cannot order. */
 static void hint_rank(struct ocv_lint *lint)
 {
-    ocv_lint_hint(lint,
-                  "rank them: variantctl index annotate --static 'priority=order :: 1, "
-                  "order :: 2' %s, then add priority :: order :: N to each",
-                  ocv_lint_target(lint));
+    if (lint->input->draft)
+        ocv_lint_hint(lint, "rank them: --static 'priority=order :: 1, order :: 2', and "
+                            "priority :: order :: N with each build");
+    else
+        ocv_lint_hint(lint,
+                      "rank them: variantctl index annotate --static 'priority=order :: 1, "
+                      "order :: 2' %s, then add priority :: order :: N to each",
+                      ocv_lint_target(lint));
+}
+
+/* Of two that say the same one is never chosen, however they are ranked. */
+static void hint_differ(struct ocv_lint *lint, const char *label)
+{
+    if (lint->input->draft)
+        ocv_lint_hint(lint, "leave one out, or say what one needs and the other does not");
+    else
+        ocv_lint_hint(lint,
+                      "variantctl index remove %s %s, or say what one needs and the other does not",
+                      ocv_lint_target(lint), label);
 }
 
 /* What the reader says of a malformed entry. */
@@ -147,7 +162,7 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct said *s
         ocv_lint_entry_at(lint, OCV_LINT_SETS_EQUAL, k, AT_PROPERTIES,
                           "%s and %s have equal properties: only the label separates them",
                           a->label, b->label);
-        hint_rank(lint);
+        hint_differ(lint, b->label);
     } else if (!equal && !said->tie && may_tie(lint, a, b) && !ocv_lint_minor_settles(lint, a, b)) {
         said->tie = true;
         ocv_lint_entry_at(lint, OCV_LINT_ONLY_LABEL_SEPARATES, k, AT_PROPERTIES,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Platforms and order of entries (OCV501 to 505, 507 to 509, 514, 521, 522): what clients that know
- * nothing of variants take. */
+/* Platforms and order of entries (OCV501 to 505, 507 to 509, 514, 521 to 523): what clients that
+ * know nothing of variants take. */
 #include "lib/lint/lint_internal.h"
 
 #include <stdio.h>
@@ -191,6 +191,13 @@ static void check_entry(struct ocv_lint *lint, size_t i)
         ocv_lint_entry_at(lint, OCV_LINT_PLATFORM_MISSING, i, "", "an image without platform");
         ocv_lint_hint(lint, "rewrite the index: variantctl index create reads it from the image");
     }
+    const char *name = ocv_lint_architecture(entry->platform.architecture);
+    if (name) {
+        ocv_lint_entry_at(lint, OCV_LINT_ARCHITECTURE_NAME, i, "/platform/architecture",
+                          "the architecture is called %s: did you mean %s?",
+                          entry->platform.architecture, name);
+        ocv_lint_hint(lint, "--fix writes %s", name);
+    }
     if (variant && !strcmp(variant, "v1") && entry->platform.architecture &&
         !strcmp(entry->platform.architecture, "amd64")) {
         ocv_lint_entry_at(lint, OCV_LINT_AMD64_V1, i, "/platform/variant", "amd64 with variant v1");
@@ -221,4 +228,14 @@ void ocv_lint_check_platforms(struct ocv_lint *lint)
     }
     if (variants)
         check_order(lint);
+}
+
+void ocv_lint_check_source_default(struct ocv_lint *lint)
+{
+    for (size_t i = 0; i < ocv_index_count(lint->index); i++)
+        if (ocv_entry_is_default(entry_at(lint, i)))
+            return;
+    ocv_lint_index_at(lint, OCV_LINT_DEFAULT_MISSING, "/manifests",
+                      "no build has the label null: clients without variants, and hosts that none "
+                      "fits, find nothing");
 }

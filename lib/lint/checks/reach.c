@@ -203,10 +203,14 @@ void ocv_lint_check_reach(struct ocv_lint *lint)
             ocv_lint_entry_at(
                 lint, OCV_LINT_VARIANT_UNREACHABLE, i, "/annotations/" OCV_ANNOTATION_PROPERTIES,
                 "%s is never chosen: %s fits wherever it fits and comes first", a->label, b->label);
-            ocv_lint_hint(lint,
-                          "variantctl index remove %s %s, or ask for something that %s does not "
-                          "accept",
-                          ocv_lint_target(lint), a->label, b->label);
+            if (lint->input->draft)
+                ocv_lint_hint(lint, "leave %s out, or ask for something that %s does not accept",
+                              a->label, b->label);
+            else
+                ocv_lint_hint(lint,
+                              "variantctl index remove %s %s, or ask for something that %s does "
+                              "not accept",
+                              ocv_lint_target(lint), a->label, b->label);
             break;
         }
     }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A source file of `index create --from`, as the index that it will become: what can be judged
+ * without its images. Where a platform is not said, builds are taken to be of the same one. */
+#include "cmd/variantctl/lint/lint_verb.h"
+#include "lib/base/format/json.h"
+#include "lib/edit/edit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool lint_is_source(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
+}
+
+static bool is_default(const struct ocv_edit_source_image *image)
+{
+    return !image->label || !strcmp(image->label, "null");
+}
+
+/* Builds of one label are of different platforms, or the label would stand there twice. */
+static const char *architecture_of(const struct ocv_edit_source *source, size_t i)
+{
+    static const char *const names[] = {"amd64", "arm64", "ppc64le", "riscv64", "s390x", "loong64"};
+    struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
+    size_t before = 0;
+    for (size_t k = 0; k < i; k++) {
+        struct ocv_edit_source_image other = ocv_edit_source_image(source, k);
+        before += is_default(&image) ? is_default(&other)
+                                     : other.label && !strcmp(other.label, image.label);
+    }
+    return names[before % (sizeof(names) / sizeof(*names))];
+}
+
+static json_t *platform_json(const struct ocv_edit_source *source, size_t i)
+{
+    ocv_auto(ocv_platform) platform = NULL;
+    const char *text = ocv_edit_source_image(source, i).platform;
+    if (!text || ocv_platform_parse(text, &platform, NULL) < 0)
+        return json_pack("{s:s, s:s}", "os", "linux", "architecture", architecture_of(source, i));
+    return json_pack("{s:s, s:s}", "os", platform->os, "architecture", platform->architecture);
+}
+
+static int put_entry(json_t *manifests, const struct ocv_edit_source *source, size_t i,
+                     struct ocv_error *err)
+{
+    char digest[OCV_DIGEST_MAX];
+    struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
+    ocv_auto_buffer name;
+    ocv_auto_buffer properties;
+    ocv_buffer_init(&name, 16384);
+    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    int status = ocv_buffer_printf(&name, err, "%s %s", image.reference,
+                                   image.platform                ? image.platform
+                                   : image.shared && image.label ? image.label
+                                                                 : "");
+    if (status == OCV_OK)
+        status = ocv_digest_bytes(name.data, name.len, digest, err);
+    if (status == OCV_OK && image.properties)
+        status = ocv_properties_format(image.properties, &properties, err);
+    if (status < 0)
+        return status;
+    json_t *entry = json_pack("{s:s, s:s, s:i, s:o}", "mediaType", OCV_MEDIA_TYPE_MANIFEST,
+                              "digest", digest, "size", 1, "platform", platform_json(source, i));
+    bool failed = !entry;
+    if (entry && !is_default(&image))
+        failed = json_object_set_new(entry, "annotations",
+                                     json_pack("{s:s, s:s}", OCV_ANNOTATION_LABEL, image.label,
+                                               OCV_ANNOTATION_PROPERTIES,
+                                               properties.len ? properties.data : "")) < 0;
+    return json_array_append_new(manifests, entry) < 0 || failed ? ocv_error_nomem(err) : OCV_OK;
+}
+
+static int put_annotations(json_t *annotations, const struct ocv_edit_source *source,
+                           struct ocv_error *err)
+{
+    const char *key, *value;
+    bool failed = json_object_set_new(annotations, OCV_ANNOTATION_SCHEMA, json_string("1")) < 0;
+    for (size_t i = 0; !failed && ocv_edit_source_annotation(source, i, &key, &value); i++)
+        failed = json_object_set_new(annotations, key, json_string(value)) < 0;
+    return failed ? ocv_error_nomem(err) : OCV_OK;
+}
+
+static int make_index(struct lint_source *s, const struct ocv_edit_source *source,
+                      struct ocv_error *err)
+{
+    size_t n = ocv_edit_source_count(source);
+    json_t *manifests = json_array(), *annotations = json_object();
+    ocv_auto_json *root =
+        json_pack("{s:i, s:s, s:o, s:o}", "schemaVersion", 2, "mediaType", OCV_MEDIA_TYPE_INDEX,
+                  "annotations", annotations, "manifests", manifests);
+    s->lines = calloc(n + 1, sizeof(*s->lines));
+    int status =
+        root && s->lines ? put_annotations(annotations, source, err) : ocv_error_nomem(err);
+    for (size_t i = 0; i < n && status == OCV_OK; i++) {
+        s->lines[i] = ocv_edit_source_image(source, i).line;
+        status = put_entry(manifests, source, i, err);
+    }
+    return status == OCV_OK ? ocv_json_append(root, JSON_COMPACT, &s->fixed, err) : status;
+}
+
+int lint_source_yaml(struct lint_source *s, struct ocv_error *err)
+{
+    ocv_auto(ocv_edit_source) source = NULL;
+    int status =
+        ocv_edit_source_parse(s->name, s->text.data ? s->text.data : "", s->text.len, &source, err);
+    ocv_buffer_init(&s->fixed, OCV_LINT_INDEX_MAX);
+    if (status == OCV_OK)
+        status = make_index(s, source, err);
+    if (status < 0)
+        return status;
+    s->input.bytes = s->fixed.data;
+    s->input.len = s->fixed.len;
+    s->input.lines = s->lines;
+    s->input.draft = true;
+    return OCV_OK;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A repository's own settings for lint: what `lint` and the verbs that publish ask. */
+#ifndef OCV_LINT_SETTINGS_H
+#define OCV_LINT_SETTINGS_H
+
+#include "cmd/common/cli.h"
+#include "lib/lint/lint.h"
+
+/** Read the settings file `path`, or, where that is NULL, the nearest one from here upwards to the
+ *  top of the git repository; `*out` stays NULL where there is none. */
+int lint_settings_read(const struct cli *cli, const char *path, struct ocv_lint_config **out,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif
