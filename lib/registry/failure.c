@@ -70,7 +70,7 @@ static int tls_failure(struct ocv_exchange *x, const struct ocv_registry_host *h
     return OCV_ERR_NETWORK;
 }
 
-int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_registry_host *host)
+static int describe_failure(struct ocv_exchange *x, const struct ocv_registry_host *host)
 {
     const struct ocv_transfer *t = &x->transfer;
     const char *why = t->error[0] ? t->error : curl_easy_strerror(t->result);
@@ -114,6 +114,32 @@ int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_registry_host *hos
         return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: connection to %s failed: %s", x->what,
                              host->authority, why);
     }
+}
+
+/* What stands between may be what failed. */
+static void name_proxy(struct ocv_exchange *x, const struct ocv_registry_host *host)
+{
+    char proxy[256], *url = NULL;
+    const struct ocv_error was = x->error;
+    curl_easy_getinfo(x->transfer.easy, CURLINFO_EFFECTIVE_URL, &url);
+    const char *variable =
+        url && !host->loopback ? ocv_proxy_find(url, proxy, sizeof(proxy)) : NULL;
+    if (!variable)
+        return;
+    ocv_error_set(&x->error, was.status, "%s (through the proxy %s of %s)", was.message, proxy,
+                  variable);
+    if (was.hint[0])
+        ocv_error_hint(&x->error, "%s", was.hint);
+    else
+        ocv_error_hint(&x->error, "no_proxy names hosts that are reached without a proxy");
+}
+
+int ocv_failure_curl(struct ocv_exchange *x, const struct ocv_registry_host *host)
+{
+    int status = describe_failure(x, host);
+    if (status == OCV_ERR_NETWORK)
+        name_proxy(x, host);
+    return status;
 }
 
 static void login_hint(struct ocv_exchange *x, const struct ocv_registry_host *host)

@@ -163,6 +163,16 @@ struct ocv_transfer {
     struct ocv_exchange *exchange;
 };
 
+/* ---- proxies (proxy.c)
+ * ---------------------------------------------------------------------------
+ */
+
+/** The variable of the environment that names a proxy for the URL's scheme; NULL: none does. */
+const char *ocv_proxy_variable(const char *url);
+/** The same where no_proxy does not except the URL's host; `proxy` becomes HOST[:PORT], without a
+ *  password. */
+const char *ocv_proxy_find(const char *url, char *proxy, size_t size);
+
 /* ---- one request with redirects, authentication and retries -------------------------------------
  */
 

@@ -87,20 +87,6 @@ static curl_socket_t on_socket(void *data, curlsocktype purpose, struct curl_soc
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* With a proxy the address seen is the proxy's, which may well be local. */
-static bool proxied(const char *url)
-{
-    const char *names[] = {"all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY", "http_proxy"};
-    bool tls = !strncmp(url, "https:", 6);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        bool mine = i < 2 || (tls ? i < 4 : i == 4);
-        const char *value = mine ? getenv(names[i]) : NULL;
-        if (value && *value)
-            return true;
-    }
-    return false;
-}
-
 static bool add_header(struct ocv_transfer *t, const char *name, const char *value)
 {
     char *line = NULL;
@@ -308,7 +294,7 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
     set_method(t->easy, exchange);
     set_tls(t->easy, host);
     set_reuse(t->easy, exchange->registry, host);
-    t->guard = (exchange->guard || exchange->redirect_guard) && !proxied(url);
+    t->guard = (exchange->guard || exchange->redirect_guard) && !ocv_proxy_variable(url);
     if (!set_headers(exchange, authorization))
         return ocv_error_nomem(&exchange->error);
     if (curl_multi_add_handle(exchange->registry->multi, t->easy) != CURLM_OK)
