@@ -2,7 +2,6 @@
 /* What the node remembers of a resolution, and what a manifest says of itself when it is named by
  * digest and no index can be asked. */
 #include "cmd/vpull/pull.h"
-#include "lib/base/paths.h"
 #include "lib/records/records.h"
 
 #include <stdlib.h>
@@ -12,9 +11,7 @@
 
 static const char *record_dir(const struct cli *cli, char *out, size_t size)
 {
-    const char *state = ocv_config_get(cli->config, "state_dir");
-    snprintf(out, size, "%s/resolved", state && *state ? state : OCV_PATH_STATE);
-    return out;
+    return ocv_record_directory(ocv_config_get(cli->config, "state_dir"), out, size);
 }
 
 /* In which repository engines will find it: of a layout's image, that of the name it is given, else

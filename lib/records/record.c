@@ -4,6 +4,7 @@
  * manifest is no word about another's image. Hooks that run as other users read it, so modes do not
  * depend on the caller's umask. What is secret is for the owner and the group of the directory
  * alone, as in kept_index.c. */
+#include "lib/base/paths.h"
 #include "lib/core/digest_split.h"
 #include "lib/records/records_internal.h"
 
@@ -17,6 +18,12 @@
 
 /* ---- names -------------------------------------------------------------------------------------
  */
+
+const char *ocv_record_directory(const char *state_dir, char *out, size_t size)
+{
+    snprintf(out, size, "%s/resolved", state_dir && *state_dir ? state_dir : OCV_PATH_STATE);
+    return out;
+}
 
 int ocv_record_suffix(const char *repository, char out[OCV_RECORD_SUFFIX_MAX],
                       struct ocv_error *err)

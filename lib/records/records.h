@@ -16,6 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** The directory of records below `state_dir` of the configuration (NULL or empty: the default
+ * one), written to `out`, which is returned. */
+const char *ocv_record_directory(const char *state_dir, char *out, size_t size);
+
 /** What was resolved on this node: one JSON file for each child in each repository under `dir`
  *  (default directory /var/lib/ocivariant/resolved), replaced by rename. A record speaks for the
  *  repository in which it was made: who publishes in another one says nothing about it. Who writes

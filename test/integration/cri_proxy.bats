@@ -390,6 +390,17 @@ asked()
     [ "$output" = "cuda12.8 $(index_digest) $PINNED" ]
 }
 
+@test "and below state_dir of the configuration, where --records names no directory" {
+    stop_daemon proxy
+    printf 'socket: %s\nstate_dir: %s\n' "$STATE/h100.sock" "$BATS_TEST_TMPDIR/kept" >"$BATS_TEST_TMPDIR/config.yaml"
+    start_daemon proxy "$OCV_BUILD/ocivariant-cri-proxy" --listen "$STATE/proxy.sock" --backend "$STATE/cri.sock" \
+        --config "$BATS_TEST_TMPDIR/config.yaml" --state "$PROXY_STATE" -v
+    await proxy grep -q 'image service on' "$STATE/log/proxy"
+    proxied pull "$PINNED"
+    run -0 jq -r '"\(.label) \(.index)"' "$BATS_TEST_TMPDIR"/kept/resolved/*.json
+    [ "$output" = "cuda12.8 $(index_digest)" ]
+}
+
 @test "calls of every service go through, known or not" {
     local call
     for call in Version Status ListPodSandbox ListContainers ListImages ImageFsInfo; do

@@ -57,7 +57,8 @@ static void with_records(const char *policy, const char *records)
     char text[256];
     struct ocv_error err = {0};
     const struct snap_fit_options options = {.config_file = config, .records = records};
-    snprintf(text, sizeof(text), "%s\nsocket: %s\n", policy, daemon_path);
+    snprintf(text, sizeof(text), "%s\nsocket: %s\nstate_dir: %s/state\n", policy, daemon_path,
+             w.root);
     put_file(w.root, "config.yaml", text);
     snap_fit_free(w.service.fit);
     ck_assert_msg(snap_fit_new(&options, w.service.meta, &w.service.fit, &err) == OCV_OK, "%s",
@@ -322,6 +323,24 @@ START_TEST(test_unreadable_records)
 }
 END_TEST
 
+/* Records are where the daemon puts them: below `state_dir` of the configuration. */
+START_TEST(test_records_as_configured)
+{
+    static const char labelled[] =
+        "containerd.io/snapshot.ref=" CHAIN " containerd.io/snapshot/dev.ocivariant.label=rocm";
+    char state[96], records[128];
+    snprintf(state, sizeof(state), "%s/state", w.root);
+    snprintf(records, sizeof(records), "%s/resolved", state);
+    set_answer("{\"verdict\":\"none\"}");
+    with_policy("policy: enforce\nfail: closed");
+    ck_assert_int_eq(prepare(&w, "k8s.io/1/extract", "", labelled), GRPC_OK);
+    ck_assert_int_eq(mkdir(state, 0755), 0);
+    ck_assert_int_eq(symlink("resolved", records), 0); /* so that reading there fails */
+    with_policy("policy: enforce\nfail: closed");
+    ck_assert_int_eq(prepare(&w, "k8s.io/2/extract", "", labelled), GRPC_FAILED_PRECONDITION);
+}
+END_TEST
+
 int main(void)
 {
     if (geteuid() != 0) {
@@ -341,6 +360,7 @@ int main(void)
     tcase_add_test(tcase, test_reload);
     tcase_add_test(tcase, test_unreadable);
     tcase_add_test(tcase, test_unreadable_records);
+    tcase_add_test(tcase, test_records_as_configured);
     tcase_add_test(tcase, test_cut);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -70,15 +70,24 @@ int decide_choose(struct question *q, const char *media_type, struct ocv_error *
  */
 
 /* For the hooks that see the child only. */
+static const char *find_records(const struct decide *decide, char *out, size_t size)
+{
+    return decide->records
+               ? decide->records
+               : ocv_record_directory(ocv_config_get(decide->config, "state_dir"), out, size);
+}
+
 static void record(const struct question *q)
 {
+    char dir[4096];
     struct ocv_error err = {0};
     ocv_auto(ocv_reference) reference = pinned_parse(q->key, strlen(q->key));
     const struct ocv_record where = {.repository = reference ? reference->name : NULL,
                                      .index = ocv_index_digest(q->index),
                                      .reference = q->key,
                                      .secret = q->secret};
-    if (reference && ocv_record_chosen(q->decide->records, q->index, q->entry, &where, &err) < 0)
+    if (reference && ocv_record_chosen(find_records(q->decide, dir, sizeof(dir)), q->index,
+                                       q->entry, &where, &err) < 0)
         log_line("what was chosen is not recorded: %s", err.message);
 }
 

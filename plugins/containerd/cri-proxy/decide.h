@@ -18,7 +18,8 @@ struct decide {
     bool enforce;                    /**< refuse where nothing meets what is required */
     const char *socket;              /**< variantd's */
     const char *profile_file;        /**< this profile instead of variantd's, or NULL */
-    const char *records;             /**< directory of what was resolved here, for the hooks */
+    const char
+        *records; /**< directory of what was resolved here, for the hooks; NULL: by `config` */
     struct map *map;
     enum ocv_choose choose; /**< for the image; `shadow`: say what would be pulled, keep nothing */
 };

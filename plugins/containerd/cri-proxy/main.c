@@ -58,8 +58,8 @@ static void print_help(void)
          "  --backend PATH   the engine's (default " BACKEND ")\n"
          "  --config FILE    instead of /etc/ocivariant/config.yaml\n"
          "  --state DIR      what was chosen (default " STATE ")\n"
-         "  --records DIR    what was chosen, for the hooks (default\n"
-         "                   " OCV_PATH_RECORDS ")\n"
+         "  --records DIR    what was chosen, for the hooks (default: \"resolved\" in the\n"
+         "                   configuration's state_dir, " OCV_PATH_STATE ")\n"
          "  --profile FILE   this profile instead of the one that variantd gives\n"
          "  -v, --verbose    say more on standard error\n"
          "  --help, --version\n\n"
@@ -204,8 +204,7 @@ static int serve(const struct arguments *a, struct map *map, struct ocv_error *e
 
 int main(int argc, char **argv)
 {
-    struct arguments a = {
-        .listen = LISTEN, .backend = BACKEND, .state = STATE, .records = OCV_PATH_RECORDS};
+    struct arguments a = {.listen = LISTEN, .backend = BACKEND, .state = STATE};
     struct ocv_error err = {0};
     struct map *map = NULL;
     struct rlimit files;

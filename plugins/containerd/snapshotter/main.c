@@ -43,8 +43,7 @@ struct program {
 };
 
 /* What signal handlers reach. */
-static struct program program = {
-    .root = DEFAULT_ROOT, .socket = DEFAULT_SOCKET, .records = OCV_PATH_RECORDS, .lock_fd = -1};
+static struct program program = {.root = DEFAULT_ROOT, .socket = DEFAULT_SOCKET, .lock_fd = -1};
 
 static void say(const char *line)
 {
@@ -72,8 +71,8 @@ static void print_help(void)
           "  --backend-namespace NAME   that one is another containerd: keep everything in this\n"
           "                        namespace of it, which nothing else may use\n"
           "  --config FILE         policy (default /etc/ocivariant/config.yaml)\n"
-          "  --records DIR         what was resolved on this node\n"
-          "                        (default " OCV_PATH_RECORDS ")\n"
+          "  --records DIR         what was resolved on this node (default: \"resolved\" in the\n"
+          "                        configuration's state_dir, " OCV_PATH_STATE ")\n"
           "  --metrics FILE        counters, in Prometheus' text format\n"
           "  --remap-ids           give containers with id mappings idmapped mounts\n"
           "  --help, --version\n\n"

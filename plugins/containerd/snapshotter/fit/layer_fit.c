@@ -270,6 +270,14 @@ enum grpc_code snap_fit_prepare(struct snap_fit *f, const char *ns, const char *
 /* ---- life --------------------------------------------------------------------------------------
  */
 
+static int find_records(struct snap_fit *f, const char *given, struct ocv_error *err)
+{
+    char path[4096];
+    const char *state = ocv_config_get(f->policy.config, "state_dir");
+    f->records = strdup(given ? given : ocv_record_directory(state, path, sizeof(path)));
+    return f->records ? OCV_OK : ocv_error_nomem(err);
+}
+
 int snap_fit_new(const struct snap_fit_options *options, struct snap_meta *meta,
                  struct snap_fit **out, struct ocv_error *err)
 {
@@ -281,9 +289,10 @@ int snap_fit_new(const struct snap_fit_options *options, struct snap_meta *meta,
     pthread_rwlock_init(&f->policy_lock, NULL);
     pthread_mutex_init(&f->lock, NULL);
     f->config_file = options->config_file ? strdup(options->config_file) : NULL;
-    f->records = options->records ? strdup(options->records) : NULL;
     f->metrics = options->metrics ? strdup(options->metrics) : NULL;
     int status = verdict_policy_read(f->config_file, &f->policy, err);
+    if (status == OCV_OK)
+        status = find_records(f, options->records, err);
     if (status < 0) {
         snap_fit_free(f);
         return status;

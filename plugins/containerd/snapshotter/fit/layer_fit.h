@@ -9,8 +9,8 @@ struct snap_fit;
 
 struct snap_fit_options {
     const char *config_file; /**< NULL: /etc/ocivariant/config.yaml */
-    const char *records;     /**< directory of what was resolved on this node */
-    const char *metrics;     /**< file for the counters, Prometheus' text format; NULL: none */
+    const char *records; /**< directory of what was resolved on this node; NULL: as configured */
+    const char *metrics; /**< file for the counters, Prometheus' text format; NULL: none */
     void (*log)(const char *line);
 };
 
