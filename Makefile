@@ -86,7 +86,7 @@ HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/ocivariant-verifier $
 UNITS      := $(patsubst contrib/systemd/%.in,$(BUILD)/%,$(sort $(wildcard contrib/systemd/*.in)))
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
-              $(BUILD)/gen/toolkits.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
+              $(BUILD)/gen/toolkits.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(BUILD)/gen/daemon-metrics.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
 all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(UNITS) $(BUILD)/50-ocivariant.json $(BUILD)/tag-index.json
@@ -259,6 +259,9 @@ install: all
 	install -m 644 plugins/tags.d/authoring/*.yaml $(DESTDIR)$(DATADIR)/tags.d/authoring
 	install -d $(DESTDIR)$(DATADIR)/hooks.d
 	install -m 644 $(BUILD)/50-ocivariant.json $(DESTDIR)$(DATADIR)/hooks.d
+	install -d $(DESTDIR)$(DATADIR)/prometheus $(DESTDIR)$(DATADIR)/grafana
+	install -m 644 contrib/prometheus/variantd.yaml $(DESTDIR)$(DATADIR)/prometheus
+	install -m 644 contrib/grafana/variantd.json $(DESTDIR)$(DATADIR)/grafana
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 644 $(UNITS) contrib/systemd/*.socket contrib/systemd/*.timer $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
@@ -277,17 +280,18 @@ uninstall:
 	rm -rf $(UNINSTALL)
 
 # ---- documentation: what is generated of it ----------------------------------------------------
-# docs/lint.md is part of the tree, and a test compares it with the rules; where doxygen is installed,
-# the reference of the public headers, too
+# docs/lint.md and docs/metrics.md are part of the tree, and tests compare them with their tables; where
+# doxygen is installed, the reference of the public headers, too
 .PHONY: docs
 docs:
 	awk -f schema/lint-docs.awk schema/lint-rules.yaml > docs/lint.md.tmp && mv docs/lint.md.tmp docs/lint.md
+	awk -f schema/daemon-metrics-docs.awk schema/daemon-metrics.yaml > docs/metrics.md.tmp && mv docs/metrics.md.tmp docs/metrics.md
 	@mkdir -p $(BUILD)/docs
 	@if command -v doxygen >/dev/null; then \
 	    (cat contrib/doxygen.conf && echo 'PROJECT_NUMBER = $(VERSION)' && echo 'OUTPUT_DIRECTORY = $(BUILD)/docs') | doxygen - && \
 	    echo '$(BUILD)/docs/html/files.html'; \
 	else \
-	    echo 'doxygen is not installed: docs/lint.md only'; \
+	    echo 'doxygen is not installed: docs/lint.md and docs/metrics.md only'; \
 	fi
 
 .PHONY: clean

@@ -10,6 +10,7 @@
 #include "cmd/variantd/selfcheck.h"
 #include "cmd/variantd/server.h"
 #include "lib/base/clock.h"
+#include "lib/base/exit_code.h"
 #include "lib/base/paths.h"
 #include "lib/records/records.h"
 
@@ -52,6 +53,7 @@ static const struct option options[] = {
     {"cpu-levels", required_argument, NULL, CLI_OPTION_FLAG},
     {"choose", required_argument, NULL, CLI_OPTION_FLAG},
     {"metrics-listen", required_argument, NULL, CLI_OPTION_FLAG},
+    {"state-dir", required_argument, NULL, CLI_OPTION_FLAG},
     {"log", required_argument, NULL, CLI_OPTION_FLAG},
     {"access-log", required_argument, NULL, CLI_OPTION_FLAG},
     {"namespace-priority", required_argument, NULL, CLI_OPTION_FLAG},
@@ -88,6 +90,7 @@ static void print_help(void)
           "  --choose on|shadow|off   serve variants; shadow: log and count what would be served,\n"
           "                           and answer as for any image; off: do not look (default on)\n"
           "  --metrics-listen ADDRESS:PORT   metrics on TCP, too\n"
+          "  --state-dir DIR          what was resolved on this node (default " OCV_PATH_STATE ")\n"
           "  --log text|json          form of the log (default text)\n"
           "  --access-log on|off      a line for each request (default on)\n"
           "  --namespace-priority, --disable, --require, --device-policy, --devices, --override\n"
@@ -248,6 +251,17 @@ static void discard_old_records(const struct settings *settings)
                  n, settings->records);
 }
 
+/* Hooks, verify and the review after a driver's change know what was recorded, and no more. */
+static void warn_of_records(const struct settings *settings)
+{
+    int fault = settings_records_fault(settings);
+    if (fault)
+        log_line(LOG_LEVEL_WARNING,
+                 "what is chosen is not recorded: cannot write to %s: %s; state_dir names another "
+                 "directory, and a service needs it as StateDirectory=",
+                 settings->records, strerror(fault));
+}
+
 /* The right to a port below 1024 is not for the threads and programs that come now. Root, by hand,
  * is root. */
 static void drop_capabilities(void)
@@ -275,6 +289,7 @@ static int start(struct daemon *d, struct ocv_error *err)
         return status;
     log_setup(settings->log_json, d->cli.verbose, settings->access_log);
     discard_old_records(settings);
+    warn_of_records(settings);
     status = metrics_new(&d->metrics, err);
     if (status == OCV_OK)
         status = listen_mirror(settings, notify_stored(MIRROR), &mirror, err);
@@ -290,6 +305,7 @@ static int start(struct daemon *d, struct ocv_error *err)
         close(mirror.fd);
         return status;
     }
+    metrics_config_read(d->metrics, true);
     return server_new(instance, d->metrics, &mirror, unix_fd, &d->server, err);
 }
 
@@ -311,7 +327,9 @@ static int check(struct daemon *d, struct ocv_error *err)
         unknown = unknown_names_count(instance);
     instance_free(instance);
     const char *file = d->cli.config_file ? d->cli.config_file : OCV_PATH_CONFIG;
-    int code = status < 0 ? cli_fail(&d->cli, err) : unknown ? 2 : 0;
+    if (status < 0)
+        cli_fail(&d->cli, err);
+    int code = status < 0 || unknown ? ocv_error_exit_code(OCV_ERR_CONFIG) : 0;
     fprintf(stderr, "%s: the configuration (%s) is %ssound\n", d->cli.program, file,
             code ? "not " : "");
     return code;
@@ -342,6 +360,7 @@ static void reload(struct daemon *d)
                                     "with a restart only");
     if (status == OCV_OK)
         status = instance_new(settings, d->metrics, server_instance(d->server), &instance, &err);
+    metrics_config_read(d->metrics, status == OCV_OK);
     if (status < 0) {
         log_line(LOG_LEVEL_ERROR, "the old configuration stays: %s", err.message);
     } else {
@@ -388,10 +407,14 @@ static void watchdog(struct daemon *d)
         log_line(LOG_LEVEL_ERROR, "no answer from our own port: waiting for the watchdog");
 }
 
-static int drain(struct daemon *d, const sigset_t *signals)
+static int drain(struct daemon *d, const sigset_t *signals, const char *cause)
 {
     const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
     int64_t until = ocv_clock_ms() + DRAIN_MS;
+    size_t busy, n = server_connections(d->server, &busy);
+    log_line(LOG_LEVEL_INFO,
+             "%s: draining %zu %s (%zu with a request) for up to %d s; new clients are refused",
+             cause, n, n == 1 ? "connection" : "connections", busy, DRAIN_MS / 1000);
     notify_send("STOPPING=1");
     notify_store(server_drain(d->server), MIRROR); /* nobody else gets it before the next of us */
     while (!server_idle(d->server) && ocv_clock_ms() < until) {
@@ -400,8 +423,12 @@ static int drain(struct daemon *d, const sigset_t *signals)
             break; /* asked twice */
         server_tick(d->server);
     }
-    if (!server_idle(d->server))
-        log_line(LOG_LEVEL_WARNING, "requests are cut off");
+    (void)server_connections(d->server, &busy);
+    if (server_idle(d->server))
+        log_line(LOG_LEVEL_INFO, "draining is done: every request has ended");
+    else
+        log_line(LOG_LEVEL_WARNING, "%zu %s cut off in a request", busy,
+                 busy == 1 ? "connection is" : "connections are");
     return 0;
 }
 
@@ -416,7 +443,7 @@ static int serve(struct daemon *d, const sigset_t *signals)
         const struct timespec step = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000};
         int signal = sigtimedwait(signals, NULL, &step);
         if (signal == SIGTERM || signal == SIGINT)
-            return drain(d, signals);
+            return drain(d, signals, signal == SIGTERM ? "SIGTERM" : "SIGINT");
         if (signal == SIGHUP) {
             d->watchdog_due = 0; /* a probe takes its time where libraries hang */
             watchdog(d);

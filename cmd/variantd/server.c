@@ -295,6 +295,11 @@ int server_drain(struct server *server)
     return server->held;
 }
 
+size_t server_connections(struct server *server, size_t *busy)
+{
+    return connections_count(&server->mirror_peers, busy);
+}
+
 bool server_idle(const struct server *server)
 {
     return current_idle(&server->current);

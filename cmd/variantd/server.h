@@ -40,6 +40,8 @@ bool server_met(struct server *server);
 /** Take no new connection, and end those that have no request. The mirror's address is held until
  *  the end: returned is the socket that holds it, which stays the server's. */
 int server_drain(struct server *server);
+/** Connections of the mirror; `busy`: those with a request that runs. */
+size_t server_connections(struct server *server, size_t *busy);
 /** Has every request ended? */
 bool server_idle(const struct server *server);
 /** Stop and free. Running requests are cut. */

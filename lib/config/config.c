@@ -91,6 +91,13 @@ static void clear_registries(struct ocv_config *c)
     free(c->registries);
     c->registries = NULL;
     c->n_registries = 0;
+    for (size_t i = 0; i < c->n_file_origins; i++) {
+        free(c->file_origins[i].host);
+        free(c->file_origins[i].origin);
+    }
+    free(c->file_origins);
+    c->file_origins = NULL;
+    c->n_file_origins = 0;
 }
 
 static void clear_repositories(struct ocv_config *c)
@@ -235,6 +242,17 @@ struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *con
     const struct ocv_registry_config *list;
     size_t n = ocv_config_registries(config, &list);
     return ocv_registry_find(list, n, host);
+}
+
+const char *ocv_config_registry_origin(const struct ocv_config *config, const char *host,
+                                       const char *key)
+{
+    config = ocv_config_layer(config, "registries");
+    for (size_t i = 0; i < config->n_file_origins; i++)
+        if (!strcmp(config->file_origins[i].host, host) &&
+            !strcmp(config->file_origins[i].key, key))
+            return config->file_origins[i].origin;
+    return NULL;
 }
 
 struct ocv_preferences ocv_config_preferences(const struct ocv_config *config)

@@ -75,6 +75,10 @@ size_t ocv_config_registries(const struct ocv_config *config,
 /** The entry for a host; `host` of the result is NULL if there is none. */
 struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
                                                     const char *host);
+/** Where `ca`, `cert` or `key` of the registry was set, which is named as in ocv_config_registries:
+ *  "FILE:LINE"; NULL if it was not. */
+const char *ocv_config_registry_origin(const struct ocv_config *config, const char *host,
+                                       const char *key);
 /** What it says of choosing among entries; of NULL: nothing. Borrows from the configuration. */
 struct ocv_preferences ocv_config_preferences(const struct ocv_config *config);
 /** Where names are looked for beside the vocabulary and `known_namespaces`. */

@@ -11,6 +11,13 @@ struct ocv_override {
     struct ocv_strings values;
 };
 
+/** Where a registry's ca, cert or key was set. */
+struct ocv_file_origin {
+    char *host;
+    const char *key; /* static */
+    char *origin;
+};
+
 struct ocv_scalar {
     const char *key; /* one of the known keys, static */
     char *value, *origin;
@@ -40,6 +47,8 @@ struct ocv_config {
     size_t n_overrides;
     struct ocv_registry_config *registries;
     size_t n_registries;
+    struct ocv_file_origin *file_origins;
+    size_t n_file_origins;
     struct ocv_strings allow;
     struct ocv_scalar *scalars;
     size_t n_scalars;

@@ -94,6 +94,21 @@ static int read_map(const struct reader *r, const char *key, const struct ocv_ya
     return status;
 }
 
+/* `key` is static. */
+static int keep_origin(const struct reader *r, const struct ocv_yaml *map, const char *key)
+{
+    char at[ORIGIN_MAX];
+    struct ocv_config *c = r->config;
+    struct ocv_file_origin *o = ocv_array_grow(&c->file_origins, c->n_file_origins);
+    if (!o)
+        return ocv_error_nomem(r->file.err);
+    *o = (struct ocv_file_origin){.host = strdup(map->key),
+                                  .key = key,
+                                  .origin = strdup(origin(r, ocv_yaml_get(map, key), at))};
+    c->n_file_origins++;
+    return o->host && o->origin ? OCV_OK : ocv_error_nomem(r->file.err);
+}
+
 static int read_registry(const struct reader *r, const struct ocv_yaml *map)
 {
     struct ocv_config *c = r->config;
@@ -104,15 +119,19 @@ static int read_registry(const struct reader *r, const struct ocv_yaml *map)
     const struct {
         const char *name;
         char **field;
-    } fields[] = {{"url", &s->url},
-                  {"ca", &s->ca},
-                  {"cert", &s->cert},
-                  {"key", &s->key},
-                  {"mirror_of", &s->mirror_of}};
+        bool file;
+    } fields[] = {{"url", &s->url, false},
+                  {"ca", &s->ca, true},
+                  {"cert", &s->cert, true},
+                  {"key", &s->key, true},
+                  {"mirror_of", &s->mirror_of, false}};
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
         const char *text = ocv_yaml_text(map, fields[i].name);
         if (text && !(*fields[i].field = strdup(text)))
             return ocv_error_nomem(r->file.err);
+        int status = text && fields[i].file ? keep_origin(r, map, fields[i].name) : OCV_OK;
+        if (status < 0)
+            return status;
     }
     const char *insecure = ocv_yaml_text(map, "insecure");
     s->insecure = insecure && (!strcmp(insecure, "true") || !strcmp(insecure, "yes"));

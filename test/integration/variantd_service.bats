@@ -73,10 +73,10 @@ api()
     page=$(api /metrics)
     grep -q '^variantd_probe_age_seconds [0-9]' <<<"$page"
     # each sample's family has a type, and no line is anything else
-    run ! grep -vE '^(# (HELP|TYPE) variantd_[a-z_]+ .+|variantd_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.+eInf]+)$' <<<"$page"
+    run ! grep -vE '^(# (HELP|TYPE) (variantd|process)_[a-z_]+ .+|(variantd|process)_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.+eInf]+)$' <<<"$page"
     while read -r name; do
         grep -q "^# TYPE $name " <<<"$page"
-    done < <(sed -n 's/^\(variantd_[a-z_]*\).*/\1/p' <<<"$page" | sed 's/_\(bucket\|sum\|count\)$//' | sort -u)
+    done < <(sed -nE 's/^((variantd|process)_[a-z_]*).*/\1/p' <<<"$page" | sed 's/_\(bucket\|sum\|count\)$//' | sort -u)
     # the histogram's buckets grow up to the count, which is that of all requests
     awk -F'[ "]' '/^variantd_request_duration_seconds_bucket/ { if ($NF < last) exit 1; last = $NF; bound = $2 }
         /^variantd_request_duration_seconds_count/ { count = $NF }
@@ -224,12 +224,12 @@ refused()
 
 @test "the log has the journal's levels in the journal alone" {
     JOURNAL_STREAM=1:1 start_variantd terminal --profile "$PROFILES/h100.json" --registry "$REGISTRY"
-    grep -q '^variantd: mirror on' "$STATE/log/terminal"
+    grep -q '^20[^ ]*Z variantd: mirror on' "$STATE/log/terminal"
     run ! grep '^<' "$STATE/log/terminal"
     stop_daemon terminal
     : >"$STATE/log/journal"
     JOURNAL_STREAM=$(stat -c %d:%i "$STATE/log/journal") start_variantd journal --profile "$PROFILES/h100.json" --registry "$REGISTRY"
-    grep -q '^<6>mirror on' "$STATE/log/journal"
+    grep -q '^<6>20[^ ]*Z mirror on' "$STATE/log/journal"
     stop_daemon journal
 }
 

@@ -16,7 +16,7 @@
 
 /* Written once by log_setup before there are threads. */
 static struct {
-    bool json, verbose, access, journal;
+    bool json, verbose, access, journal, timed;
 } settings;
 
 /* Who starts programs from a service has its JOURNAL_STREAM in their environment, too: it names the
@@ -39,6 +39,7 @@ void log_setup(bool json, bool verbose, bool access)
     settings.verbose = verbose;
     settings.access = access;
     settings.journal = is_journal();
+    settings.timed = true;
 }
 
 bool log_wants_requests(void)
@@ -101,9 +102,22 @@ void log_clean(char *text)
     ocv_text_clean(text); /* JSON would hold nothing of what is no UTF-8 */
 }
 
+/* `now` is empty for what is said before there is a log: to whoever typed the command. */
+static void write_text(enum log_level level, const char *now, const char *text)
+{
+    char line[LINE_MAX_BYTES + 64];
+    const char *space = *now ? " " : "";
+    const char *prefix = level == LOG_LEVEL_WARNING ? "warning: " : "";
+    int len = settings.journal
+                  ? snprintf(line, sizeof(line), "<%d>%s%s%s\n", (int)level, now, space, text)
+                  : snprintf(line, sizeof(line), "%s%svariantd: %s%s\n", now, space, prefix, text);
+    if (len > 0)
+        write_line(line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
-    char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES + 32], now[40];
+    char text[LINE_MAX_BYTES], now[40] = "";
     va_list args;
     if (level == LOG_LEVEL_DEBUG && !settings.verbose)
         return;
@@ -111,20 +125,13 @@ void log_line(enum log_level level, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     log_clean(text);
-    if (settings.json) {
+    if (settings.timed)
         timestamp(now);
+    if (settings.json)
         write_json(json_pack("{s:s, s:s, s:s%}", "time", now, "level", level_name(level), "message",
                              text, strlen(text)));
-        return;
-    }
-    int len = settings.journal ? snprintf(line, sizeof(line), "<%d>%s\n", (int)level, text)
-                               : snprintf(line, sizeof(line), "variantd: %s%s\n",
-                                          level <= LOG_LEVEL_WARNING
-                                              ? level == LOG_LEVEL_ERROR ? "" : "warning: "
-                                              : "",
-                                          text);
-    if (len > 0)
-        write_line(line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+    else
+        write_text(level, now, text);
 }
 
 /* A quoted field: what a client sent, without quotes, backslashes and control characters, and as

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines on stderr, for journald: plain text with a syslog level prefix where stderr is the journal,
- * or one JSON object a line. One write(2) a line, so that threads never mix. */
+/* Lines on stderr, for journald: plain text, each with the time, with a syslog level prefix where
+ * stderr is the journal, or one JSON object a line. One write(2) a line, so that threads never mix.
+ */
 #ifndef VARIANTD_LOG_H
 #define VARIANTD_LOG_H
 
@@ -13,7 +14,9 @@ enum log_level {
     LOG_LEVEL_DEBUG = 7
 };
 
-/** Set once before threads start. */
+/** Set once before threads start. Lines before have no time: they are for whoever typed the
+ * command.
+ */
 void log_setup(bool json, bool verbose, bool access);
 /** Control characters of a text from outside must not make lines or move a terminal's cursor, nor
  *  bytes that are no UTF-8 keep it out of JSON: they become '?'. */

@@ -2,69 +2,28 @@
 /* Counters are relaxed atomics. Names that come from outside (labels, registries) stand in small
  * tables, bounded so that nobody can make the page grow. A table only grows, and a name is whole
  * before it is counted in: raising one that is there takes no lock. */
-#include "cmd/variantd/common/metrics.h"
+#include "cmd/variantd/common/metrics_internal.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define NAMES_MAX 256 /* distinct values of a label; the rest counts as "other" */
-#define NAME_BYTES 128
+static const char *const outcome_names[OUTCOME_COUNT] = {OUTCOME_TABLE};
 
-static const char *const outcome_names[OUTCOME_COUNT] = {
-    [OUTCOME_VARIANT] = "variant",
-    [OUTCOME_ORDINARY] = "ordinary",
-    [OUTCOME_NO_FIT] = "no_fit",
-    [OUTCOME_PASSED] = "passed",
-    [OUTCOME_NOT_OURS] = "not_ours",
-    [OUTCOME_BASE] = "base",
-    [OUTCOME_UNKNOWN_REGISTRY] = "unknown_registry",
-    [OUTCOME_DENIED] = "denied",
-    [OUTCOME_MISSING] = "missing",
-    [OUTCOME_UPSTREAM] = "upstream_error",
-    [OUTCOME_TIMEOUT] = "timeout",
-    [OUTCOME_BAD_REQUEST] = "bad_request",
-    [OUTCOME_WRITE] = "write",
-    [OUTCOME_BUSY] = "busy",
-    [OUTCOME_CLIENT_GONE] = "client_gone",
-    [OUTCOME_SHADOW] = "shadow",
-    [OUTCOME_OFF] = "off",
-};
-
-/* Upper bounds of the histogram, microseconds and as Prometheus prints them. */
-static const struct {
-    int64_t us;
-    const char *le;
-} buckets[] = {
+const struct latency_bucket latency_buckets[] = {
     {100, "0.0001"},  {250, "0.00025"},   {500, "0.0005"},  {1000, "0.001"}, {2500, "0.0025"},
     {5000, "0.005"},  {10000, "0.01"},    {25000, "0.025"}, {50000, "0.05"}, {100000, "0.1"},
     {250000, "0.25"}, {500000, "0.5"},    {1000000, "1"},   {3000000, "3"},  {10000000, "10"},
     {60000000, "60"}, {600000000, "600"},
 };
-#define N_BUCKETS (sizeof(buckets) / sizeof(*buckets))
+_Static_assert(sizeof(latency_buckets) / sizeof(*latency_buckets) == LATENCY_BUCKETS, "count");
 
-/* A counter with one or two labels of free text. */
-struct named {
-    char first[NAME_BYTES], second[NAME_BYTES];
-    atomic_uint_fast64_t count;
-};
-
-struct family {
-    struct named items[NAMES_MAX + 1];
-    atomic_size_t n;
-};
-
-struct metrics {
-    atomic_uint_fast64_t outcomes[OUTCOME_COUNT];
-    atomic_uint_fast64_t bytes, slow_readers;
-    atomic_uint_fast64_t latency[N_BUCKETS + 1];
-    atomic_uint_fast64_t latency_us;
-    atomic_int_fast64_t probed_at_ms, probe_ms;
-    atomic_uint_fast64_t probes, profile_changes, misfits, lesser, usurped, unknown_names;
-    pthread_mutex_t lock; /* new names of what follows */
-    struct family chosen, shadow, errors, upstream, failures, foreign;
-};
+static int64_t unix_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 int metrics_new(struct metrics **out, struct ocv_error *err)
 {
@@ -72,6 +31,7 @@ int metrics_new(struct metrics **out, struct ocv_error *err)
     if (!m)
         return ocv_error_nomem(err);
     pthread_mutex_init(&m->lock, NULL);
+    m->started_ms = unix_ms();
     *out = m;
     return OCV_OK;
 }
@@ -92,7 +52,7 @@ const char *metrics_outcome_name(enum outcome outcome)
 void metrics_request(struct metrics *m, enum outcome outcome, int64_t us, int64_t bytes)
 {
     size_t i = 0;
-    while (i < N_BUCKETS && us > buckets[i].us)
+    while (i < LATENCY_BUCKETS && us > latency_buckets[i].us)
         i++;
     atomic_fetch_add_explicit(&m->outcomes[outcome], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&m->latency[i], 1, memory_order_relaxed);
@@ -203,6 +163,13 @@ void metrics_unknown_names(struct metrics *m, uint64_t n)
     atomic_store_explicit(&m->unknown_names, n, memory_order_relaxed);
 }
 
+void metrics_config_read(struct metrics *m, bool valid)
+{
+    atomic_store_explicit(&m->config_valid, valid, memory_order_relaxed);
+    if (valid)
+        atomic_store_explicit(&m->config_read_ms, unix_ms(), memory_order_relaxed);
+}
+
 void metrics_misfits(struct metrics *m, uint64_t n)
 {
     atomic_store_explicit(&m->misfits, n, memory_order_relaxed);
@@ -221,128 +188,4 @@ void metrics_provider_failed(struct metrics *m, const char *provider)
 void metrics_foreign(struct metrics *m, const char *where)
 {
     raise_named(m, &m->foreign, where, "");
-}
-
-/* ---- printing ----------------------------------------------------------------------------------
- */
-
-struct page {
-    struct ocv_buffer *out;
-    int status;
-    struct ocv_error *err;
-};
-
-#define PRINT(p, ...)                                                         \
-    do {                                                                      \
-        if ((p)->status == OCV_OK)                                            \
-            (p)->status = ocv_buffer_printf((p)->out, (p)->err, __VA_ARGS__); \
-    } while (0)
-
-static void head(struct page *p, const char *name, const char *type, const char *help)
-{
-    PRINT(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-/* A label's value: backslash, quote and newline are escaped (text format 0.0.4). */
-static void value(struct page *p, const char *text)
-{
-    for (const char *c = text; *c; c++)
-        if (*c == '\\' || *c == '"')
-            PRINT(p, "\\%c", *c);
-        else if (*c == '\n')
-            PRINT(p, "\\n");
-        else
-            PRINT(p, "%c", *c);
-}
-
-static unsigned long long get(const atomic_uint_fast64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-static void print_family(struct page *p, const struct family *f, const char *name, const char *help,
-                         const char *first, const char *second)
-{
-    size_t n = atomic_load_explicit(&f->n, memory_order_acquire);
-    head(p, name, "counter", help);
-    for (size_t i = 0; i < n; i++) {
-        PRINT(p, "%s{%s=\"", name, first);
-        value(p, f->items[i].first);
-        if (second) {
-            PRINT(p, "\",%s=\"", second);
-            value(p, f->items[i].second);
-        }
-        PRINT(p, "\"} %llu\n", get(&f->items[i].count));
-    }
-}
-
-static void print_requests(struct page *p, const struct metrics *m)
-{
-    unsigned long long total = 0;
-    head(p, "variantd_requests_total", "counter", "Requests on the mirror by outcome.");
-    for (size_t i = 0; i < OUTCOME_COUNT; i++)
-        PRINT(p, "variantd_requests_total{outcome=\"%s\"} %llu\n", outcome_names[i],
-              get(&m->outcomes[i]));
-    head(p, "variantd_request_duration_seconds", "histogram",
-         "Time from the request's head to the end of its answer.");
-    for (size_t i = 0; i <= N_BUCKETS; i++) {
-        total += get(&m->latency[i]);
-        PRINT(p, "variantd_request_duration_seconds_bucket{le=\"%s\"} %llu\n",
-              i < N_BUCKETS ? buckets[i].le : "+Inf", total);
-    }
-    PRINT(p, "variantd_request_duration_seconds_sum %.6f\n", (double)get(&m->latency_us) / 1e6);
-    PRINT(p, "variantd_request_duration_seconds_count %llu\n", total);
-    head(p, "variantd_sent_bytes_total", "counter", "Body bytes sent to clients.");
-    PRINT(p, "variantd_sent_bytes_total %llu\n", get(&m->bytes));
-    head(p, "variantd_slow_readers_total", "counter",
-         "Readers of blobs that were cut since others waited for their places.");
-    PRINT(p, "variantd_slow_readers_total %llu\n", get(&m->slow_readers));
-}
-
-static void print_probes(struct page *p, const struct metrics *m, int64_t now_ms)
-{
-    int64_t at = atomic_load_explicit(&m->probed_at_ms, memory_order_relaxed);
-    int64_t took = atomic_load_explicit(&m->probe_ms, memory_order_relaxed);
-    head(p, "variantd_probe_age_seconds", "gauge", "Time since this node was last probed.");
-    PRINT(p, "variantd_probe_age_seconds %.3f\n", at ? (double)(now_ms - at) / 1e3 : 0.0);
-    head(p, "variantd_probe_duration_seconds", "gauge", "How long the last probe took.");
-    PRINT(p, "variantd_probe_duration_seconds %.3f\n", (double)took / 1e3);
-    head(p, "variantd_probes_total", "counter", "Probes of this node.");
-    PRINT(p, "variantd_probes_total %llu\n", get(&m->probes));
-    head(p, "variantd_profile_changes_total", "counter", "Probes that found another profile.");
-    PRINT(p, "variantd_profile_changes_total %llu\n", get(&m->profile_changes));
-    head(p, "variantd_misfit_images", "gauge", "Images resolved here that no longer fit the node.");
-    PRINT(p, "variantd_misfit_images %llu\n", get(&m->misfits));
-    head(p, "variantd_foreign_listener", "gauge",
-         "1: another program answers at the mirror's address.");
-    PRINT(p, "variantd_foreign_listener %llu\n", get(&m->usurped));
-    head(p, "variantd_lesser_images", "gauge",
-         "Images here that run, though another one of their index fits the node better.");
-    PRINT(p, "variantd_lesser_images %llu\n", get(&m->lesser));
-    head(p, "variantd_config_unknown_names", "gauge",
-         "Names in the configuration that are not known on this node.");
-    PRINT(p, "variantd_config_unknown_names %llu\n", get(&m->unknown_names));
-}
-
-int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)
-{
-    struct page page = {out, OCV_OK, err}, *p = &page;
-    head(p, "variantd_build_info", "gauge", "Always 1; the version is the label.");
-    PRINT(p, "variantd_build_info{version=\"%s\"} 1\n", ocv_version());
-    print_requests(p, m);
-    print_probes(p, m, now_ms);
-    print_family(p, &m->chosen, "variantd_chosen_total", "Variants announced, by label.", "label",
-                 NULL);
-    print_family(p, &m->shadow, "variantd_shadow_total",
-                 "What requests under `choose: shadow` would have got.", "outcome", "label");
-    print_family(p, &m->upstream, "variantd_upstream_requests_total",
-                 "Requests to upstream registries, and those the memory saved.", "what", NULL);
-    print_family(p, &m->errors, "variantd_upstream_errors_total", "Upstream requests that failed.",
-                 "registry", "kind");
-    print_family(p, &m->failures, "variantd_provider_failures_total",
-                 "Probes in which a provider failed.", "provider", NULL);
-    print_family(p, &m->foreign, "variantd_foreign_requests_total",
-                 "Requests under a name that is not this machine's, or for a page: answered 404.",
-                 "where", NULL);
-    return page.status;
 }

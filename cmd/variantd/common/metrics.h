@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counters that any thread raises and /metrics prints (Prometheus text format 0.0.4). */
+/* Counters that any thread raises and /metrics prints (Prometheus text format 0.0.4). Their names,
+ * and how a request may end, stand in schema/daemon-metrics.yaml. */
 #ifndef VARIANTD_METRICS_H
 #define VARIANTD_METRICS_H
 
+#include "gen/daemon-metrics.h"
 #include "ocivariant.h"
 
+#include <stdbool.h>
 #include <stdint.h>
-
-/** How a request on the mirror ended. Labels of variantd_requests_total; append only. */
-enum outcome {
-    OUTCOME_VARIANT,  /**< a tag with variants: the chosen child */
-    OUTCOME_ORDINARY, /**< a tag without variants */
-    OUTCOME_NO_FIT,   /**< nothing fits this node; a proxy passes the index */
-    OUTCOME_PASSED,   /**< a proxy's answer from upstream, streamed */
-    OUTCOME_NOT_OURS, /**< a resolver's 404 for what it never answers */
-    OUTCOME_BASE,     /**< GET /v2/ */
-    OUTCOME_UNKNOWN_REGISTRY,
-    OUTCOME_DENIED,   /**< upstream 401, 403, or content that only the daemon may read */
-    OUTCOME_MISSING,  /**< upstream 404, or a child that is missing or of another size or type; a
-                           proxy passes the index */
-    OUTCOME_UPSTREAM, /**< upstream fault: 502 */
-    OUTCOME_TIMEOUT,  /**< no answer within 3 s: 504 */
-    OUTCOME_BAD_REQUEST,
-    OUTCOME_WRITE,       /**< 405 */
-    OUTCOME_BUSY,        /**< a limit of ours: 503 or 502 */
-    OUTCOME_CLIENT_GONE, /**< the client left before the end */
-    OUTCOME_SHADOW,      /**< `choose: shadow`: as an ordinary tag, and resolved beside it */
-    OUTCOME_OFF,         /**< `choose: off`: as an ordinary tag, and not resolved */
-    OUTCOME_COUNT
-};
 
 struct metrics;
 int metrics_new(struct metrics **out, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -60,6 +40,8 @@ void metrics_usurped(struct metrics *metrics, bool usurped);
 void metrics_lesser(struct metrics *metrics, uint64_t n);
 /** So many names of the configuration are not known on this node. */
 void metrics_unknown_names(struct metrics *metrics, uint64_t n);
+/** The configuration was read, at the start or again: is it valid, so that it is in force now? */
+void metrics_config_read(struct metrics *metrics, bool valid);
 /** A provider failed in a probe. */
 void metrics_provider_failed(struct metrics *metrics, const char *provider);
 /** Print everything. */

@@ -3,14 +3,12 @@
 #include "lib/base/array.h"
 #include "lib/base/format/values.h"
 #include "lib/base/paths.h"
+#include "lib/records/records.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define DEFAULT_PROBE_INTERVAL "10m"
 
@@ -273,7 +271,6 @@ static int check(const struct settings *s, struct ocv_error *err)
 {
     struct sockaddr_storage address;
     socklen_t len;
-    struct stat st;
     if (!ocv_address_parse(s->listen_address, &address, &len))
         return ocv_error_set(err, OCV_ERR_CONFIG, "listen: not " OCV_ADDRESS_FORM);
     if (!is_loopback(&address)) {
@@ -285,14 +282,7 @@ static int check(const struct settings *s, struct ocv_error *err)
     if (s->authfile && s->authfile[0] != '/')
         return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: '%.100s' is not an absolute path",
                              s->authfile);
-    if (s->authfile && (stat(s->authfile, &st) < 0 || access(s->authfile, R_OK) < 0))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "credentials: %s: %s", s->authfile,
-                             strerror(errno));
-    if (s->authfile && (st.st_mode & 037) != 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "credentials: others may read %s; make it mode 0600 or 0640",
-                             s->authfile);
-    return OCV_OK;
+    return settings_check_files(s, err);
 }
 
 static int place_records(struct settings *s, const struct settings_flags *flags,
@@ -301,10 +291,8 @@ static int place_records(struct settings *s, const struct settings_flags *flags,
     const char *state = get(s, "state_dir", NULL);
     if (!state)
         return copy_text(&s->records, flags->records ? flags->records : OCV_PATH_RECORDS, err);
-    if (asprintf(&s->records, "%s/resolved", state) >= 0)
-        return OCV_OK;
-    s->records = NULL;
-    return ocv_error_nomem(err);
+    char path[4096];
+    return copy_text(&s->records, ocv_record_directory(state, path, sizeof(path)), err);
 }
 
 int settings_make(struct ocv_config *config, const struct settings_flags *flags,

@@ -20,6 +20,11 @@ struct settings_flags {
 /** Takes `config` over, also on failure. OCV_ERR_CONFIG for what makes no sense. */
 int settings_make(struct ocv_config *config, const struct settings_flags *flags,
                   struct settings **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Files that the settings name: OCV_ERR_CONFIG for one that cannot be read or is not what it is
+ *  named as, with the line that names it. */
+int settings_check_files(const struct settings *settings, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Why nothing could be recorded in `records` now: 0, or an errno. */
+int settings_records_fault(const struct settings *settings);
 void settings_free(struct settings *settings);
 
 #endif

@@ -158,6 +158,17 @@ void connections_tick(struct connections *p, bool all)
     pthread_mutex_unlock(&p->lock);
 }
 
+size_t connections_count(struct connections *p, size_t *busy)
+{
+    *busy = 0;
+    pthread_mutex_lock(&p->lock);
+    size_t n = p->n;
+    for (const struct watched_connection *peer = p->first; peer; peer = peer->next)
+        *busy += atomic_load_explicit(&peer->since, memory_order_relaxed) == 0;
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
 bool connections_stir(struct connections *p)
 {
     pthread_mutex_lock(&p->lock);

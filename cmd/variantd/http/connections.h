@@ -41,6 +41,8 @@ void connections_idle(struct MHD_Connection *connection);
 unsigned connections_client(struct MHD_Connection *connection);
 /** Once a second: shut those that have had no request for too long; `all`: for any time. */
 void connections_tick(struct connections *peers, bool all);
+/** How many there are; `busy`: with a request that runs. */
+size_t connections_count(struct connections *peers, size_t *busy);
 /** Nearly as many as there may be, and some have come or gone since the last call: who waits to be
  *  accepted waits for a crowd, not for something that hangs. */
 bool connections_stir(struct connections *peers);

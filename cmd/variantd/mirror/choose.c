@@ -144,7 +144,7 @@ struct choice *choice_make(const struct mirror *mirror, const struct source *fro
         return NULL;
     }
     if (status < 0) {
-        choice->outcome = OUTCOME_UPSTREAM;
+        choice->outcome = OUTCOME_UPSTREAM_ERROR;
         snprintf(choice->message, sizeof(choice->message), "%.250s", err.message);
         log_clean(choice->message); /* it may have been cut within a character */
         log_line(LOG_LEVEL_WARNING, "%s: %s", reference->name, err.message);

@@ -202,7 +202,7 @@ static struct lookup_result *result_of_choice(struct lookup *l, const struct cho
         break;
     default:
         metrics_upstream_error(l->mirror->metrics, l->q->upstream->name, "data");
-        v = lookup_result_new(OUTCOME_UPSTREAM, 502, "MANIFEST_INVALID", choice->message);
+        v = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "MANIFEST_INVALID", choice->message);
     }
     if (v)
         v->pass_through = true;

@@ -69,5 +69,6 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
     if (err->http_status == 504 || err->status == OCV_ERR_INTERRUPTED)
         return lookup_result_new(OUTCOME_TIMEOUT, 504, "UNKNOWN",
                                  "no answer from upstream in time");
-    return lookup_result_new(OUTCOME_UPSTREAM, 502, "UNKNOWN", "upstream does not answer properly");
+    return lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
+                             "upstream does not answer properly");
 }

@@ -54,7 +54,7 @@ static bool endless(struct passthrough *p, const struct ocv_stream_head *head)
 {
     if (head->size >= 0 || p->chunks)
         return false;
-    p->no = lookup_result_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
+    p->no = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
                               "upstream gives no length, which HTTP/1.0 requires");
     return true;
 }
@@ -74,7 +74,7 @@ static bool correct(struct passthrough *p)
         (head->size >= known->least && (!known->most || head->size <= known->most)))
         return true;
     metrics_upstream_error(p->mirror->metrics, p->upstream->name, "mismatch");
-    p->no = lookup_result_new(OUTCOME_UPSTREAM, 502, "UNKNOWN",
+    p->no = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
                               "upstream gives another size than the manifest");
     return false;
 }

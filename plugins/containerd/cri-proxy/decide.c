@@ -69,7 +69,6 @@ int decide_choose(struct question *q, const char *media_type, struct ocv_error *
 /* ---- keeping it --------------------------------------------------------------------------------
  */
 
-/* For the hooks that see the child only. */
 static const char *find_records(const struct decide *decide, char *out, size_t size)
 {
     return decide->records
@@ -77,6 +76,7 @@ static const char *find_records(const struct decide *decide, char *out, size_t s
                : ocv_record_directory(ocv_config_get(decide->config, "state_dir"), out, size);
 }
 
+/* For the hooks that see the child only. */
 static void record(const struct question *q)
 {
     char dir[4096];

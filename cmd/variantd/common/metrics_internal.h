@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the metrics are made of: raised in metrics.c, printed in metrics_page.c. */
+#ifndef VARIANTD_METRICS_INTERNAL_H
+#define VARIANTD_METRICS_INTERNAL_H
+
+#include "cmd/variantd/common/metrics.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define NAMES_MAX 256 /* distinct values of a label; the rest counts as "other" */
+#define NAME_BYTES 128
+#define LATENCY_BUCKETS 17
+
+/* Upper bounds of the histogram, microseconds and as Prometheus prints them. */
+struct latency_bucket {
+    int64_t us;
+    const char *le;
+};
+extern const struct latency_bucket latency_buckets[];
+
+/* A counter with one or two labels of free text. */
+struct named {
+    char first[NAME_BYTES], second[NAME_BYTES];
+    atomic_uint_fast64_t count;
+};
+
+struct family {
+    struct named items[NAMES_MAX + 1];
+    atomic_size_t n;
+};
+
+struct metrics {
+    atomic_uint_fast64_t outcomes[OUTCOME_COUNT];
+    atomic_uint_fast64_t bytes, slow_readers;
+    atomic_uint_fast64_t latency[LATENCY_BUCKETS + 1];
+    atomic_uint_fast64_t latency_us;
+    atomic_int_fast64_t probed_at_ms, probe_ms;
+    atomic_uint_fast64_t probes, profile_changes, misfits, lesser, usurped, unknown_names;
+    atomic_uint_fast64_t config_valid;
+    atomic_int_fast64_t config_read_ms; /* Unix time */
+    int64_t started_ms;                 /* likewise, never changed */
+    pthread_mutex_t lock;               /* new names of what follows */
+    struct family chosen, shadow, errors, upstream, failures, foreign;
+};
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantd/common/process.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static double seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+static uint64_t count_files(void)
+{
+    uint64_t n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        n += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return n > 0 ? n - 1 : 0; /* without the directory's own */
+}
+
+static uint64_t limit_of(int resource)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+/* Two numbers of pages come first: all, and those in memory (proc(5)). */
+static void look_at_memory(struct process *out)
+{
+    char line[128], *end;
+    FILE *file = fopen("/proc/self/statm", "re");
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (file && fgets(line, sizeof(line), file)) {
+        out->virtual_bytes = strtoull(line, &end, 10) * page;
+        out->resident_bytes = strtoull(end, NULL, 10) * page;
+    }
+    if (file)
+        fclose(file);
+}
+
+void process_look(struct process *out)
+{
+    struct rusage used = {0};
+    *out = (struct process){0};
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        out->cpu_seconds = seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime);
+    out->open_files = count_files();
+    out->max_files = limit_of(RLIMIT_NOFILE);
+    out->virtual_max_bytes = limit_of(RLIMIT_AS);
+    look_at_memory(out);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the kernel knows of this process, as Prometheus' client libraries tell it. */
+#ifndef VARIANTD_PROCESS_H
+#define VARIANTD_PROCESS_H
+
+#include <stdint.h>
+
+struct process {
+    double cpu_seconds;             /**< of all threads, user and system */
+    uint64_t open_files, max_files; /**< descriptors */
+    uint64_t virtual_bytes, virtual_max_bytes, resident_bytes;
+};
+
+/** What cannot be found out is 0. */
+void process_look(struct process *out);
+
+#endif
