@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/selfcheck.h"
+#include "cmd/variantd/api/api.h"
 #include "lib/base/format/values.h"
 #include "lib/records/daemon.h"
 
@@ -65,7 +66,7 @@ static bool api_answers(const char *path)
 {
     ocv_auto_buffer body;
     long status = 0;
-    ocv_buffer_init(&body, 4096);
+    ocv_buffer_init(&body, API_HEALTH_MAX);
     return !*path ||
            (ocv_daemon_get(path, "/v1/healthz", SELFCHECK_MS, &status, &body, NULL) == OCV_OK &&
             status == 200);

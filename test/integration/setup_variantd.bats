@@ -132,9 +132,14 @@ blob_of_index()
     cp "$DIR/registries.conf" "$STATE/registries.before"
     daemon
     set_up podman --config-dir "$DIR" --registry "$REGISTRY"
+    OCV_SOCKET=$VARIANTD_SOCKET run -0 "$VARIANTCTL" setup podman --status
+    [ "${lines[0]}" = "variantd: answers at $VARIANTD" ]
     run -0 --separate-stderr podman_pulled
     [ "$output" = "cuda $(digest_of cuda12.8)" ]
     stop_daemon variantd
+    # what status says comes true
+    OCV_SOCKET=$VARIANTD_SOCKET run -5 "$VARIANTCTL" setup podman --status
+    [ "${lines[0]}" = "variantd: not answering at $VARIANTD: engines take the default entry" ]
     run -0 --separate-stderr podman_pulled
     [[ $output == "cpu "* ]]
     daemon

@@ -93,22 +93,25 @@ own_tree() # ARGUMENT...
 @test "setup asks the daemon where it listens, and status tells who answers there" {
     local port mirror
     mkdir -p "$STATE/etc-docker"
-    start_variantd node --registry "$STUCK" --profile "$PROFILES/h100.json"
+    start_variantd node --registry "$STUCK" --registry docker.io --profile "$PROFILES/h100.json"
     mirror=$VARIANTD
     port=${VARIANTD##*:}
     run -0 own_tree docker --registry docker.io --store classic
     [ "$(jq -r '."registry-mirrors"[0]' "$STATE/etc-docker/daemon.json")" = "http://$mirror" ]
     run -0 own_tree docker --status --format json
     [ "$(jq -r '.engines[0].mirror.answers' <<<"$output")" = variantd ]
-    stop_daemon node
     run -0 own_tree docker --status
+    [ "${lines[0]}" = "variantd: answers at $mirror" ]
+    stop_daemon node
+    run -5 own_tree docker --status
+    [ "${lines[0]}" = "variantd: not answering at $mirror: engines take the default entry" ]
     [[ $output == *"nothing listens at $mirror"* ]]
     start_daemon intruder "$OCV_BUILD/test/tools/intruder" "$port"
     await intruder grep -q took "$STATE/log/intruder"
     run -5 own_tree docker --status
     [[ $output == *"WARNING: not variantd, but a program of user "*" listens at $mirror"* ]]
     # also where variantd runs elsewhere
-    start_variantd node --registry "$STUCK" --profile "$PROFILES/h100.json"
+    start_variantd node --registry "$STUCK" --registry docker.io --profile "$PROFILES/h100.json"
     run -5 own_tree docker --status --format json
     [ "$(jq -r '.engines[0].mirror.answers' <<<"$output")" = foreign ]
     stop_daemon intruder
@@ -116,4 +119,32 @@ own_tree() # ARGUMENT...
     [[ $output == *"variantd listens at $VARIANTD, not at $mirror: run \`variantctl setup docker\` again"* ]]
     run -0 own_tree docker --uninstall
     [ ! -e "$STATE/etc-docker/daemon.json" ]
+}
+
+@test "healthz names the registries on the socket, and not on the port for metrics" {
+    local port
+    port=$(free_port)
+    start_variantd node --registry "$STUCK" --registry index.docker.io --profile "$PROFILES/h100.json" --metrics-listen "127.0.0.1:$port"
+    run -0 curl --silent --fail --unix-socket "$VARIANTD_SOCKET" http://localhost/v1/healthz
+    [ "$(jq -c .registries <<<"$output")" = "[\"$STUCK\",\"docker.io\"]" ]
+    run -0 curl --silent --fail "http://127.0.0.1:$port/v1/healthz"
+    [ "$(jq -c .registries <<<"$output")" = null ]
+    stop_daemon node
+}
+
+# 256 registries make an answer of some 60 KiB, which the daemon's own check reads, too
+@test "a daemon with as many registries as there may be still passes its own check" {
+    { echo registries: && seq -f '  %03g.a-name-as-long-as-they-come-in-clouds.eu-central-1.registry.internal.example.com:5000:' 256; } >"$STATE/many.yaml"
+    start_supervised many "$(free_port)" --config "$STATE/many.yaml" --profile "$PROFILES/h100.json"
+    run -0 curl --silent --fail --unix-socket "$VARIANTD_SOCKET" http://localhost/v1/healthz
+    [ "$(jq '.registries | length' <<<"$output")" = 256 ]
+    # two looks of the watchdog by now, and no other daemon
+    for _ in {1..200}; do
+        [ "$(grep -c variantd-selfcheck "$STATE/log/many")" -lt 3 ] || break
+        sleep 0.05
+    done
+    [ "$(grep -c variantd-selfcheck "$STATE/log/many")" -ge 3 ]
+    [ "$(grep -c '^ready' "$STATE/log/many")" = 1 ]
+    run ! grep '^watchdog' "$STATE/log/many"
+    stop_daemon many
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The mirror that engines are to ask: where this machine's variantd listens, and whether it is
- * variantd that answers there. The API's socket lies in a directory of root's, and whose a TCP
- * socket is the kernel tells, so that neither can be forged by whoever took the port. */
+/* The mirror that engines are to ask: where this machine's variantd listens, which registries it
+ * has, and whether it is variantd that answers there. The API's socket lies in a directory of
+ * root's, and whose a TCP socket is the kernel tells, so that neither can be forged by whoever took
+ * the port. */
 #include "cmd/variantctl/setup/mirror_registries.h"
 #include "lib/records/daemon.h"
 
@@ -16,44 +17,142 @@
 #include <string.h>
 
 #define ASK_MS 2000
-#define HEALTH_MAX 4096u
+#define HEALTH_MAX (256u * 1024) /* 256 registries */
 
-struct health {
-    char listen[64];
+/* What this machine's daemon says of itself. */
+struct setup_daemon {
+    char listen[SETUP_ADDRESS_MAX];
     uid_t uid;
+    json_t *registries; /* NULL: an older one, which does not tell */
 };
 
-/* What this machine's daemon says of itself; false: none answers, or an older one. */
-static bool ask(const struct setup *setup, struct health *out)
+/* ---- the daemon --------------------------------------------------------------------------------
+ */
+
+/* NULL: not what a daemon says, or no memory. */
+static struct setup_daemon *read_health(const json_t *root)
+{
+    const char *listen = json_string_value(json_object_get(root, "listen"));
+    json_t *registries = json_object_get(root, "registries");
+    const json_t *uid = json_object_get(root, "uid");
+    struct setup_daemon *daemon = NULL;
+    if (!listen || strlen(listen) >= sizeof(daemon->listen) || !json_is_integer(uid) ||
+        !(daemon = calloc(1, sizeof(*daemon))))
+        return NULL;
+    snprintf(daemon->listen, sizeof(daemon->listen), "%s", listen);
+    daemon->uid = (uid_t)json_integer_value(uid);
+    daemon->registries = json_is_array(registries) ? json_incref(registries) : NULL;
+    return daemon;
+}
+
+void setup_ask_daemon(struct setup *setup)
 {
     ocv_auto_buffer text;
     long http = 0;
     json_t *parsed = NULL;
     const char *path = ocv_config_get(setup->cli->config, "socket");
     ocv_buffer_init(&text, HEALTH_MAX);
-    if (*setup->root ||
+    if (*setup->root || setup->daemon ||
         ocv_daemon_get(path ? path : OCV_PATH_SOCKET, "/v1/healthz", ASK_MS, &http, &text, NULL) <
             0 ||
         http != 200 || setup_json_load("healthz", text.data, text.len, &parsed, NULL) < 0)
-        return false;
-    setup_auto_json *root = parsed;
-    const char *listen = json_string_value(json_object_get(root, "listen"));
-    const json_t *uid = json_object_get(root, "uid");
-    if (!listen || strlen(listen) >= sizeof(out->listen) || !json_is_integer(uid))
-        return false;
-    snprintf(out->listen, sizeof(out->listen), "%s", listen);
-    out->uid = (uid_t)json_integer_value(uid);
-    return true;
+        return;
+    setup->daemon = read_health(parsed);
+    json_decref(parsed);
 }
 
-const char *setup_find_listen(const struct setup *setup, char out[SETUP_ADDRESS_MAX])
+void setup_daemon_free(struct setup_daemon *daemon)
 {
-    struct health health;
-    if (!ask(setup, &health))
-        return OCV_LISTEN;
-    snprintf(out, SETUP_ADDRESS_MAX, "%s", health.listen);
-    return out;
+    if (daemon)
+        json_decref(daemon->registries);
+    free(daemon);
 }
+
+const char *setup_daemon_listen(const struct setup *setup)
+{
+    return setup->daemon ? setup->daemon->listen : NULL;
+}
+
+json_t *setup_daemon_registries(const struct setup *setup)
+{
+    return setup->daemon ? setup->daemon->registries : NULL;
+}
+
+/* ---- registries --------------------------------------------------------------------------------
+ */
+
+static bool is_among(const json_t *registries, const char *host)
+{
+    size_t i;
+    const json_t *item;
+    json_array_foreach(registries, i, item)
+    {
+        if (!host || strcmp(json_string_value(item), host) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum setup_known setup_registry_known(const struct setup *setup, const char *host)
+{
+    const struct ocv_config *config = setup->cli->config;
+    const struct ocv_registry_config *list;
+    size_t configured = ocv_config_registries(config, &list);
+    bool in_file = host ? ocv_config_find_registry(config, host).host != NULL : configured > 0;
+    const json_t *told = setup_daemon_registries(setup);
+    if (told && is_among(told, host))
+        return SETUP_KNOWN;
+    if (told)
+        return in_file                     ? SETUP_KNOWN_LATER
+               : json_array_size(told) > 0 ? SETUP_KNOWN_NOT
+                                           : SETUP_KNOWN_NONE;
+    return in_file ? SETUP_KNOWN : configured > 0 ? SETUP_KNOWN_NOT : SETUP_KNOWN_NONE;
+}
+
+static int refuse(const char *host, const struct setup *setup, struct ocv_error *err)
+{
+    const char *file = setup->cli->config_file ? setup->cli->config_file : OCV_PATH_CONFIG;
+    ocv_error_set(err, OCV_ERR_CONFIG, "%s is not in variantd's registries", host);
+    ocv_error_hint(err, "add it under `registries` in %s%s", *setup->root ? OCV_PATH_CONFIG : file,
+                   setup->daemon ? ", then: systemctl reload variantd" : "");
+    return OCV_ERR_CONFIG;
+}
+
+static int check_registry(struct setup *setup, const char *host, struct ocv_error *err)
+{
+    switch (setup_registry_known(setup, host)) {
+    case SETUP_KNOWN_NOT:
+        return refuse(host, setup, err);
+    case SETUP_KNOWN_LATER:
+        return setup_note(setup, err,
+                          "warning: variantd has not read yet that it has %s: systemctl reload "
+                          "variantd",
+                          host ? host : "registries");
+    case SETUP_KNOWN_NONE:
+        return *setup->root ? OCV_OK /* its configuration may still come */
+                            : setup_note(setup, err,
+                                         "warning: variantd has no registries: name %s under "
+                                         "`registries` in " OCV_PATH_CONFIG,
+                                         host ? host : "those that it may ask");
+    case SETUP_KNOWN:
+        break;
+    }
+    return OCV_OK;
+}
+
+int setup_check_registries(struct setup *setup, struct ocv_error *err)
+{
+    int status = setup->n_registries ? OCV_OK : check_registry(setup, NULL, err);
+    for (size_t i = 0; status == OCV_OK && i < setup->n_registries; i++)
+        status = check_registry(setup, setup->registries[i], err);
+    if (status == OCV_OK && !*setup->root && !setup->daemon)
+        status = setup_note(setup, err, "note: variantd: not answering at %s: %s", setup->listen,
+                            setup->fail_closed ? "pulls fail" : "engines take the default entry");
+    return status;
+}
+
+/* ---- the mirror --------------------------------------------------------------------------------
+ */
 
 static bool parse(const char *text, struct sockaddr_storage *out)
 {
@@ -73,17 +172,17 @@ enum setup_mirror setup_look_at_mirror(const struct setup *setup, const char *li
 {
     struct sockaddr_storage address;
     struct listener who;
-    struct health health = {0};
+    const struct setup_daemon *daemon = setup->daemon;
     *detail = '\0';
     if (*setup->root || !parse(listen, &address))
         return SETUP_MIRROR_UNKNOWN;
-    bool runs = ask(setup, &health), same = runs && strcmp(health.listen, listen) == 0;
+    bool same = daemon && strcmp(daemon->listen, listen) == 0;
     if (listener_find(&address, &who)) {
         snprintf(detail, SETUP_ADDRESS_MAX, "%u", (unsigned)who.uid);
-        return same && who.uid == health.uid ? SETUP_MIRROR_OURS : SETUP_MIRROR_FOREIGN;
+        return same && who.uid == daemon->uid ? SETUP_MIRROR_OURS : SETUP_MIRROR_FOREIGN;
     }
-    if (!runs || same) /* same: the kernel does not tell who listens */
-        return runs ? SETUP_MIRROR_OURS : SETUP_MIRROR_NOBODY;
-    snprintf(detail, SETUP_ADDRESS_MAX, "%s", health.listen);
+    if (!daemon || same) /* same: the kernel does not tell who listens */
+        return daemon ? SETUP_MIRROR_OURS : SETUP_MIRROR_NOBODY;
+    snprintf(detail, SETUP_ADDRESS_MAX, "%s", daemon->listen);
     return SETUP_MIRROR_ELSEWHERE;
 }

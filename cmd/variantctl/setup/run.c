@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Doing it: plan, print or write, and tell. */
 #include "cmd/variantctl/setup/run.h"
+#include "cmd/variantctl/setup/mirror_registries.h"
 #include "cmd/variantctl/setup/tree.h"
 
 #include <errno.h>
@@ -143,6 +144,8 @@ static int work(struct setup *setup, const struct setup_engine *engine, enum set
     int status = setup_undo(setup, err);
     if (status == OCV_OK && action == SETUP_ACTION_SETUP)
         status = engine->plan(setup, err);
+    if (status == OCV_OK && action == SETUP_ACTION_SETUP)
+        status = setup_check_registries(setup, err);
     if (status < 0)
         return status;
     size_t changes = count_changes(setup);

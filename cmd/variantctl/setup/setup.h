@@ -79,8 +79,11 @@ struct setup_file {
     bool torn;        /**< a run was cut off while it wrote over it; `disk` is what it meant */
 };
 
+struct setup_daemon;
+
 struct setup {
     struct cli *cli;
+    struct setup_daemon *daemon; /**< what this machine's says of itself, or NULL */
     const char *engine;
     char *root;      /**< "" for the machine's own tree, else without a final slash */
     int root_fd;     /**< the same, or the machine's; while `root` is set */

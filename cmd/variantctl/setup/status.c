@@ -39,6 +39,26 @@ static json_t *mirror_json(const struct setup *setup, const struct setup_state *
                      found == SETUP_MIRROR_ELSEWHERE ? detail : NULL);
 }
 
+/* Registries of the set-up that variantd does not serve. */
+static json_t *unknown_json(const struct setup *setup, const struct setup_state *state)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; !*setup->root && i < state->n_registries; i++)
+        if (setup_registry_known(setup, state->registries[i]) != SETUP_KNOWN)
+            json_array_append_new(list, json_string(state->registries[i]));
+    return list;
+}
+
+/* Of another tree's daemon nothing is known. */
+static json_t *daemon_json(const struct setup *setup)
+{
+    const char *listen = setup_daemon_listen(setup);
+    if (*setup->root)
+        return json_null();
+    return json_pack("{s:b, s:s, s:O?}", "answers", listen != NULL, "listen",
+                     listen ? listen : setup->listen, "registries", setup_daemon_registries(setup));
+}
+
 static json_t *engine_json(struct setup *setup, const struct setup_state *state)
 {
     if (!state->there)
@@ -49,9 +69,10 @@ static json_t *engine_json(struct setup *setup, const struct setup_state *state)
     for (size_t i = 0; i < state->n_records; i++)
         json_array_append_new(files, json_pack("{s:s, s:s}", "path", state->records[i].path,
                                                "state", record_status(setup, &state->records[i])));
-    return json_pack("{s:s, s:b, s:s?, s:s, s:o, s:o, s:o}", "engine", setup->engine, "setUp", 1,
-                     "listen", state->listen, "fail", state->fail_closed ? "closed" : "open",
-                     "registries", registries, "mirror", mirror_json(setup, state), "files", files);
+    return json_pack("{s:s, s:b, s:s?, s:s, s:o, s:o, s:o, s:o}", "engine", setup->engine, "setUp",
+                     1, "listen", state->listen, "fail", state->fail_closed ? "closed" : "open",
+                     "registries", registries, "notInVariantd", unknown_json(setup, state),
+                     "mirror", mirror_json(setup, state), "files", files);
 }
 
 static const char *member(const json_t *object, const char *key)
@@ -80,6 +101,50 @@ static int print_mirror(const json_t *engine, struct ocv_buffer *out, struct ocv
     return OCV_OK;
 }
 
+/* Where engines ask, which need not be where a daemon would listen now; what they do without one.
+ */
+static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t i;
+    const json_t *engine, *daemon = json_object_get(root, "variantd");
+    const char *listen = member(daemon, "listen");
+    bool any = false, open = false, closed = false;
+    if (json_is_null(daemon))
+        return OCV_OK;
+    if (json_is_true(json_object_get(daemon, "answers")))
+        return ocv_buffer_printf(out, err, "variantd: answers at %s\n", listen);
+    json_array_foreach(json_object_get(root, "engines"), i, engine)
+    {
+        if (!json_is_true(json_object_get(engine, "setUp")))
+            continue;
+        listen = any ? listen : member(engine, "listen");
+        any = true;
+        open = open || strcmp(member(engine, "fail"), "open") == 0;
+        closed = closed || strcmp(member(engine, "fail"), "closed") == 0;
+    }
+    return ocv_buffer_printf(out, err, "variantd: not answering at %s%s%s%s\n", listen,
+                             any ? ": " : "", open ? "engines take the default entry" : "",
+                             !closed ? ""
+                             : open  ? ", and fail-closed ones cannot pull"
+                                     : "engines cannot pull (fail-closed)");
+}
+
+static int print_unknown(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
+{
+    size_t i;
+    const json_t *item;
+    int status = OCV_OK;
+    bool closed = strcmp(member(engine, "fail"), "closed") == 0;
+    json_array_foreach(json_object_get(engine, "notInVariantd"), i, item)
+    {
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(
+                out, err, "  WARNING: %s is not in variantd's registries: its images %s\n",
+                json_string_value(item), closed ? "cannot be pulled" : "come without a choice");
+    }
+    return status;
+}
+
 static int print_engine(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
 {
     size_t i;
@@ -98,6 +163,8 @@ static int print_engine(const json_t *engine, struct ocv_buffer *out, struct ocv
         status = ocv_buffer_append(out, "\n", 1, err);
     if (status == OCV_OK)
         status = print_mirror(engine, out, err);
+    if (status == OCV_OK)
+        status = print_unknown(engine, out, err);
     json_array_foreach(json_object_get(engine, "files"), i, item)
     {
         if (status == OCV_OK)
@@ -107,15 +174,16 @@ static int print_engine(const json_t *engine, struct ocv_buffer *out, struct ocv
     return status;
 }
 
-/* False where a file is not as it was written, or who answers is not who was meant. `*any`: an
- * engine is set up. */
+/* False where a file is not as it was written, a registry is not variantd's, or who answers is not
+ * who was meant. `*any`: an engine is set up. */
 static bool is_good(const json_t *engine, bool *any)
 {
     size_t i;
     const json_t *file;
     const char *found = member(json_object_get(engine, "mirror"), "answers");
     *any = *any || json_is_true(json_object_get(engine, "setUp"));
-    if (strcmp(found, "foreign") == 0 || strcmp(found, "elsewhere") == 0)
+    if (strcmp(found, "foreign") == 0 || strcmp(found, "elsewhere") == 0 ||
+        strcmp(found, "nobody") == 0 || json_array_size(json_object_get(engine, "notInVariantd")))
         return false;
     json_array_foreach(json_object_get(engine, "files"), i, file)
     {
@@ -150,9 +218,12 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
     ocv_auto_buffer out;
     ocv_buffer_init(&out, SETUP_STATE_MAX);
     json_t *engines = json_array();
-    setup_auto_json *root = json_pack("{s:s, s:o}", "schema", SCHEMA, "engines", engines);
+    setup_auto_json *root = json_pack("{s:s, s:o, s:o}", "schema", SCHEMA, "variantd",
+                                      daemon_json(setup), "engines", engines);
     int status = root ? look(setup, name, engines, err) : ocv_error_nomem(err);
     bool any = false, good = true, as_json = setup->format && strcmp(setup->format, "json") == 0;
+    if (status == OCV_OK && !as_json)
+        status = print_daemon(root, &out, err);
     for (size_t i = 0; status == OCV_OK && i < json_array_size(engines); i++) {
         good = is_good(json_array_get(engines, i), &any) && good;
         if (!as_json)

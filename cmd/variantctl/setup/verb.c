@@ -64,7 +64,9 @@ static void print_help(void)
         "  --uninstall              leave every file as it was; in files that others have changed\n"
         "                           since, take out only what the set-up put there. Without an\n"
         "                           engine: of every one that is set up\n"
-        "  --status                 tell what is set up; 0: all as written, 5: not\n"
+        "  --status                 tell what is set up. 0: it works; 5: variantd does not answer "
+        "or\n"
+        "                           has not the registry, or a file is not as it was written\n"
         "  --format text|json       of --status\n"
         "  --fail-closed            never pull past variantd (containerd, podman, CRI-O)\n"
         "  --listen HOST:PORT       where variantd listens (configuration `listen`)\n"
@@ -300,11 +302,13 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     free(own);
     if (status < 0)
         return status;
-    char found[SETUP_ADDRESS_MAX];
     const char *listen = ocv_config_get(cli->config, "listen");
     setup->cli = cli;
+    setup_ask_daemon(setup);
+    if (!listen)
+        listen = setup_daemon_listen(setup);
     if (!setup->listen)
-        status = set_listen(setup, listen ? listen : setup_find_listen(setup, found), err);
+        status = set_listen(setup, listen ? listen : OCV_LISTEN, err);
     for (size_t i = 0; i < 2 && status == OCV_OK; i++) {
         const char *path = i ? setup->engine_config : setup->config_dir;
         if (path && path[0] != '/')
@@ -379,6 +383,7 @@ int cmd_setup(struct cli *cli, int argc, char **argv)
                                argv[optind + 1]);
     if (status >= 0)
         status = dispatch(cli, &setup, action, dry_run, argv[optind], &err);
+    setup_daemon_free(setup.daemon);
     setup_free(&setup);
     if (status == OCV_ERR_CHECK && !err.message[0])
         return ocv_error_exit_code(OCV_ERR_CHECK);

@@ -246,21 +246,39 @@ static enum MHD_Result handle_profile(struct current *current, struct MHD_Connec
     return answer(connection, MHD_HTTP_OK, "application/json", response);
 }
 
-static enum MHD_Result handle_health(struct current *current, struct MHD_Connection *connection)
+/* Who opened metrics to the network did not mean to tell the names of registries there. */
+static int format_registries(const struct settings *settings, struct ocv_buffer *out)
 {
-    char text[512];
+    int status = ocv_buffer_printf(out, NULL, ",\"registries\":[");
+    for (size_t i = 0; status == OCV_OK && i < settings->n_upstreams; i++)
+        status = ocv_buffer_printf(out, NULL, "%s\"%s\"", i ? "," : "",
+                                   settings->upstreams[i].name); /* nothing to escape */
+    return status < 0 ? status : ocv_buffer_append(out, "]", 1, NULL);
+}
+
+static enum MHD_Result handle_health(struct current *current, struct MHD_Connection *connection,
+                                     bool full)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, API_HEALTH_MAX);
     const char *address = current->address;
     struct instance *instance = current_borrow(current);
     const struct snapshot *snapshot = node_get(instance->node);
-    int len = snprintf(text, sizeof(text),
-                       "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
-                       "\"listen\":\"%.*s:%u\",\"uid\":%u}\n",
-                       ocv_version(), (double)(ocv_clock_ms() - snapshot->probed_at) / 1e3,
-                       (int)(strrchr(address, ':') - address), address, current->port,
-                       (unsigned)geteuid());
+    int status = ocv_buffer_printf(
+        &text, NULL,
+        "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
+        "\"listen\":\"%.*s:%u\",\"uid\":%u",
+        ocv_version(), (double)(ocv_clock_ms() - snapshot->probed_at) / 1e3,
+        (int)(strrchr(address, ':') - address), address, current->port, (unsigned)geteuid());
+    if (status == OCV_OK && full)
+        status = format_registries(instance->settings, &text);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(&text, "}\n", 2, NULL);
     node_put(snapshot);
     current_return(current, instance);
-    return answer_copy(connection, MHD_HTTP_OK, "application/json", text, (size_t)len);
+    if (status < 0)
+        return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+    return answer_copy(connection, MHD_HTTP_OK, "application/json", text.data, text.len);
 }
 
 static enum MHD_Result handle_metrics(struct current *current, struct MHD_Connection *connection)
@@ -282,7 +300,7 @@ static enum MHD_Result route(struct current *current, struct MHD_Connection *con
     if (strcmp(url, "/metrics") == 0)
         return handle_metrics(current, connection);
     if (strcmp(url, "/v1/healthz") == 0)
-        return handle_health(current, connection);
+        return handle_health(current, connection, full);
     if (full && strcmp(url, "/v1/profile") == 0)
         return handle_profile(current, connection);
     if (full && strcmp(url, "/v1/resolve") == 0)

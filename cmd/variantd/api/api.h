@@ -7,6 +7,8 @@
 #include "cmd/variantd/http/httpd.h"
 #include "cmd/variantd/instance/current.h"
 
+/** Bytes of the answer to /v1/healthz, which names every registry. */
+#define API_HEALTH_MAX (256u * 1024)
 #define API_CONNECTIONS_MAX 1024u /**< at most 1/16 of the files that may be open */
 
 /** Serve on the listening socket, which is taken over. `full`: the unix socket; else only /metrics

@@ -2,6 +2,7 @@
 /* Docker: `registry-mirrors` of daemon.json for the classic store (docker.io alone, whatever is
  * asked for); hosts.toml files where the containerd store is in use and read (28.0 and later). */
 #include "cmd/variantctl/setup/document.h"
+#include "cmd/variantctl/setup/mirror_registries.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -161,10 +162,12 @@ static int plan_mirrors(struct setup *setup, struct setup_file *file, struct ocv
         status = setup_add_own(file, SETUP_OWN_JSON_ITEM, NULL, MIRRORS, url.data, made ? NULL : "",
                                err);
     snprintf(setup->restart, sizeof(setup->restart), "systemctl reload docker");
+    bool there = setup_registry_known(setup, "docker.io") == SETUP_KNOWN;
     return status < 0 ? status
                       : setup_note(setup, err,
                                    "note: Docker does not tell its mirror which registry it means: "
-                                   "docker.io has to be variantd's default one");
+                                   "docker.io must be among variantd's registries: %s",
+                                   there ? "yes" : "not yet");
 }
 
 static int plan_hosts(struct setup *setup, const char *directory, bool dial_timeout,
