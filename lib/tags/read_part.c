@@ -50,8 +50,11 @@ static int use_notation(const struct ocv_tag_reader *r, const struct ocv_yaml *m
     const char *name = ocv_yaml_text(map, "use"), *kind = ocv_yaml_text(map, "kind");
     const char *label = ocv_yaml_text(map, "label");
     const struct ocv_tag_notation *notation = notation_of(r, name);
-    if (!notation)
-        return ocv_yaml_fail(&r->file, map, "no such notation: '%s'", name);
+    if (!notation) {
+        int status = ocv_yaml_fail(&r->file, map, "no such notation: '%s'", name);
+        ocv_error_hint(r->file.err, "notations are in tags.d of the data directory (OCV_DATADIR)");
+        return status;
+    }
     struct ocv_tag_reader there = *r;
     there.file.source = notation->source;
     int status = OCV_OK;

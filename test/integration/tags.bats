@@ -402,6 +402,9 @@ YAML
     run -4 --separate-stderr "$VARIANTCTL" tags check "$BATS_TEST_TMPDIR/x.yaml"
     [[ $stderr == *"x.yaml:5: pattern 'a('"* ]]
     run -1 --separate-stderr "$VARIANTCTL" tags check "$BATS_TEST_TMPDIR/none.yaml"
+    printf 'schema: dev.ocivariant.tags/v1\nfamily: x\nrepositories: [a/b]\nparts:\n  - {use: nothing}\n' >"$BATS_TEST_TMPDIR/x.yaml"
+    run -4 --separate-stderr "$VARIANTCTL" tags check "$BATS_TEST_TMPDIR/x.yaml"
+    [[ $stderr == *"x.yaml:5: no such notation: 'nothing'"*"hint: "*OCV_DATADIR* ]]
 }
 
 @test "variantd: off unless the administrator turns them on, and then as vpull" {
