@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,8 @@ void cli_free(struct cli *cli)
     ocv_profile_free(cli->plain);
     free(cli->username);
     free(cli->creds_host);
+    for (; cli->n_named > 0; cli->n_named--)
+        free((char *)(uintptr_t)cli->insecure[--cli->n_insecure]);
     if (cli->password)
         explicit_bzero(cli->password, strlen(cli->password));
     free(cli->password);
@@ -131,6 +134,16 @@ static int read_timeout(struct cli *cli, const char *text, struct ocv_error *err
     return 1;
 }
 
+static int read_tls_verify(struct cli *cli, struct ocv_error *err)
+{
+    bool off = optarg && (!strcmp(optarg, "false") || !strcmp(optarg, "0"));
+    if (optarg && !off && strcmp(optarg, "true") != 0 && strcmp(optarg, "1") != 0)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "--tls-verify: invalid value '%.20s': expected true or false", optarg);
+    cli->tls_unverified = off;
+    return 1;
+}
+
 int cli_option(struct cli *cli, int value, const struct option *options, int index,
                struct ocv_error *err)
 {
@@ -165,6 +178,8 @@ int cli_option(struct cli *cli, int value, const struct option *options, int ind
             return ocv_error_set(err, OCV_ERR_INVALID, "too many --insecure");
         cli->insecure[cli->n_insecure++] = optarg;
         return 1;
+    case CLI_OPTION_TLS_VERIFY:
+        return read_tls_verify(cli, err);
     case CLI_OPTION_FLAG:
         return add_flag(cli, options[index].name, optarg, err);
     default:
@@ -187,33 +202,64 @@ static const char *letters_of(const struct option *options, char out[64])
     return out;
 }
 
-/* '?' with optopt set: an unknown letter, or a long option's value that was given a value it does
- * not take ("--quiet=1"). Letters that are known somewhere can be either. */
-static bool value_unwanted(const char *text)
+static int say_option(const struct cli *cli, const char *text, const char *hint)
 {
-    bool letter = optopt >= 0x20 && optopt <= 0x7e;
-    return optopt && (!letter || (strchr("qv", optopt) && !strncmp(text, "--", 2)));
+    fprintf(stderr, "%s: %s\n", cli->program, text);
+    if (hint)
+        fprintf(stderr, "hint: %s\n", hint);
+    else
+        fprintf(stderr, "hint: %s%s%s --help\n", cli->program, *cli->verb ? " " : "", cli->verb);
+    return 2;
 }
 
 int cli_bad_option(const struct cli *cli, char **argv, int value)
 {
+    char text[OCV_OPTION_TEXT_MAX];
+    return say_option(cli, ocv_option_wrong(&cli->options, argv, value, text), NULL);
+}
+
+static const struct option *find_option(const struct option *options, const char *name)
+{
+    for (; options->name; options++)
+        if (!strcmp(options->name, name))
+            return options;
+    return NULL;
+}
+
+/* A password among arguments, as other programs take it. */
+static int unknown_option(const struct cli *cli, char **argv)
+{
+    static const char *const secrets[] = {"--creds", "--username", "--password"};
     const char *text = argv[optind - 1] ? argv[optind - 1] : "";
-    if (value == ':') {
-        fprintf(stderr, "%s: option '%s' needs a value\n", cli->program, text);
-    } else if (value != '?') { /* a known option with an invalid value */
-        const char *name = optarg == text ? argv[optind - 2] : text;
-        fprintf(stderr, "%s: %.*s: invalid value '%s'\n", cli->program, (int)strcspn(name, "="),
-                name, optarg ? optarg : "");
-    } else if (value_unwanted(text)) {
-        fprintf(stderr, "%s: option '%.*s' takes no value\n", cli->program, (int)strcspn(text, "="),
-                text);
-    } else if (optopt) {
-        fprintf(stderr, "%s: unknown option '-%c'\n", cli->program, optopt);
-    } else {
-        fprintf(stderr, "%s: unknown option '%s'\n", cli->program, text);
-    }
-    fprintf(stderr, "hint: %s%s%s --help\n", cli->program, *cli->verb ? " " : "", cli->verb);
-    return 2;
+    size_t len = strcspn(text, "=");
+    for (size_t i = 0; i < sizeof(secrets) / sizeof(*secrets); i++)
+        if (len == strlen(secrets[i]) && !strncmp(text, secrets[i], len) &&
+            find_option(cli->options.list, "creds-stdin")) {
+            char message[OCV_OPTION_TEXT_MAX];
+            snprintf(message, sizeof(message),
+                     "%s is not taken: other users can read the arguments of a program",
+                     secrets[i]);
+            return say_option(cli, message,
+                              "--creds-stdin reads USER:PASSWORD from standard input");
+        }
+    return cli_bad_option(cli, argv, '?');
+}
+
+/* Options that carry secrets are written in full: what is meant for another one must not be read
+ * as theirs. */
+static bool too_short(char **argv, const char *name)
+{
+    static const char *const full[] = {"creds-stdin", "authfile", "key", "credentials"};
+    for (size_t i = 0; i < sizeof(full) / sizeof(*full); i++)
+        if (!strcmp(name, full[i]))
+            return ocv_option_shortened(argv, name);
+    return false;
+}
+
+bool cli_format(const char *text, bool *json)
+{
+    *json = !strcmp(text, "json");
+    return *json || !strcmp(text, "text") || !strcmp(text, "table");
 }
 
 int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
@@ -238,20 +284,44 @@ const char *cli_text(const char *text, char *out, size_t size)
     return out;
 }
 
+/* getopt_long, and what it takes that is not taken here. True: wrong. */
+static bool get_option(struct cli *cli, int argc, char **argv, int *value, int *index)
+{
+    const struct option *options = cli->options.list, *format = find_option(options, "format");
+    char letters[64];
+    *index = -1;
+    *value = getopt_long(argc, argv, letters_of(options, letters), options, index);
+    if (*value == '?' && !optopt && format && !strcmp(argv[optind - 1], "--json")) {
+        static char json[] = "json";
+        optarg = json;
+        *index = (int)(format - options);
+        *value = format->val;
+    }
+    if (*index >= 0 && *value > 0 && too_short(argv, options[*index].name)) {
+        optopt = 0;
+        *value = '?';
+    }
+    return *value == '?' || *value == ':' || (*value > 0 && ocv_option_swallows(argv));
+}
+
 bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
-                     void (*print_help)(void), int *value, int *code)
+                     const char *help, int *value, int *code)
 {
     struct ocv_error err = {0};
-    char letters[64];
-    int index = 0, taken = 1;
+    int index, taken = 1;
+    cli->options = (struct ocv_options){options, help, CLI_REGISTRY_TOPIC CLI_RESOLVE_HELP};
     while (taken > 0) {
-        *value = getopt_long(argc, argv, letters_of(options, letters), options, &index);
+        if (get_option(cli, argc, argv, value, &index)) {
+            *code = *value == '?' ? unknown_option(cli, argv) : cli_bad_option(cli, argv, *value);
+            return false;
+        }
         taken = *value == -1 ? 0 : cli_option(cli, *value, options, index, &err);
     }
+    cli->arguments = argv + optind;
     if (taken < 0) {
         *code = cli_fail(cli, &err);
     } else if (*value == CLI_OPTION_HELP) {
-        print_help();
+        fputs(help, stdout);
         *code = 0;
     } else if (*value == CLI_OPTION_VERSION) {
         cli_print_version(cli);

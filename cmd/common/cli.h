@@ -4,6 +4,7 @@
 #ifndef OCV_CLI_H
 #define OCV_CLI_H
 
+#include "lib/base/options.h"
 #include "lib/config/config.h"
 #include "ocivariant-registry.h"
 #include "ocivariant.h"
@@ -21,8 +22,9 @@ struct cli_flag {
 
 /** One run of a program. Zero-initialise, then cli_init; cli_free at the end. */
 struct cli {
-    const char *program; /**< "vpull", "variantctl" */
-    char verb[40];       /**< "index create", for messages; empty: none */
+    const char *program;        /**< "vpull", "variantctl" */
+    char verb[40];              /**< "index create", for messages; empty: none */
+    struct ocv_options options; /**< of the verb that runs */
     bool verbose;
     bool no_environment; /**< a daemon: neither OCV_* variables nor the user's own file */
     void (*say)(void *data, const char *line); /**< takes what cli_say says; NULL: stderr */
@@ -40,6 +42,9 @@ struct cli {
     const char *ca_file, *cert_file, *key_file, *auth_file;
     unsigned timeout_s; /**< --timeout; 0: the default */
     bool creds_stdin;
+    bool tls_unverified; /**< --tls-verify=false: of the registries that the arguments name */
+    char **arguments;    /**< behind the options, to a NULL */
+    size_t n_named;      /**< of `insecure`, those found in the arguments: the last ones, owned */
     char *username, *password; /**< read by cli_load when creds_stdin is set */
     char *creds_host;          /**< the registry that they are for: the first one asked */
     const volatile int *interrupted;
@@ -74,12 +79,12 @@ enum {
     CLI_OPTION_COMMON = 1000,
     CLI_OPTION_CONFIG = CLI_OPTION_COMMON,
     CLI_OPTION_VERSION,
-    CLI_OPTION_HELP,
     CLI_OPTION_PROFILE,
     CLI_OPTION_PLATFORM,
     CLI_OPTION_LABEL,
     CLI_OPTION_UNCHECKED,
     CLI_OPTION_INSECURE,
+    CLI_OPTION_TLS_VERIFY,
     CLI_OPTION_CACERT,
     CLI_OPTION_CERT,
     CLI_OPTION_KEY,
@@ -88,6 +93,8 @@ enum {
     CLI_OPTION_TIMEOUT,
     CLI_OPTION_FLAG, /**< any configuration key */
 };
+
+#define CLI_OPTION_HELP 'h'
 
 /** For a verb's `struct option` array: what every command takes. */
 #define CLI_COMMON_OPTIONS                                                                       \
@@ -116,15 +123,16 @@ enum {
         "tag-rules", required_argument, NULL, CLI_OPTION_FLAG               \
     }
 /** What commands that talk to registries take. */
-#define CLI_REGISTRY_OPTIONS                                        \
-    {"insecure", required_argument, NULL, CLI_OPTION_INSECURE},     \
-        {"cacert", required_argument, NULL, CLI_OPTION_CACERT},     \
-        {"cert", required_argument, NULL, CLI_OPTION_CERT},         \
-        {"key", required_argument, NULL, CLI_OPTION_KEY},           \
-        {"authfile", required_argument, NULL, CLI_OPTION_AUTHFILE}, \
-        {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT},   \
-    {                                                               \
-        "creds-stdin", no_argument, NULL, CLI_OPTION_CREDS_STDIN    \
+#define CLI_REGISTRY_OPTIONS                                            \
+    {"insecure", required_argument, NULL, CLI_OPTION_INSECURE},         \
+        {"tls-verify", optional_argument, NULL, CLI_OPTION_TLS_VERIFY}, \
+        {"cacert", required_argument, NULL, CLI_OPTION_CACERT},         \
+        {"cert", required_argument, NULL, CLI_OPTION_CERT},             \
+        {"key", required_argument, NULL, CLI_OPTION_KEY},               \
+        {"authfile", required_argument, NULL, CLI_OPTION_AUTHFILE},     \
+        {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT},       \
+    {                                                                   \
+        "creds-stdin", no_argument, NULL, CLI_OPTION_CREDS_STDIN        \
     }
 #define CLI_OPTIONS_END  \
     {                    \
@@ -132,10 +140,7 @@ enum {
     }
 
 /** Text for --help, one block for each group above. */
-#define CLI_COMMON_HELP                                                              \
-    "  --config FILE            this configuration file instead of the usual ones\n" \
-    "  -v, --verbose            say what is done\n"                                  \
-    "  --help, --version\n"
+#define CLI_COMMON_HELP "  --config FILE, -v, --verbose, -h, --help, --version   as everywhere\n"
 #define CLI_HOST_HELP                                                              \
     "  --profile FILE           for this profile instead of this machine\n"        \
     "  --platform OS/ARCH[/V]   for this platform instead of the profile's\n"      \
@@ -143,17 +148,21 @@ enum {
     "  --device-policy NS=all|any|first   which devices a variant must fit\n"      \
     "  --devices NS=0,2         only these devices (index, PCI address or UUID)\n" \
     "  --override NS::F=V,V     act as if the host had exactly these values\n"
-#define CLI_RESOLVE_HELP                                                                    \
-    CLI_HOST_HELP                                                                           \
-    "  --label LABEL            only this variant (--unchecked: even if it does not fit)\n" \
-    "  --require NS[::F[::V]]   nothing that does not use it\n"                             \
-    "  --namespace-priority A,B these namespaces first\n"                                   \
-    "  --tag-rules on|off       choose among tags where the index has no variants (on)\n"
-#define CLI_REGISTRY_HELP                                                          \
-    "  --insecure HOST          plain HTTP and unverified TLS for this registry\n" \
-    "  --cacert, --cert, --key FILE   TLS certificates (PEM)\n"                    \
-    "  --authfile FILE          credentials from this file only\n"                 \
-    "  --creds-stdin            read USER:PASSWORD from standard input\n"          \
+#define CLI_RESOLVE_HELP                                                       \
+    CLI_HOST_HELP                                                              \
+    "  --label LABEL            only this variant (--unchecked: fit or not)\n" \
+    "  --require NS[::F[::V]]   nothing that does not use it\n"                \
+    "  --namespace-priority A,B these namespaces first\n"                      \
+    "  --tag-rules on|off       by tags where the index has no variants (on)\n"
+/** The registry options have a page of their own. */
+#define CLI_REGISTRY_HELP "\nRegistry options: variantctl help registry\n"
+#define CLI_REGISTRY_TOPIC                                                           \
+    "  --creds-stdin            read USER:PASSWORD from standard input\n"            \
+    "  --authfile FILE          credentials from this file only\n"                   \
+    "  --tls-verify=false       unverified TLS and plain HTTP for the images' own\n" \
+    "                           registries, those that the arguments name\n"         \
+    "  --insecure HOST[:PORT]   the same for this registry; again for more\n"        \
+    "  --cacert, --cert, --key FILE   TLS certificates and key (PEM)\n"              \
     "  --timeout SECONDS        retry after SECONDS without data (default: 60)\n"
 
 /** Handle a common option returned by getopt_long (`index`: its place in `options`). Returns 1 when
@@ -161,14 +170,16 @@ enum {
  * the verb's to print. */
 int cli_option(struct cli *cli, int value, const struct option *options, int index,
                struct ocv_error *err);
-/** The next of a verb's own options, in `value` (what is none of its options: cli_bad_option).
- * Common ones are handled, --help (`print_help`) and --version printed. False: no more of them, or
- * with an exit code in `code` (-1 before) the end. */
+/** The next of a verb's own options, in `value`. Common ones are handled; --help (the text `help`,
+ * which also says what values are called) and --version are printed, and what is wrong with an
+ * option is said. False: no more of them, or with an exit code in `code` (-1 before) the end. */
 bool cli_next_option(struct cli *cli, int argc, char **argv, const struct option *options,
-                     void (*print_help)(void), int *value, int *code);
-/** getopt_long said '?' or ':', or an option has an invalid value: print one line about it.
- * Returns exit code 2. */
+                     const char *help, int *value, int *code);
+/** The option that cli_next_option gave (`value`) has a value that is none: say so. Exit code 2. */
 int cli_bad_option(const struct cli *cli, char **argv, int value);
+/** The value of --format where it is text or json ("table", which text was called before, too):
+ * false for another one. */
+bool cli_format(const char *text, bool *json);
 void cli_print_version(const struct cli *cli);
 
 /** Read configuration files, OCV_* variables and flags; --platform; credentials on stdin. */

@@ -104,6 +104,44 @@ static int read_credentials(struct cli *cli, struct ocv_error *err)
     return cli->username && cli->password ? OCV_OK : ocv_error_nomem(err);
 }
 
+/* "registry.example/app:1", or the image of "cuda12.8=registry.example/app:1,nvidia :: ...". */
+static int add_own_registry(struct cli *cli, const char *argument, struct ocv_error *err)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    const char *equals = strchr(argument, '=');
+    char text[2048];
+    equals = equals ? equals + 1 : argument;
+    snprintf(text, sizeof(text), "%.*s", (int)strcspn(equals, ","), equals);
+    if (!strncmp(text, "oci:", 4) || access(text, F_OK) == 0 ||
+        ocv_reference_parse(text, &reference, NULL) < 0)
+        return OCV_OK;
+    for (size_t i = 0; i < cli->n_insecure; i++)
+        if (!strcmp(cli->insecure[i], reference->host))
+            return OCV_OK;
+    if (cli->n_insecure == sizeof(cli->insecure) / sizeof(*cli->insecure))
+        return ocv_error_set(err, OCV_ERR_INVALID, "--tls-verify=false: too many registries");
+    cli->insecure[cli->n_insecure] = strdup(reference->host);
+    if (!cli->insecure[cli->n_insecure])
+        return ocv_error_nomem(err);
+    cli->n_insecure++;
+    cli->n_named++;
+    return OCV_OK;
+}
+
+/* --tls-verify=false */
+static int add_own_registries(struct cli *cli, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (char **argument = cli->arguments; argument && *argument && status == OCV_OK; argument++)
+        status = add_own_registry(cli, *argument, err);
+    if (status < 0 || cli->n_insecure)
+        return status;
+    ocv_error_set(err, OCV_ERR_INVALID,
+                  "--tls-verify=false: no argument names an image in a registry");
+    ocv_error_hint(err, "--insecure HOST[:PORT]");
+    return OCV_ERR_INVALID;
+}
+
 int cli_load(struct cli *cli, struct ocv_error *err)
 {
     int status = ocv_config_new(&cli->config, err);
@@ -137,6 +175,8 @@ int cli_load(struct cli *cli, struct ocv_error *err)
         !strcmp(cli->profile_file, "-"))
         status = ocv_error_set(err, OCV_ERR_INVALID,
                                "--creds-stdin and --profile - both read standard input");
+    if (status == OCV_OK && cli->tls_unverified)
+        status = add_own_registries(cli, err);
     if (status == OCV_OK && cli->creds_stdin)
         status = read_credentials(cli, err);
     return status;

@@ -14,13 +14,62 @@ static const struct verb all[] = {
     {NULL, NULL, NULL},
 };
 
+static const struct verb_elsewhere elsewhere[] = {
+    {"pull", "vpull IMAGE pulls the variant that fits"},
+    {"ls", "variantctl index show IMAGE lists what an index holds"},
+    {"list", "variantctl index show IMAGE lists what an index holds"},
+    {"inspect", "variantctl index show IMAGE lists what an index holds"},
+    {"show", "variantctl index show"},
+    {"create", "variantctl index create"},
+    {"add", "variantctl index add"},
+    {"rm", "variantctl index remove"},
+    {"remove", "variantctl index remove"},
+    {"annotate", "variantctl index annotate"},
+    {"diff", "variantctl index diff"},
+    {"copy", "variantctl index copy"},
+    {"push", "variantctl index copy"},
+    {"coverage", "variantctl index coverage"},
+    {"parse", "variantctl tags parse"},
+    {"plan", "variantctl tags plan"},
+    {"check", "variantctl lint IMAGE checks an index, variantctl tags check a rule file"},
+    {NULL, NULL},
+};
+
+static const char registry_help[] =
+    "Options of every command that asks a registry, vpull and variantctl:\n"
+    "\n" CLI_REGISTRY_TOPIC "\n"
+    "Credentials are those of docker and podman (docker login); registries that need\n"
+    "more have it in the configuration, under `registries`.\n"
+    "\n"
+    "Examples:\n"
+    "  vpull --tls-verify=false registry.example/app:1.0\n"
+    "  variantctl index show --insecure registry.example registry.example/app:1.0\n"
+    "  printf 'user:password' | vpull --creds-stdin registry.example/app:1.0\n";
+
+static const char end[] =
+    "\n"
+    "Options:\n"
+    "  -h, --help, --version\n"
+    "\n"
+    "'variantctl help VERB' tells a verb's own options, 'variantctl help registry'\n"
+    "those of all that ask registries.\n"
+    "\n"
+    "Examples:\n"
+    "  variantctl probe\n"
+    "  variantctl explain registry.example/app:1.0\n"
+    "  variantctl index show registry.example/app:1.0\n";
+
 int main(int argc, char **argv)
 {
     const struct verbs verbs = {
-        "Usage: variantctl VERB [OPTIONS]\n\n"
-        "Choose the image that was built for this machine, and see why.\n\nVerbs:\n",
-        all,
-        "\nOptions:\n  --help, --version\n\nRun 'variantctl VERB --help' for a verb's options.\n"};
+        .usage = "Usage: variantctl VERB [OPTIONS]\n\n"
+                 "Choose the image that was built for this machine, and see why.\n\nVerbs:\n",
+        .list = all,
+        .end = end,
+        .elsewhere = elsewhere,
+        .topic = "registry",
+        .topic_help = registry_help,
+    };
     struct cli cli;
     cli_init(&cli, "variantctl");
     return cli_quit(&cli, verbs_run(&cli, &verbs, argc, argv));

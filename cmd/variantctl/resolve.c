@@ -20,26 +20,35 @@ static const struct option options[] = {{"index", required_argument, NULL, OPTIO
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
-static void print_help(const char *verb)
-{
-    printf("Usage: variantctl %s [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n\n"
-           "Choose the variant for this machine, or for the one of --profile.\n"
-           "Exit 0: chosen; 3: nothing fits; 4: malformed index or profile.\n\nOptions:\n"
-           "  --index FILE             an index document, '-' for standard input\n"
-           "  --format json|table      default: json for resolve, table for explain\n",
-           verb);
-    fputs(CLI_RESOLVE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
-}
+static const char resolve_help[] =
+    "Usage: variantctl resolve [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n"
+    "\n"
+    "Choose the variant for this machine, or for the one of --profile.\n"
+    "Exit 0: chosen; 3: nothing fits; 4: malformed index or profile.\n"
+    "\n"
+    "Options:\n"
+    "  --index FILE             an index document, '-' for standard input\n"
+    "  --format text|json       what is printed (json)\n" CLI_RESOLVE_HELP CLI_COMMON_HELP
+        CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl resolve registry.example/app:1.0\n"
+    "  variantctl resolve --profile h100.json --require nvidia oci:images:app\n"
+    "  variantctl resolve --index index.json --platform linux/arm64\n";
 
-static void resolve_help(void)
-{
-    print_help("resolve");
-}
-
-static void explain_help(void)
-{
-    print_help("explain");
-}
+static const char explain_help[] =
+    "Usage: variantctl explain [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n"
+    "\n"
+    "Choose the variant for this machine, or for the one of --profile.\n"
+    "Exit 0: chosen; 3: nothing fits; 4: malformed index or profile.\n"
+    "\n"
+    "Options:\n"
+    "  --index FILE             an index document, '-' for standard input\n"
+    "  --format text|json       what is printed (text)\n" CLI_RESOLVE_HELP CLI_COMMON_HELP
+        CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl explain registry.example/app:1.0\n"
+    "  variantctl explain --profile h100.json registry.example/app:1.0\n"
+    "  variantctl explain --disable nvidia --index index.json\n";
 
 struct request {
     const char *index_file, *image;
@@ -96,9 +105,7 @@ static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)
                            &code)) {
         if (value == OPTION_INDEX)
             request.index_file = optarg;
-        else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
-            request.json = optarg[0] == 'j';
-        else
+        else if (value != OPTION_FORMAT || !cli_format(optarg, &request.json))
             return cli_bad_option(cli, argv, value);
     }
     if (code >= 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/verbs.h"
 
+#include "lib/base/nearest.h"
+
 #include <string.h>
 
 static bool is_help(const char *word)
@@ -26,38 +28,79 @@ static void print_help(FILE *out, const struct verbs *verbs)
 {
     fputs(verbs->usage, out);
     for (const struct verb *v = verbs->list; v->name; v++)
-        fprintf(out, "  %-10s %s\n", v->name, v->help);
+        if (v->help)
+            fprintf(out, "  %-10s %s\n", v->name, v->help);
     fputs(verbs->end, out);
 }
 
-static int unknown(const struct cli *cli, const char *verb)
+/* The verb that was meant, or what does it elsewhere. */
+static int unknown(const struct cli *cli, const struct verbs *verbs, const char *verb)
 {
     const char *space = *cli->verb ? " " : "";
-    if (*verb == '-')
+    struct ocv_nearest nearest = {.wanted = verb};
+    if (*verb == '-') {
         fprintf(stderr, "variantctl: no verb is named, only '%s'\n", verb);
-    else
-        fprintf(stderr, "variantctl: unknown verb '%s%s%s'\n", cli->verb, space, verb);
+    } else {
+        fprintf(stderr, "variantctl: '%s%s%s' is not a variantctl verb.\n", cli->verb, space, verb);
+        for (const struct verb_elsewhere *e = verbs->elsewhere; e && e->name; e++)
+            if (!strcmp(e->name, verb)) {
+                fprintf(stderr, "hint: %s\n", e->command);
+                return 2;
+            }
+    }
+    for (const struct verb *v = verbs->list; v->name && *verb != '-'; v++)
+        if (v->help)
+            ocv_nearest_offer(&nearest, v->name);
+    const char *meant = ocv_nearest_meant(&nearest);
+    if (meant)
+        fprintf(stderr, "The most similar verb is: %s%s%s\n", cli->verb, space, meant);
     fprintf(stderr, "hint: variantctl %s%s--help\n", cli->verb, space);
     return 2;
+}
+
+static const struct verb *find(const struct verbs *verbs, const char *name)
+{
+    for (const struct verb *v = verbs->list; v->name; v++)
+        if (!strcmp(name, v->name))
+            return v;
+    return NULL;
+}
+
+/* "help VERB" is "VERB --help". */
+static int help(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
+{
+    static char option[] = "--help";
+    if (argc < 3) {
+        print_help(stdout, verbs);
+        return 0;
+    }
+    if (verbs->topic && !strcmp(argv[2], verbs->topic)) {
+        fputs(verbs->topic_help, stdout);
+        return 0;
+    }
+    memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
+    argv[argc - 1] = option;
+    return verbs_run(cli, verbs, argc, argv);
 }
 
 int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
 {
     verb_first(argc, argv);
     const char *verb = argc > 1 ? argv[1] : NULL;
-    if (!verb || is_help(verb) || !strcmp(verb, "help")) {
+    if (!verb || is_help(verb)) {
         print_help(verb ? stdout : stderr, verbs);
         return verb ? 0 : 2;
     }
-    if (!strcmp(verb, "--version")) {
+    if (!strcmp(verb, "help"))
+        return help(cli, verbs, argc, argv);
+    if (!strcmp(verb, "--version") || !strcmp(verb, "version")) {
         cli_print_version(cli);
         return 0;
     }
-    for (const struct verb *v = verbs->list; v->name; v++)
-        if (!strcmp(verb, v->name)) {
-            size_t len = strlen(cli->verb);
-            snprintf(cli->verb + len, sizeof(cli->verb) - len, "%s%s", len ? " " : "", verb);
-            return v->run(cli, argc - 1, argv + 1);
-        }
-    return unknown(cli, verb);
+    const struct verb *v = find(verbs, verb);
+    if (!v)
+        return unknown(cli, verbs, verb);
+    size_t len = strlen(cli->verb);
+    snprintf(cli->verb + len, sizeof(cli->verb) - len, "%s%s", len ? " " : "", verb);
+    return v->run(cli, argc - 1, argv + 1);
 }

@@ -5,10 +5,15 @@
 
 #include "cmd/common/cli.h"
 
-/** A verb, or one of a verb's own. */
+/** A verb, or one of a verb's own. Without `help` it is another name of the one before it. */
 struct verb {
     const char *name, *help;
     int (*run)(struct cli *cli, int argc, char **argv);
+};
+
+/** What people look for here and find elsewhere. */
+struct verb_elsewhere {
+    const char *name, *command;
 };
 
 /** All of them, to a NULL name, and what stands around their list in the help. */
@@ -16,6 +21,8 @@ struct verbs {
     const char *usage;
     const struct verb *list;
     const char *end;
+    const struct verb_elsewhere *elsewhere; /**< to a NULL name, or NULL */
+    const char *topic, *topic_help;         /**< "help TOPIC" prints this; or NULL */
 };
 
 /** Run the verb that is named: the exit code. argv[0] is the program, or the verb that has verbs of

@@ -65,41 +65,38 @@ static const struct option options[] = {
     CLI_COMMON_OPTIONS,
     CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs("Usage: variantd [OPTIONS]\n\n"
-          "Serve this node: its profile on a unix socket, and a registry mirror on loopback that\n"
-          "answers a tag with the variant that fits. \"variantctl setup\" points containerd, "
-          "Docker\nand podman to it.\n\nOptions:\n"
-          "  --registry HOST[=URL]    a registry that may be asked; again for more\n"
-          "  --layout DIR             serve this OCI layout in place of a registry\n"
-          "  --listen ADDRESS:PORT    the mirror; loopback only (default " OCV_LISTEN ";\n"
-          "                           " OCV_LISTEN_UNPRIVILEGED " without CAP_NET_BIND_SERVICE)\n"
-          "  --socket PATH            the API (default /run/ocivariant/variantd.sock)\n"
-          "  --mode auto|resolver|proxy   auto: resolver for requests with ?ns=, else proxy\n"
-          "  --profile FILE           this profile instead of probing the node\n"
-          "  --once                   probe at start only\n"
-          "  --check                  say whether configuration and flags are sound, then end\n"
-          "  --probe-interval TIME    probe again at least so often (default 10m, 0: never)\n"
-          "  --tag-ttl TIME           do not ask upstream again for so long (default 0)\n"
-          "  --credentials FILE       the daemon's own docker config or auth.json\n"
-          "  --serve-private true     let a GET answer with what needed those credentials\n"
-          "  --tag-rules on|off       variants by tag rules, too (default off)\n"
-          "  --cpu-levels on|off      choose among amd64 levels and arm versions of ordinary\n"
-          "                           indexes, too (default off)\n"
-          "  --choose on|shadow|off   serve variants; shadow: log and count what would be served,\n"
-          "                           and answer as for any image; off: do not look (default on)\n"
-          "  --metrics-listen ADDRESS:PORT   metrics on TCP, too\n"
-          "  --state-dir DIR          what was resolved on this node (default " OCV_PATH_STATE ")\n"
-          "  --log text|json          form of the log (default text)\n"
-          "  --access-log on|off      a line for each request (default on)\n"
-          "  --namespace-priority, --disable, --require, --device-policy, --devices, --override\n"
-          "                           as for vpull, for every request\n" CLI_COMMON_HELP
-          "\nEvery option is also a key of /etc/ocivariant/config.yaml, but --registry (there\n"
-          "\"registries\"), --layout, --profile, --once and --check. OCV_* variables are ignored.\n"
-          "SIGHUP: read the configuration and probe again. SIGTERM: finish what runs, then end.\n",
-          stdout);
-}
+static const char help[] =
+    "Usage: variantd [OPTIONS]\n\n"
+    "Serve this node: its profile on a unix socket, and a registry mirror on loopback that\n"
+    "answers a tag with the variant that fits. \"variantctl setup\" points containerd, "
+    "Docker\nand podman to it.\n\nOptions:\n"
+    "  --registry HOST[=URL]    a registry that may be asked; again for more\n"
+    "  --layout DIR             serve this OCI layout in place of a registry\n"
+    "  --listen ADDRESS:PORT    the mirror; loopback only (default " OCV_LISTEN ";\n"
+    "                           " OCV_LISTEN_UNPRIVILEGED " without CAP_NET_BIND_SERVICE)\n"
+    "  --socket PATH            the API (default /run/ocivariant/variantd.sock)\n"
+    "  --mode auto|resolver|proxy   auto: resolver for requests with ?ns=, else proxy\n"
+    "  --profile FILE           this profile instead of probing the node\n"
+    "  --once                   probe at start only\n"
+    "  --check                  say whether configuration and flags are sound, then end\n"
+    "  --probe-interval TIME    probe again at least so often (default 10m, 0: never)\n"
+    "  --tag-ttl TIME           do not ask upstream again for so long (default 0)\n"
+    "  --credentials FILE       the daemon's own docker config or auth.json\n"
+    "  --serve-private true     let a GET answer with what needed those credentials\n"
+    "  --tag-rules on|off       variants by tag rules, too (default off)\n"
+    "  --cpu-levels on|off      choose among amd64 levels and arm versions of ordinary\n"
+    "                           indexes, too (default off)\n"
+    "  --choose on|shadow|off   serve variants; shadow: log and count what would be served,\n"
+    "                           and answer as for any image; off: do not look (default on)\n"
+    "  --metrics-listen ADDRESS:PORT   metrics on TCP, too\n"
+    "  --state-dir DIR          what was resolved on this node (default " OCV_PATH_STATE ")\n"
+    "  --log text|json          form of the log (default text)\n"
+    "  --access-log on|off      a line for each request (default on)\n"
+    "  --namespace-priority, --disable, --require, --device-policy, --devices, --override\n"
+    "                           as for vpull, for every request\n" CLI_COMMON_HELP
+    "\nEvery option is also a key of /etc/ocivariant/config.yaml, but --registry (there\n"
+    "\"registries\"), --layout, --profile, --once and --check. OCV_* variables are ignored.\n"
+    "SIGHUP: read the configuration and probe again. SIGTERM: finish what runs, then end.\n";
 
 struct daemon {
     struct cli cli;
@@ -131,16 +128,9 @@ static int add(const char **list, size_t *n, const char *text, const char *optio
 static int read_options(struct daemon *d, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    int value, index = 0;
-    while ((value = getopt_long(argc, argv, ":v", options, &index)) >= 0) {
+    int value, code = -1;
+    while (cli_next_option(&d->cli, argc, argv, options, help, &value, &code)) {
         int status = OCV_OK;
-        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
-            if (value == CLI_OPTION_HELP)
-                print_help();
-            else
-                cli_print_version(&d->cli);
-            return 0;
-        }
         if (value == OPTION_REGISTRY)
             status = add(d->registries, &d->flags.n_registries, optarg, "--registry", &err);
         else if (value == OPTION_LAYOUT)
@@ -149,11 +139,11 @@ static int read_options(struct daemon *d, int argc, char **argv)
             d->flags.once = true;
         else if (value == OPTION_CHECK)
             d->check = d->flags.once = true;
-        else if ((status = cli_option(&d->cli, value, options, index, &err)) == 0)
-            return -cli_bad_option(&d->cli, argv, value);
         if (status < 0)
             return -cli_fail(&d->cli, &err);
     }
+    if (code >= 0)
+        return -code;
     if (optind < argc) {
         ocv_error_set(&err, OCV_ERR_INVALID, "unexpected argument '%s'", argv[optind]);
         return -cli_fail(&d->cli, &err);

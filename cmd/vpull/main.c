@@ -43,32 +43,32 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-static void print_help(void)
-{
-    fputs(
-        "Usage: vpull [OPTIONS] IMAGE...\n\n"
-        "Pull the variant of IMAGE that was built for this machine. IMAGE is REPO[:TAG],\n"
-        "REPO@DIGEST of an index or a manifest, or oci:DIR[:TAG].\n\nOptions:\n"
-        "  --to DESTINATION         one of those below (default: the first engine that answers)\n"
-        "  --dry-run                show the decision and the bytes, pull nothing\n"
-        "  --print-ref              print repo@sha256:... of the choice, pull nothing\n"
-        "  -q, --quiet              print the digest only\n"
-        "  --progress auto|plain|json   auto: bars on a terminal, else lines; json: events\n"
-        "  --tag NAME               name of the result, for an IMAGE named by digest\n"
-        "  --jobs N                 layers at once, 1 to 8 (default 4)\n"
-        "  --verify                 with --to oci:DIR: read again every blob that is there "
-        "already\n"
-        "  -n, --namespace NS       containerd namespace\n"
-        "  --locked FILE            pull what this lock says (variantctl lock): its images, or "
-        "the\n"
-        "                           IMAGEs named; this machine's choice must be a locked one\n"
-        "  --lock-profile NAME      with --locked: what the lock has for that machine, unchecked\n",
-        stdout);
-    fputs(CLI_RESOLVE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
-    char forms[OCV_ERROR_HINT_MAX];
-    destination_forms(forms, sizeof(forms));
-    printf("\nDestinations: %s\n", forms);
-}
+static const char help[] =
+    "Usage: vpull [OPTIONS] IMAGE...\n"
+    "\n"
+    "Pull the variant of IMAGE that was built for this machine. IMAGE is REPO[:TAG],\n"
+    "REPO@DIGEST of an index or a manifest, or oci:DIR[:TAG].\n"
+    "\n"
+    "Options:\n"
+    "  --to DESTINATION         one of those below (the first that answers)\n"
+    "  --dry-run                show the decision and the bytes, pull nothing\n"
+    "  --print-ref              print repo@sha256:... of the choice, pull nothing\n"
+    "  -q, --quiet              print the digest only\n"
+    "  --progress auto|plain|json   auto: bars, or lines without a terminal\n"
+    "  --tag NAME               name of the result, for an IMAGE named by digest\n"
+    "  --jobs N                 layers at once, 1 to 8 (default 4)\n"
+    "  --verify                 with --to oci:DIR: read again what is there\n"
+    "  -n, --namespace NS       containerd namespace\n"
+    "  --locked FILE            pull what this lock says (variantctl lock): all, or\n"
+    "                           the IMAGEs named; this machine's choice must be one\n"
+    "  --lock-profile NAME      with --locked: what the lock has for that "
+    "machine\n" CLI_RESOLVE_HELP CLI_COMMON_HELP CLI_REGISTRY_HELP "\n"
+    "Destinations: docker, podman, nerdctl, containerd, oci:DIR[:TAG], docker-archive:FILE\n"
+    "\n"
+    "Examples:\n"
+    "  vpull registry.example/app:1.0\n"
+    "  vpull --dry-run --label null registry.example/app:1.0\n"
+    "  vpull --to oci:images registry.example/app:1.0\n";
 
 struct say {
     const char *program;
@@ -151,7 +151,7 @@ static int read_options(struct cli *cli, struct settings *s, int argc, char **ar
 {
     struct ocv_error err = {0};
     int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options_table, print_help, &value, &code)) {
+    while (cli_next_option(cli, argc, argv, options_table, help, &value, &code)) {
         int status = own_option(s, value, &err);
         if (status != OCV_OK)
             return status < 0 ? cli_fail(cli, &err) : cli_bad_option(cli, argv, value);
@@ -359,6 +359,16 @@ static void catch_signals(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
+/* `vpull help` and `vpull version` name no images. */
+static void option_of(char **word)
+{
+    static char help_option[] = "--help", version_option[] = "--version";
+    if (!strcmp(*word, "help"))
+        *word = help_option;
+    else if (!strcmp(*word, "version"))
+        *word = version_option;
+}
+
 int main(int argc, char **argv)
 {
     struct cli cli;
@@ -377,7 +387,7 @@ int main(int argc, char **argv)
         plugin_print_hook(stdout, argv[argc - 1]);
         return cli_quit(&cli, 0);
     case PLUGIN_HELP:
-        print_help();
+        fputs(help, stdout);
         return cli_quit(&cli, 0);
     case PLUGIN_RUN:
         settings.pull.to = "docker";
@@ -390,6 +400,8 @@ int main(int argc, char **argv)
     }
     catch_signals();
     cli.interrupted = &interrupted;
+    if (argc == 2 && plugin.call == PLUGIN_NONE)
+        option_of(&argv[1]);
     int skip = plugin.call == PLUGIN_RUN ? plugin.first - 1 : 0;
     argv[skip] = argv[0];
     int code = read_options(&cli, &settings, argc - skip, argv + skip);

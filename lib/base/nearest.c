@@ -2,6 +2,7 @@
 #include "lib/base/nearest.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define WORD_MAX 64u /* longer words are never taken for typing errors */
@@ -82,4 +83,11 @@ const char *ocv_nearest(const char *text, const char *const *words, size_t n)
     for (size_t i = 0; i < n; i++)
         ocv_nearest_offer(&nearest, words[i]);
     return ocv_nearest_meant(&nearest);
+}
+
+const char *ocv_nearest_question(const char *meant, char out[OCV_NEAREST_QUESTION_MAX])
+{
+    snprintf(out, OCV_NEAREST_QUESTION_MAX, meant && *meant ? "; did you mean '%.64s'?" : "%s",
+             meant ? meant : "");
+    return out;
 }

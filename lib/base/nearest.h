@@ -22,4 +22,9 @@ const char *ocv_nearest_meant(const struct ocv_nearest *nearest);
 /** The same of a list of `n` words. */
 const char *ocv_nearest(const char *text, const char *const *words, size_t n);
 
+#define OCV_NEAREST_QUESTION_MAX 96u
+/** "; did you mean 'nvidia'?", or nothing where `meant` is NULL or empty: what stands behind a
+ *  message. Returns `out`. */
+const char *ocv_nearest_question(const char *meant, char out[OCV_NEAREST_QUESTION_MAX]);
+
 #endif

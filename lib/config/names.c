@@ -39,14 +39,6 @@ static void tell(struct names *n, enum ocv_unknown_kind kind, const char *format
     n->status = n->visit(n->data, &name);
 }
 
-/* " did you mean" or nothing, after what is unknown. */
-static const char *meant_text(const char *meant, char out[OCV_WORD_MAX + 24])
-{
-    snprintf(out, OCV_WORD_MAX + 24, meant && *meant ? "; did you mean '%s'?" : "%s",
-             meant ? meant : "");
-    return out;
-}
-
 /* ---- namespaces ---- */
 
 typedef void (*each_name)(void *data, const char *name);
@@ -81,7 +73,7 @@ static void look_at(void *data, const char *name)
 
 static bool check_namespace(struct names *n, const char *ns)
 {
-    char vocabulary[OCV_WORD_MAX], text[OCV_WORD_MAX + 24];
+    char vocabulary[OCV_WORD_MAX], text[OCV_NEAREST_QUESTION_MAX];
     struct search search = {.wanted = ns, .nearest = {.wanted = ns}};
     if (ocv_vocabulary_check(ns, NULL, NULL, vocabulary) == OCV_WORD_KNOWN)
         return true;
@@ -93,7 +85,7 @@ static bool check_namespace(struct names *n, const char *ns)
     const char *meant = ocv_nearest_meant(&search.nearest);
     bool order = !strcmp(n->key, "namespace_priority"); /* PEP 825 allows any name there */
     tell(n, order && !meant ? OCV_UNKNOWN_NOTE : OCV_UNKNOWN_NAME, "no namespace '%.60s'%s", ns,
-         meant_text(meant, text));
+         ocv_nearest_question(meant, text));
     return false;
 }
 
@@ -139,7 +131,7 @@ static bool host_value(const struct ocv_namespace *ns, const char *feature, cons
 static void check_private(struct names *n, const struct ocv_namespace *host, const char *ns,
                           const char *feature)
 {
-    char text[OCV_WORD_MAX + 24];
+    char text[OCV_NEAREST_QUESTION_MAX];
     struct ocv_nearest nearest = {.wanted = feature};
     const struct ocv_index *index = n->sources->index;
     size_t offered = 0;
@@ -152,12 +144,12 @@ static void check_private(struct names *n, const struct ocv_namespace *host, con
         }
     if (offered)
         tell(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
-             meant_text(ocv_nearest_meant(&nearest), text));
+             ocv_nearest_question(ocv_nearest_meant(&nearest), text));
 }
 
 static void check_property(struct names *n, const char *ns, const char *feature, const char *value)
 {
-    char meant[OCV_WORD_MAX], text[OCV_WORD_MAX + 24];
+    char meant[OCV_WORD_MAX], text[OCV_NEAREST_QUESTION_MAX];
     if (!check_namespace(n, ns) || !feature)
         return;
     const struct ocv_namespace *host =
@@ -172,10 +164,10 @@ static void check_property(struct names *n, const char *ns, const char *feature,
             check_private(n, host, ns, feature);
         else
             tell(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
-                 meant_text(meant, text));
+                 ocv_nearest_question(meant, text));
     } else if (!host_value(host, feature, value) && !in_index(n, ns, feature, value)) {
         tell(n, OCV_UNKNOWN_NAME, "%.60s :: %.60s has no value '%.60s'%s", ns, feature, value,
-             meant_text(meant, text));
+             ocv_nearest_question(meant, text));
     }
 }
 

@@ -59,16 +59,9 @@ static bool in_group(size_t rule, char group)
 static int refuse_rule(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
                        const char *text)
 {
-    struct ocv_nearest nearest = {.wanted = text};
-    for (size_t i = 0; i < OCV_LINT_RULES; i++) {
-        ocv_nearest_offer(&nearest, ocv_lint_rule(i)->id);
-        ocv_nearest_offer(&nearest, ocv_lint_rule(i)->name);
-    }
-    int status = ocv_yaml_fail(r, node, "no rule or group '%.100s'", text);
-    const char *meant = ocv_nearest_meant(&nearest);
-    if (meant)
-        ocv_error_hint(r->err, "did you mean %s?", meant);
-    return status;
+    char question[OCV_NEAREST_QUESTION_MAX];
+    return ocv_yaml_fail(r, node, "no rule or group '%.100s'%s", text,
+                         ocv_nearest_question(ocv_lint_rule_meant(text), question));
 }
 
 /* Apply `level` (OFF, or the table's own where NULL) to a rule or a group. */

@@ -27,6 +27,8 @@ struct ocv_lint_rule {
 const struct ocv_lint_rule *ocv_lint_rule(size_t i);
 /** By id ("OCV101") or name, NULL if there is none. */
 const struct ocv_lint_rule *ocv_lint_rule_find(const char *text);
+/** The id or name that was meant by one that there is not, or NULL. */
+const char *ocv_lint_rule_meant(const char *text);
 /** "off", "note", "warning", "error". */
 const char *ocv_lint_level_name(enum ocv_lint_level level);
 

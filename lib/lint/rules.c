@@ -2,6 +2,8 @@
 /* The table of rules, from schema/lint-rules.yaml. */
 #include "lib/lint/lint.h"
 
+#include "lib/base/nearest.h"
+
 #include <string.h>
 
 static const struct ocv_lint_rule rules[] = {OCV_LINT_RULE_TABLE};
@@ -17,6 +19,16 @@ const struct ocv_lint_rule *ocv_lint_rule_find(const char *text)
         if (!strcmp(rules[i].id, text) || !strcmp(rules[i].name, text))
             return &rules[i];
     return NULL;
+}
+
+const char *ocv_lint_rule_meant(const char *text)
+{
+    struct ocv_nearest nearest = {.wanted = text};
+    for (size_t i = 0; i < OCV_LINT_RULES; i++) {
+        ocv_nearest_offer(&nearest, rules[i].id);
+        ocv_nearest_offer(&nearest, rules[i].name);
+    }
+    return ocv_nearest_meant(&nearest);
 }
 
 const char *ocv_lint_level_name(enum ocv_lint_level level)

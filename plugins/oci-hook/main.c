@@ -64,7 +64,7 @@ static void print_help(void)
 static int read_arguments(int argc, char **argv, const char **config)
 {
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             print_help();
             return output_end("ocivariant-oci-hook");
         }
@@ -72,7 +72,7 @@ static int read_arguments(int argc, char **argv, const char **config)
             printf("ocivariant-oci-hook %s\n", ocv_version());
             return output_end("ocivariant-oci-hook");
         }
-        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) {
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc && argv[i + 1][0] != '-') {
             *config = argv[++i];
             continue;
         }

@@ -193,7 +193,7 @@ probe()
     fi
     alternate "$rounds_small" nothing \
         variantctl-probe "$VARIANTCTL probe --format json" \
-        variantctl-probe-table "$VARIANTCTL probe --format table" "${peers[@]}" \
+        variantctl-probe-table "$VARIANTCTL probe --format text" "${peers[@]}" \
         true-probe /bin/true
     echo "## variantctl probe, this machine ($devices PCI devices), whole process, warm"
     echo

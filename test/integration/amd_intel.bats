@@ -55,7 +55,7 @@ probe()
 # The table as one line: where it is wrapped does not matter here.
 table()
 {
-    "$VARIANTCTL" probe --sysroot "$TREE" --format table | tr -s ' \n' ' '
+    "$VARIANTCTL" probe --sysroot "$TREE" --format text | tr -s ' \n' ' '
 }
 
 selected()

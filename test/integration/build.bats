@@ -220,7 +220,7 @@ completed()
         [[ $offered == *--config* ]]
         for option in $offered; do
             run variantctl "${words[@]}" "$option=x" --no-such-option </dev/null
-            [[ $output != *"unknown option '$option="* ]] || { echo "$verb: $option" && false; }
+            [[ $output != *"unknown option '$option'"* ]] || { echo "$verb: $option" && false; }
         done
     done
 }
@@ -234,7 +234,7 @@ completed()
     [ "$(completed _variantctl variantctl lint --format '')" = "text json sarif github" ]
     [ "$(completed _variantctl variantctl lint --format = s)" = sarif ]
     [ "$(completed _variantctl variantctl index create --format '')" = "text json" ]
-    [ "$(completed _variantctl variantctl index show --format '')" = "table json" ]
+    [ "$(completed _variantctl variantctl index show --format '')" = "text json" ]
     [ "$(completed _variantctl variantctl index create --layout s)" = same-platform ]
     [ "$(completed _variantctl variantctl lint --fail-on n)" = never ]
     [ "$(completed _variantctl variantctl explain --tag-rules '')" = "on off" ]
@@ -254,7 +254,7 @@ completed()
 
 @test "the help texts, which completions read, name every long option" {
     local verb option
-    "$OCV_BUILD/vpull" --help >"$BATS_TEST_TMPDIR/help"
+    { "$OCV_BUILD/vpull" --help && "$OCV_BUILD/variantctl" help registry; } >"$BATS_TEST_TMPDIR/help"
     for verb in probe resolve explain lint lock verify setup "tags parse" "tags plan" "index create" \
         "index remove" "index annotate" "index show" "index coverage" "index diff" "index copy"; do
         # shellcheck disable=SC2086

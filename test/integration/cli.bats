@@ -68,11 +68,11 @@ vpull()
     run -2 vpull --nonsense x
     [ "${lines[0]}" = "vpull: unknown option '--nonsense'" ]
     run -2 vpull --jobs
-    [ "${lines[0]}" = "vpull: option '--jobs' needs a value" ]
+    [ "${lines[0]}" = "vpull: --jobs needs N" ]
     for form in "--format xml" --format=xml; do
         # shellcheck disable=SC2086
         run -2 "$VARIANTCTL" resolve $form x
-        [ "${lines[0]}" = "variantctl: --format: invalid value 'xml'" ]
+        [ "${lines[0]}" = "variantctl: --format: invalid value 'xml': expected text|json" ]
     done
     run -2 vpull --dry-run --to nowhere "oci:$L:app"
     [[ ${lines[0]} == *"--to: unknown destination 'nowhere'" ]]

@@ -65,7 +65,7 @@ gone() # PID
     probe
     [ "$(namespace mychip '.provider | "\(.name) \(.kind) \(.source) \(.version)"')" = "good executable sysfs 3" ]
     [ "$(namespace mychip '.devices[0].name')" = "My Chip" ]
-    run -0 "$VARIANTCTL" probe --format table
+    run -0 "$VARIANTCTL" probe --format text
     [[ $output == *mychip*"arch: two one"* ]]
     cat >"$BATS_TEST_TMPDIR/index.json" <<'INDEX'
 {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
@@ -176,7 +176,7 @@ MEET
     provider status <<<'printf "no \033[31mlicence\nsecond line\n" >&2; exit 3'
     probe
     failed_with status 'exit status 3: no \?\[31mlicence'
-    run -0 "$VARIANTCTL" probe --format table
+    run -0 "$VARIANTCTL" probe --format text
     [[ $output != *$'\033'* ]]
     [[ $output == *"could not be read"*"31mlicence"* ]]
 }

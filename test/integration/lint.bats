@@ -373,7 +373,7 @@ TAGS
     printf 'disable: [schema-misssing]\n' >.ocivariant-lint.yaml
     run -2 lint index.json
     [[ $output == *".ocivariant-lint.yaml:1: no rule or group 'schema-misssing'"* ]]
-    [[ $output == *"did you mean schema-missing?"* ]]
+    [[ $output == *"; did you mean 'schema-missing'?"* ]]
     run -2 lint --settings nowhere.yaml index.json
 }
 

@@ -34,7 +34,7 @@ INDEX
 }
 
 @test "the table form names level, flags and platform, and keeps to 80 columns" {
-    run -0 "$VARIANTCTL" probe --cpuid "$DATA/full.v4.cpuid" --format table
+    run -0 "$VARIANTCTL" probe --cpuid "$DATA/full.v4.cpuid" --format text
     [[ $output == *"platform      linux/amd64/v4"* ]]
     [[ $output == *"level: v4 v3 v2 v1"* ]]
     [[ $output == *" avx512vl "* ]]
@@ -50,7 +50,7 @@ INDEX
 @test "another architecture: its own namespace, none of this machine's" {
     mkdir -p "$BATS_TEST_TMPDIR/tree/proc"
     printf 'vendor_id : IBM/S390\nfeatures : esan3 zarch vx\n' >"$BATS_TEST_TMPDIR/tree/proc/cpuinfo"
-    run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree" --format table
+    run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree" --format text
     [[ $output == *"linux/s390x"* ]]
     [[ $output == *"level: z13"* ]]
     [[ $output != *x86_64* ]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# variantctl probe --format table on machines made here: what an operator reads. The golden texts
+# variantctl probe --format text on machines made here: what an operator reads. The golden texts
 # are test/data/probe/*.txt; the provider beside them is shipped by nobody.
 # shellcheck disable=SC2154,SC2119,SC2120 # stderr is set by run --separate-stderr; table takes options
 
@@ -28,7 +28,7 @@ device()
 
 table()
 {
-    "$VARIANTCTL" probe --sysroot "$tree" --format table "$@"
+    "$VARIANTCTL" probe --sysroot "$tree" --format text "$@"
 }
 
 golden()
@@ -166,10 +166,10 @@ as_nobody()
     chmod 660 "$tree/dev/kfd"
     run -0 table
     [[ $output != *permission* ]]
-    run -0 as_nobody "$VARIANTCTL" probe --sysroot "$tree" --format table
+    run -0 as_nobody "$VARIANTCTL" probe --sysroot "$tree" --format text
     [[ $output == *"access        no permission to open /dev/kfd: this user is not in group 'video'"* ]]
     chmod 600 "$tree/dev/kfd"
-    run -0 as_nobody "$VARIANTCTL" probe --sysroot "$tree" --format table
+    run -0 as_nobody "$VARIANTCTL" probe --sysroot "$tree" --format text
     [[ $output == *"/dev/kfd (mode 0600, owner 0:"* ]]
 }
 
@@ -225,6 +225,6 @@ as_nobody()
     sed '/^00: a3 1d/s/a3/zz/; /^00: 86 80/d' "$OCV_TOP/test/data/pci/gpu-server.lspci" >"$BATS_TEST_TMPDIR/dump"
     run -0 --separate-stderr "$VARIANTCTL" probe --pci-dump "$BATS_TEST_TMPDIR/dump" --format json
     [ "$(jq -c '[.namespaces[].devices[]?.id]' <<<"$output")" = '["0000:18:00.0"]' ]
-    run -0 "$VARIANTCTL" probe --pci-dump "$BATS_TEST_TMPDIR/dump" --format table
+    run -0 "$VARIANTCTL" probe --pci-dump "$BATS_TEST_TMPDIR/dump" --format text
     [[ $output == *"2 PCI devices could not be read and are left out"* ]]
 }

@@ -42,9 +42,9 @@ readme_example()
     echo 0x1250 >"$card/device"
     echo 0x120000 >"$card/class"
     ln -s ../../drivers/rebellions "$card/driver"
-    OCV_DATADIR=$OCV_TOP/plugins run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree" --format table
+    OCV_DATADIR=$OCV_TOP/plugins run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree" --format text
     [[ $output == *"arch: atom_max"* ]]
-    OCV_DATADIR=$BATS_TEST_TMPDIR run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree" --format table
+    OCV_DATADIR=$BATS_TEST_TMPDIR run -0 "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/tree" --format text
     [[ $output != *atom_max* ]]
 }
 

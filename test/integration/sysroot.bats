@@ -202,7 +202,7 @@ attack() # KIND FILE
     [ "$(namespace rebellions '.devices | length')" = 1 ]
     [ "$(namespace "$(uname -m)" .error)" = "/proc/cpuinfo: Permission denied" ]
     chmod 000 "$CARDS"
-    run -0 --separate-stderr "${nobody[@]}" timeout $PATIENCE "$VARIANTCTL" probe --sysroot "$ROOT" --format table
+    run -0 --separate-stderr "${nobody[@]}" timeout $PATIENCE "$VARIANTCTL" probe --sysroot "$ROOT" --format text
     [[ $output == *"/sys/bus/pci/devices: Permission denied"* ]]
     chmod 755 "$CARDS"
     # the sysroot itself is what the caller named

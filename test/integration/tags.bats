@@ -208,7 +208,7 @@ chooses()
 @test "llama.cpp: cuda and cuda12 are one build, and nothing to doubt" {
     chooses h100 ghcr.io/ggml-org/llama.cpp:server server-cuda
     chooses cpu ghcr.io/ggml-org/llama.cpp:server server
-    run -0 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" --format table ghcr.io/ggml-org/llama.cpp
+    run -0 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" --format text ghcr.io/ggml-org/llama.cpp
     [[ $output == *"server-cuda12"*"says the same as server-cuda, which is preferred"* ]]
 }
 
@@ -358,7 +358,7 @@ YAML
     put demo/app:1.0-large
     run -4 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" demo/app:1.0
     [[ $stderr == *"1.0-big and 1.0-large say the same"* ]]
-    run -4 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VARIANTCTL" tags plan --config "$CONFIG" --format table demo/app
+    run -4 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VARIANTCTL" tags plan --config "$CONFIG" --format text demo/app
     [[ $output == *"not told apart: 1.0-big and 1.0-large say the same"* ]]
     run -0 --separate-stderr env "OCV_DATADIR=$BATS_TEST_TMPDIR" "$VPULL" --config "$CONFIG" --print-ref --profile "$STATE/h100.json" demo/app:1.0-big
 }
@@ -367,7 +367,7 @@ YAML
     run -0 --separate-stderr "$VARIANTCTL" tags parse quay.io/ascend/cann:9.0.0-910b-ubuntu22.04-py3.12 other/app:1
     [ "${lines[0]}" = '{"reference":"quay.io/ascend/cann:9.0.0-910b-ubuntu22.04-py3.12","family":"ascend-cann","properties":["ascend :: npu_type :: 910b"],"group":{"os":"ubuntu22.04","python":"3.12","version":"9.0.0"},"ignored":[],"unknown":[],"ambiguous":[]}' ]
     [ "$(jq -r .family <<<"${lines[1]}")" = null ]
-    run -0 --separate-stderr "$VARIANTCTL" tags parse --format table nvcr.io/nvidia/driver:580.126.16-ubuntu24.04
+    run -0 --separate-stderr "$VARIANTCTL" tags parse --format text nvcr.io/nvidia/driver:580.126.16-ubuntu24.04
     [[ $output == *"no variant: a driver, chosen by the kernel"* ]]
     run -4 --separate-stderr "$VARIANTCTL" tags parse - <<<$'# a list\n\nvllm/vllm-openai:v0.14.1\n:\nrocm/vllm:latest'
     [ "${#lines[@]}" = 2 ]
@@ -383,7 +383,7 @@ YAML
     run -0 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" "ghcr.io/$TEI:1.9"
     [ "$(jq -c '[.sets[] | .name]' <<<"$output")" = '["1.9"]' ]
     [ "$(jq -c '[.sets[0].members[] | .tag]' <<<"$output")" = '["cpu-1.9","cpu-arm64-1.9","120-1.9","turing-1.9","1.9","86-1.9","89-1.9","hopper-1.9"]' ]
-    run -0 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" --format table "ghcr.io/$TEI"
+    run -0 --separate-stderr "$VARIANTCTL" tags plan --config "$CONFIG" --format text "ghcr.io/$TEI"
     [[ $output == *"1.9-grpc"* && $output == *"Stays out"*"cuda-1.9"*"all architectures in one image"* ]]
     printf '%s\n' 13.0.1-base-ubuntu24.04 12.8.1-base-ubuntu24.04 12.8.0-base-ubuntu24.04 latest >"$BATS_TEST_TMPDIR/list"
     run -0 --separate-stderr "$VARIANTCTL" tags plan --tags-file "$BATS_TEST_TMPDIR/list" nvidia/cuda

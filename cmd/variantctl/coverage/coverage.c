@@ -22,20 +22,22 @@ static const struct option options[] = {{"index", required_argument, NULL, OPTIO
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs("Usage: variantctl index coverage --profiles DIR [OPTIONS] IMAGE | oci:DIR[:TAG] | "
-          "--index FILE\n\n"
-          "Resolve an index for every host of a directory of profiles (*.json) and show who gets "
-          "what.\n"
-          "Hosts that are alike share a column where there would be too many to read.\n"
-          "Exit 0: shown; 4: a profile or the index cannot be read.\n\nOptions:\n"
-          "  --profiles DIR|FILE      again for more\n"
-          "  --index FILE             an index document, '-' for standard input\n"
-          "  --format table|json      what is printed (table)\n" CLI_RESOLVE_HELP CLI_REGISTRY_HELP
-              CLI_COMMON_HELP,
-          stdout);
-}
+static const char help[] =
+    "Usage: variantctl index coverage --profiles DIR [OPTIONS] IMAGE|oci:DIR[:TAG]\n"
+    "\n"
+    "Resolve an index for every host of a directory of profiles (*.json) and show who\n"
+    "gets what. Hosts that are alike share a column where there are many.\n"
+    "Exit 0: shown; 4: a profile or the index cannot be read.\n"
+    "\n"
+    "Options:\n"
+    "  --profiles DIR|FILE      again for more\n"
+    "  --index FILE             an index document, '-' for standard input\n"
+    "  --format text|json       what is printed (text)\n" CLI_RESOLVE_HELP CLI_COMMON_HELP
+        CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl index coverage --profiles fleet registry.example/app:1.0\n"
+    "  variantctl index coverage --profiles fleet --index index.json\n"
+    "  variantctl index coverage --profiles fleet --json oci:images:app\n";
 
 struct request {
     struct cli *cli;
@@ -227,14 +229,12 @@ int cmd_index_coverage(struct cli *cli, int argc, char **argv)
     struct ocv_error err = {0};
     struct request r = {.cli = cli};
     int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
         if (value == OPTION_INDEX)
             r.index_file = optarg;
         else if (value == OPTION_PROFILES && optarg && r.n_profiles < COVERAGE_SOURCES_MAX)
             r.profiles[r.n_profiles++] = optarg;
-        else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
-            r.json = optarg[0] == 'j';
-        else
+        else if (value != OPTION_FORMAT || !cli_format(optarg, &r.json))
             return cli_bad_option(cli, argv, value);
     }
     if (code >= 0)

@@ -21,23 +21,29 @@ static const struct option options[] = {{"default", required_argument, NULL, EDI
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs("Usage: variantctl index create [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n\n"
-          "Write an index over existing images to a registry or, as oci:DIR:TAG, to an OCI\n"
-          "layout. REF is a registry image or oci:DIR:TAG; what the index names is mounted or\n"
-          "copied beside it. A PROPERTY is 'namespace :: feature :: value'. null=REF is the build\n"
-          "that needs nothing: the default entry, which comes first and has no annotations.\n\n"
-          "Options:\n"
-          "  --default REF            the same as null=REF\n"
-          "  --from FILE.yaml         the same as a file (schema/index-source.schema.json)\n"
-          "  --from-tags [REPO:]GLOB  labels and properties of these tags by the tag rules\n"
-          "  --rules FILE|DIR         more tag rules\n"
-          "  --relabel                write label and properties into the images, too: they get\n"
-          "                           new digests\n" EDIT_INDEX_HELP LAYOUT_HELP LINT_HELP
-              WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
-          stdout);
-}
+static const char help[] =
+    "Usage: variantctl index create [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n"
+    "\n"
+    "Write an index over existing images to a registry or, as oci:DIR:TAG, to an OCI\n"
+    "layout. REF is REPO:TAG or oci:DIR:TAG; it is mounted or copied beside it.\n"
+    "A PROPERTY is 'namespace :: feature :: value' (variantctl vocabulary). null=REF\n"
+    "is the build that needs nothing: the default entry.\n"
+    "\n"
+    "Options:\n"
+    "  --default REF            the same as null=REF\n"
+    "  --from FILE.yaml         the same as a file (schema/index-source.schema.json)\n"
+    "  --from-tags [REPO:]GLOB  labels and properties of these tags by the tag rules\n"
+    "  --rules FILE|DIR         more tag rules\n"
+    "  --relabel                write them into the images, too: new "
+    "digests\n" EDIT_INDEX_HELP LAYOUT_HELP LINT_HELP WRITE_HELP CLI_COMMON_HELP CLI_REGISTRY_HELP
+    "\n"
+    "Examples:\n"
+    "  variantctl index create registry.example/app:2.0 \\\n"
+    "      null=registry.example/app:1.0-cpu \\\n"
+    "      'cuda12.8=registry.example/app:1.0-cuda,nvidia :: sm_arch :: 90_real'\n"
+    "  variantctl index create --from app.yaml\n"
+    "  variantctl index create --dry-run oci:images:two null=oci:images:cpu \\\n"
+    "      'v3=oci:images:v3,x86_64 :: level :: v3'\n";
 
 static int add_items(struct edit *e, char **arguments, struct ocv_error *err)
 {
@@ -97,7 +103,7 @@ int cmd_index_create(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct edit e = {.build = {.cli = cli}};
-    int status = edit_options(&e, argc, argv, options, print_help, &err);
+    int status = edit_options(&e, argc, argv, options, help, &err);
     if (status == EDIT_GO_ON)
         status = start(&e, argc, argv, &err);
     edit_free(&e);

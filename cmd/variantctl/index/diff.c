@@ -15,15 +15,19 @@ static const struct option options[] = {{"format", required_argument, NULL, OPTI
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs("Usage: variantctl index diff [OPTIONS] OLD NEW\n\n"
-          "What changed from one index to another, by label and platform. OLD and NEW are images,\n"
-          "oci:DIR[:TAG] or files.\n\nOptions:\n"
-          "  --exit-code              exit with 5 when they differ\n"
-          "  --format text|json       what is printed (text)\n" CLI_REGISTRY_HELP CLI_COMMON_HELP,
-          stdout);
-}
+static const char help[] =
+    "Usage: variantctl index diff [OPTIONS] OLD NEW\n"
+    "\n"
+    "What changed from one index to another, by label and platform. OLD and NEW are\n"
+    "images, oci:DIR[:TAG] or files.\n"
+    "\n"
+    "Options:\n"
+    "  --exit-code              exit with 5 when they differ\n"
+    "  --format text|json       what is printed (text)\n" CLI_COMMON_HELP CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl index diff registry.example/app:1.0 registry.example/app:1.1\n"
+    "  variantctl index diff --json index.json registry.example/app:1.0\n"
+    "  variantctl index diff --exit-code oci:images:app registry.example/app:1.0\n";
 
 static const char *text_or(const char *s)
 {
@@ -313,12 +317,10 @@ int cmd_index_diff(struct cli *cli, int argc, char **argv)
     struct ocv_error err = {0};
     bool json = false, exit_code = false, differ = false;
     int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
         if (value == OPTION_EXIT_CODE)
             exit_code = true;
-        else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "text")))
-            json = optarg[0] == 'j';
-        else
+        else if (value != OPTION_FORMAT || !cli_format(optarg, &json))
             return cli_bad_option(cli, argv, value);
     }
     if (code >= 0)

@@ -40,43 +40,57 @@ static const struct option annotate_options[] = {
     CLI_COMMON_OPTIONS,
     CLI_OPTIONS_END};
 
-static void add_help(void)
-{
-    fputs(
-        "Usage: variantctl index add [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n\n"
-        "Add builds to an index. The arguments are those of 'index create'.\n\nOptions:\n"
-        "  --default REF            the default entry; the same as null=REF\n"
-        "  --relabel                write label and properties into the images, "
-        "too\n" EDIT_INDEX_HELP LAYOUT_HELP LINT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
-        stdout);
-}
+static const char add_help[] =
+    "Usage: variantctl index add [OPTIONS] REPO:TAG LABEL=REF[,PROPERTY...]...\n"
+    "\n"
+    "Add builds to an index. The arguments are those of 'index create'.\n"
+    "\n"
+    "Options:\n"
+    "  --default REF            the default entry; the same as null=REF\n"
+    "  --relabel                write them into the images, too: new "
+    "digests\n" EDIT_INDEX_HELP LAYOUT_HELP LINT_HELP WRITE_HELP CLI_COMMON_HELP CLI_REGISTRY_HELP
+    "\n"
+    "Examples:\n"
+    "  variantctl index add registry.example/app:1.0 \\\n"
+    "      'cuda12.6=registry.example/app:1.0-cuda,nvidia :: sm_arch :: 80_real'\n"
+    "  variantctl index add oci:images:app 'v4=oci:images:v3,x86_64 :: level :: v4'\n"
+    "  variantctl index add --dry-run registry.example/app:1.1 \\\n"
+    "      null=registry.example/app:1.0-arm64\n";
 
-static void remove_help(void)
-{
-    fputs("Usage: variantctl index remove [OPTIONS] REPO:TAG LABEL|DIGEST...\n\n"
-          "Take builds, and what attests to them, out of an index. Their images stay in the\n"
-          "registry until it cleans up.\n\nOptions:\n"
-          "  --platform OS/ARCH       only of this platform\n"
-          "  --default                the default entries without annotations; null is\n"
-          "                           the same where no entry has that label\n" EDIT_INDEX_HELP
-              LINT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
-          stdout);
-}
+static const char remove_help[] =
+    "Usage: variantctl index remove [OPTIONS] REPO:TAG LABEL|DIGEST...\n"
+    "\n"
+    "Take builds, and what attests to them, out of an index. Their images stay in the\n"
+    "registry until it cleans up.\n"
+    "\n"
+    "Options:\n"
+    "  --platform OS/ARCH       only of this platform\n"
+    "  --default                the default entries without annotations; null is\n"
+    "                           the same where no entry has that label\n" EDIT_INDEX_HELP LINT_HELP
+        WRITE_HELP CLI_COMMON_HELP CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl index remove registry.example/app:1.0 cuda12.8\n"
+    "  variantctl index remove --dry-run --platform linux/arm64 oci:images:app null\n"
+    "  variantctl index remove --default oci:images:app\n";
 
-static void annotate_help(void)
-{
-    fputs("Usage: variantctl index annotate [OPTIONS] REPO:TAG [LABEL|DIGEST=PROPERTY[,...]]...\n\n"
-          "Say something else about builds of an index: their properties, their label, or what\n"
-          "is on the index itself. An entry that another tool wrote is named by its digest.\n\n"
-          "Options:\n"
-          "  --label LABEL|DIGEST=LABEL  the label of an entry\n"
-          "  --platform OS/ARCH       only of this platform\n"
-          "  --relayout               order, platforms and annotations as 'index create' writes\n"
-          "                           them, for an index that another tool made; null becomes\n"
-          "                           the default entry without annotations\n" EDIT_INDEX_HELP
-              LAYOUT_HELP LINT_HELP WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
-          stdout);
-}
+static const char annotate_help[] =
+    "Usage: variantctl index annotate [OPTIONS] REPO:TAG [LABEL=PROPERTY[,...]]...\n"
+    "\n"
+    "Change what an index says of builds: their properties, their label, or what is\n"
+    "on the index itself. An entry that another tool wrote is named by its digest.\n"
+    "\n"
+    "Options:\n"
+    "  --label LABEL|DIGEST=LABEL  the label of an entry\n"
+    "  --platform OS/ARCH       only of this platform\n"
+    "  --relayout               order, platforms, annotations as of 'index create',\n"
+    "                           for an index that another tool made; null becomes\n"
+    "                           the default entry without annotations\n" EDIT_INDEX_HELP LAYOUT_HELP
+        LINT_HELP WRITE_HELP CLI_COMMON_HELP CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl index annotate registry.example/app:1.0 \\\n"
+    "      'cuda12.8=nvidia :: sm_arch :: 90_real'\n"
+    "  variantctl index annotate --namespaces 'nvidia, amd' registry.example/app:1.0\n"
+    "  variantctl index annotate --label cuda12.8=cuda --dry-run oci:images:app\n";
 
 static int begin(struct edit *e, const char *target, struct ocv_error *err)
 {
@@ -153,7 +167,7 @@ static int run_annotate(struct edit *e, char **arguments, struct ocv_error *err)
 }
 
 static int run_verb(struct cli *cli, int argc, char **argv, const struct option *options,
-                    void (*help)(void), int (*run)(struct edit *, char **, struct ocv_error *))
+                    const char *help, int (*run)(struct edit *, char **, struct ocv_error *))
 {
     struct ocv_error err = {0};
     struct edit e = {.build = {.cli = cli}};

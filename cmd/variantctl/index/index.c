@@ -9,12 +9,15 @@ static const struct verb all[] = {
     {"create", "write an index over existing images", cmd_index_create},
     {"add", "add builds to an index", cmd_index_add},
     {"remove", "take builds out of an index", cmd_index_remove},
+    {"rm", NULL, cmd_index_remove},
     {"annotate", "change labels, properties and index annotations", cmd_index_annotate},
     {"show", "what an index holds", cmd_index_show},
+    {"ls", NULL, cmd_index_show},
+    {"inspect", NULL, cmd_index_show},
     {"coverage", "which hosts of a fleet get which variant", cmd_index_coverage},
     {"diff", "what changed from one index to another", cmd_index_diff},
     {"copy", "copy an index with everything in it", cmd_index_copy},
-    {"push", "the same", cmd_index_copy},
+    {"push", NULL, cmd_index_copy},
     {NULL, NULL, NULL},
 };
 
@@ -39,7 +42,14 @@ static void catch_signals(struct cli *cli)
 
 int cmd_index(struct cli *cli, int argc, char **argv)
 {
-    const struct verbs verbs = {"Usage: variantctl index VERB [OPTIONS]\n\nVerbs:\n", all, ""};
+    const struct verbs verbs = {
+        .usage = "Usage: variantctl index VERB [OPTIONS]\n\nVerbs:\n",
+        .list = all,
+        .end = "\nExamples:\n"
+               "  variantctl index show registry.example/app:1.0\n"
+               "  variantctl index create --from app.yaml\n"
+               "  variantctl index copy registry.example/app:1.0 oci:mirror:app\n",
+    };
     catch_signals(cli);
     return verbs_run(cli, &verbs, argc, argv);
 }

@@ -41,14 +41,14 @@ enum {
         "no-lint", no_argument, NULL, WRITE_OPTION_NO_LINT \
     }
 #define LINT_HELP "  --no-lint                publish it though lint finds errors in it\n"
-#define WRITE_HELP                                                                        \
-    "  --dry-run                show what would be written, and its digest\n"             \
-    "  --referrers              copy signatures and whatever else refers to the images\n" \
-    "  --expect DIGEST|none     refuse unless the tag names this now\n"                   \
-    "  -q, --quiet              print the digest only\n"                                  \
+#define WRITE_HELP                                                                \
+    "  --dry-run                show what would be written, and its digest\n"     \
+    "  --referrers              copy signatures and what else refers to images\n" \
+    "  --expect DIGEST|none     refuse unless the tag names this now\n"           \
+    "  -q, --quiet              print the digest only\n"                          \
     "  --format text|json       json: what was written, for programs\n"
-#define LAYOUT_HELP                                                                         \
-    "  --layout hidden|same-platform   hidden (default): variants under platform.variant\n" \
+#define LAYOUT_HELP                                                               \
+    "  --layout hidden|same-platform   hidden (default): with platform.variant\n" \
     "                           x-LABEL, where old clients do not look\n"
 
 /** Take an option of the above: 1, 0 when it is another one, -1 when its value is none. */

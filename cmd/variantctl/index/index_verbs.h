@@ -58,7 +58,7 @@ struct edit {
 #define EDIT_GO_ON 1000
 /** Read the options. EDIT_GO_ON, a negative status, or what the command ends with. */
 int edit_options(struct edit *edit, int argc, char **argv, const struct option *options,
-                 void (*print_help)(void), struct ocv_error *err) OCV_WARN_UNUSED;
+                 const char *help, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Set the annotations that were asked for. */
 int edit_annotations(struct edit *edit, struct ocv_error *err) OCV_WARN_UNUSED;
 void edit_free(struct edit *edit);

@@ -67,15 +67,15 @@ static int take(struct edit *e, int value, struct ocv_error *err)
 }
 
 int edit_options(struct edit *e, int argc, char **argv, const struct option *options,
-                 void (*print_help)(void), struct ocv_error *err)
+                 const char *help, struct ocv_error *err)
 {
     struct cli *cli = e->build.cli;
     int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
         int written = write_option(&e->build.options, value);
         if (written > 0)
             continue;
-        if (written < 0 || value == '?' || value == ':')
+        if (written < 0)
             return cli_bad_option(cli, argv, value);
         int status = take(e, value, err);
         if (status < 0)

@@ -27,8 +27,7 @@ int write_option(struct write_options *options, int value)
         options->referrers = true;
         return 1;
     case WRITE_OPTION_FORMAT:
-        options->json = !strcmp(optarg, "json");
-        return options->json || !strcmp(optarg, "text") ? 1 : -1;
+        return cli_format(optarg, &options->json) ? 1 : -1;
     case WRITE_OPTION_EXPECT:
         options->expect = optarg;
         return !strcmp(optarg, "none") || ocv_digest_known(optarg) ? 1 : -1;

@@ -9,15 +9,18 @@
 static const struct option options[] = {WRITE_OPTIONS, CLI_REGISTRY_OPTIONS, CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs("Usage: variantctl index copy [OPTIONS] FROM TO\n\n"
-          "Copy an index or image with everything in it, byte for byte: between registries and\n"
-          "OCI layouts. FROM is REPO:TAG, REPO@DIGEST or oci:DIR[:TAG], TO is REPO:TAG or\n"
-          "oci:DIR:TAG. Within one registry blobs are mounted. 'index push' is the same.\n\n"
-          "Options:\n" WRITE_HELP CLI_REGISTRY_HELP CLI_COMMON_HELP,
-          stdout);
-}
+static const char help[] =
+    "Usage: variantctl index copy [OPTIONS] FROM TO\n"
+    "\n"
+    "Copy an index or image with everything in it, byte for byte: between registries\n"
+    "and OCI layouts. FROM is REPO:TAG, REPO@DIGEST or oci:DIR[:TAG], TO is REPO:TAG\n"
+    "or oci:DIR:TAG. Within one registry blobs are mounted.\n"
+    "\n"
+    "Options:\n" WRITE_HELP CLI_COMMON_HELP CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl index copy registry.example/app:1.0 registry.example/stable:1.0\n"
+    "  variantctl index copy --referrers registry.example/app:1.0 oci:mirror:app\n"
+    "  variantctl index copy --expect none oci:images:app registry.example/new:1.0\n";
 
 /* What an index says of its images, once each. */
 static int all_referrers(struct copier *copier, const struct image *image, struct ocv_error *err)
@@ -79,7 +82,7 @@ int cmd_index_copy(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct edit e = {.build = {.cli = cli}};
-    int status = edit_options(&e, argc, argv, options, print_help, &err);
+    int status = edit_options(&e, argc, argv, options, help, &err);
     if (status == EDIT_GO_ON && argc - optind != 2)
         status = ocv_error_set(&err, OCV_ERR_INVALID, "index %s: give FROM and TO", argv[0]);
     else if (status == EDIT_GO_ON)

@@ -16,16 +16,19 @@ static const struct option options[] = {{"index", required_argument, NULL, OPTIO
 
 #define OUTPUT_MAX (64u * 1024 * 1024)
 
-static void print_help(void)
-{
-    fputs("Usage: variantctl index show [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n\n"
-          "The entries of an index as they stand: label, platform, digest and "
-          "properties.\n\nOptions:\n"
-          "  --index FILE             an index document, '-' for standard input\n"
-          "  --format table|json      json: the bytes as they are\n" CLI_REGISTRY_HELP
-              CLI_COMMON_HELP,
-          stdout);
-}
+static const char help[] =
+    "Usage: variantctl index show [OPTIONS] IMAGE | oci:DIR[:TAG] | --index FILE\n"
+    "\n"
+    "The entries of an index as they stand: label, platform, digest and properties.\n"
+    "\n"
+    "Options:\n"
+    "  --index FILE             an index document, '-' for standard input\n"
+    "  --format text|json       json: the bytes as they are\n" CLI_COMMON_HELP CLI_REGISTRY_HELP
+    "\n"
+    "Examples:\n"
+    "  variantctl index show registry.example/app:1.0\n"
+    "  variantctl index show --json oci:images:app\n"
+    "  variantctl index show --index index.json\n";
 
 static int format_properties(const struct image *image, const struct ocv_entry *entry,
                              struct ocv_buffer *out, struct ocv_error *err)
@@ -121,12 +124,10 @@ int cmd_index_show(struct cli *cli, int argc, char **argv)
     const char *file = NULL;
     bool json = false;
     int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
         if (value == OPTION_INDEX)
             file = optarg;
-        else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
-            json = optarg[0] == 'j';
-        else
+        else if (value != OPTION_FORMAT || !cli_format(optarg, &json))
             return cli_bad_option(cli, argv, value);
     }
     if (code >= 0)

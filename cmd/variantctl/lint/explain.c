@@ -2,6 +2,8 @@
 /* variantctl lint --rules and --explain: the table of rules, for people. */
 #include "cmd/variantctl/lint/lint_verb.h"
 
+#include "lib/base/nearest.h"
+
 #include <string.h>
 
 int lint_list_rules(void)
@@ -30,7 +32,9 @@ int lint_explain_rule(const struct cli *cli, const char *name)
     const struct ocv_lint_rule *rule = ocv_lint_rule_find(name);
     struct ocv_error err = {0};
     if (!rule) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "no rule '%.60s'", name);
+        char question[OCV_NEAREST_QUESTION_MAX];
+        ocv_error_set(&err, OCV_ERR_INVALID, "no rule '%.60s'%s", name,
+                      ocv_nearest_question(ocv_lint_rule_meant(name), question));
         ocv_error_hint(&err, "variantctl lint --rules lists them");
         return cli_fail(cli, &err);
     }

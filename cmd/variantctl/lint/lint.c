@@ -42,37 +42,35 @@ static const struct option options[] = {
     CLI_COMMON_OPTIONS,
     CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs(
-        "Usage: variantctl lint [OPTIONS] REPO:TAG | oci:DIR[:TAG] | FILE...\n\n"
-        "Check indexes, their images and tags. A FILE is an index (JSON), what 'index create\n"
-        "--from' reads (YAML), or a list of references, one a line; oci:DIR alone is every tag of\n"
-        "the layout. Settings of a repository are read from " OCV_LINT_CONFIG_FILE
-        ", here or above, up to the top of the git repository.\n"
-        "Exit 0: no error found; 5: errors; 4: an input is neither an index nor a list; of several "
-        "inputs\n"
-        "the first that is not 0.\n\nOptions:\n"
-        "  --index FILE             an index document, '-' for standard input\n"
-        "  --tags-file FILE         a list of references, '-' for standard input\n"
-        "  --format text|json|sarif|github   what is printed (text)\n"
-        "  -o, --output FILE        there instead of standard output; with --fix the index\n"
-        "  --fix                    correct what is mechanical, where the input came from; the\n"
-        "                           rest is reported with what to run\n"
-        "  --change-default         with --fix: also what gives clients without variants another\n"
-        "                           image than today\n"
-        "  --dry-run                with --fix: write nothing\n"
-        "  --fail-on error|warning|never     when to exit with 5 (error)\n"
-        "  --settings FILE          instead of " OCV_LINT_CONFIG_FILE "\n"
-        "  --repository NAME        read tags by the rules of this repository\n"
-        "  --tags                   judge all tags of the repository, not those of the tag's "
-        "group\n"
-        "  --no-children            look at the index only, not at its images and tags\n"
-        "  --rules                  list the rules\n"
-        "  --explain RULE           one rule, with a bad and a good example\n" CLI_REGISTRY_HELP
-            CLI_COMMON_HELP,
-        stdout);
-}
+static const char help[] =
+    "Usage: variantctl lint [OPTIONS] REPO:TAG | oci:DIR[:TAG] | FILE...\n"
+    "\n"
+    "Check indexes, their images and tags. A FILE is an index (JSON), what 'index\n"
+    "create --from' reads (YAML), or a list of references, one a line; oci:DIR alone\n"
+    "is every tag of the layout. Settings of a repository are read from\n"
+    "" OCV_LINT_CONFIG_FILE ", here or above, within the git repository.\n"
+    "Exit 0: no error; 5: errors; 4: an input is neither an index nor a list.\n"
+    "\n"
+    "Options:\n"
+    "  --index FILE             an index document, '-' for standard input\n"
+    "  --tags-file FILE         a list of references, '-' for standard input\n"
+    "  --format text|json|sarif|github   what is printed (text)\n"
+    "  -o, --output FILE        not to standard output; with --fix the index\n"
+    "  --fix                    correct what is mechanical, where the input came from\n"
+    "  --change-default         with --fix: also what changes the image of others\n"
+    "  --dry-run                with --fix: write nothing\n"
+    "  --fail-on error|warning|never   when to exit with 5 (error)\n"
+    "  --settings FILE          instead of " OCV_LINT_CONFIG_FILE "\n"
+    "  --repository NAME        read tags by the rules of this repository\n"
+    "  --tags                   judge all tags of the repository, not one group\n"
+    "  --no-children            look at the index only, not at its images and tags\n"
+    "  --rules                  list the rules\n"
+    "  --explain RULE           one rule, with a bad and a good example\n" CLI_COMMON_HELP
+        CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl lint registry.example/app:1.0\n"
+    "  variantctl lint --fix --dry-run oci:images:app\n"
+    "  variantctl lint --explain OCV103\n";
 
 static void free_request(struct lint_request *r)
 {
@@ -167,7 +165,7 @@ int cmd_lint(struct cli *cli, int argc, char **argv)
     r.files = calloc((size_t)argc + 1, sizeof(*r.files));
     if (!r.files)
         return cli_fail(cli, (ocv_error_nomem(&err), &err));
-    while (code < 0 && cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+    while (code < 0 && cli_next_option(cli, argc, argv, options, help, &value, &code)) {
         if (value == OPTION_RULES || value == OPTION_EXPLAIN)
             code = value == OPTION_RULES ? lint_list_rules() : lint_explain_rule(cli, optarg);
         else if (!take_option(&r, value))

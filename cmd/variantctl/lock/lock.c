@@ -36,20 +36,23 @@ static const struct option options[] = {
     CLI_COMMON_OPTIONS,
     CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs("Usage: variantctl lock [OPTIONS] IMAGE...\n\n"
-          "Write which manifest each machine gets of each image, with the index's digest, so that\n"
-          "\"vpull --locked FILE\" pulls the same everywhere and later.\n\nOptions:\n"
-          "  -o, --output FILE        the lock (default: standard output)\n"
-          "  --profile NAME=FILE      a machine's profile under a name; again for more\n"
-          "  --profiles DIR           every *.json of a directory, named by its file\n"
-          "                           (neither: this machine, as \"" THIS_MACHINE "\")\n"
-          "  --namespace-priority, --disable, --require, --device-policy, --override   as for\n"
-          "                           resolve\n",
-          stdout);
-    fputs(CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
-}
+static const char help[] =
+    "Usage: variantctl lock [OPTIONS] IMAGE...\n"
+    "\n"
+    "Write which manifest each machine gets of each image, with the index's digest,\n"
+    "so that \"vpull --locked FILE\" pulls the same everywhere and later.\n"
+    "\n"
+    "Options:\n"
+    "  -o, --output FILE        the lock (default: standard output)\n"
+    "  --profile NAME=FILE      a machine's profile under a name; again for more\n"
+    "  --profiles DIR           every *.json of a directory, named by its file\n"
+    "                           (neither: this machine, as \"" THIS_MACHINE "\")\n"
+    "  --namespace-priority, --disable, --require, --device-policy, --override\n"
+    "                           as for resolve\n" CLI_COMMON_HELP CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl lock -o app.lock registry.example/app:1.0\n"
+    "  variantctl lock --profiles fleet registry.example/app:1.0\n"
+    "  variantctl lock --profile h100=h100.json --require nvidia oci:images:app\n";
 
 /* ---- choosing ----------------------------------------------------------------------------------
  */
@@ -268,7 +271,7 @@ int cmd_lock(struct cli *cli, int argc, char **argv)
     struct ocv_error err = {0};
     struct request r = {0};
     int value, code = -1;
-    while (code < 0 && cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+    while (code < 0 && cli_next_option(cli, argc, argv, options, help, &value, &code)) {
         int status = own_option(&r, value, &err);
         if (status != OCV_OK)
             code = status < 0 ? cli_fail(cli, &err) : cli_bad_option(cli, argv, value);

@@ -34,21 +34,25 @@ static const struct option options[] = {{"sysroot", required_argument, NULL, OPT
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs("Usage: variantctl probe [OPTIONS]\n\n"
-          "Show what this machine, or a recorded one, can run. The JSON form is a profile: other\n"
-          "commands take it with --profile.\n\nOptions:\n"
-          "  --sysroot DIR            look at this directory instead of /\n"
-          "  --cpuid FILE             take the processor's CPUID words from this file\n"
-          "  --pci-dump FILE          look at another machine's devices: output of 'lspci -kx'\n"
-          "  --deep                   also ask vendor libraries\n"
-          "  --timeout SECONDS        for each provider that is a program or asks a library; 2\n"
-          "  --check FILE             check this provider file, and show what it alone finds\n"
-          "  --format json|table      default: table on a terminal, else json;\n"
-          "                           -v: long lists of the table in full\n" CLI_COMMON_HELP,
-          stdout);
-}
+static const char help[] =
+    "Usage: variantctl probe [OPTIONS]\n"
+    "\n"
+    "Show what this machine, or a recorded one, can run. The JSON form is a profile:\n"
+    "other commands take it with --profile.\n"
+    "\n"
+    "Options:\n"
+    "  --sysroot DIR            look at this directory instead of /\n"
+    "  --cpuid FILE             take the processor's CPUID words from this file\n"
+    "  --pci-dump FILE          another machine's devices: output of 'lspci -kx'\n"
+    "  --deep                   also ask vendor libraries\n"
+    "  --timeout SECONDS        for each program or library that is asked (2)\n"
+    "  --check FILE             check this provider file, show what it alone finds\n"
+    "  --format text|json       default: text on a terminal, else json;\n"
+    "                           -v: long lists of the text in full\n" CLI_COMMON_HELP "\n"
+    "Examples:\n"
+    "  variantctl probe\n"
+    "  variantctl probe --json >this.json\n"
+    "  variantctl probe --deep --timeout 10\n";
 
 static size_t terminal_width(void)
 {
@@ -104,8 +108,8 @@ static bool take(int value, struct ocv_probe_options *probe, bool *json)
         probe->check = optarg;
     else if (value == OPTION_TIMEOUT)
         return take_timeout(optarg, &probe->timeout_ms);
-    else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
-        *json = optarg[0] == 'j';
+    else if (value == OPTION_FORMAT)
+        return cli_format(optarg, json);
     else
         return false;
     return true;
@@ -118,7 +122,7 @@ int cmd_probe(struct cli *cli, int argc, char **argv)
                                       .libexecdir = getenv("OCV_LIBEXECDIR")};
     bool json = !isatty(STDOUT_FILENO);
     int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code))
+    while (cli_next_option(cli, argc, argv, options, help, &value, &code))
         if (!take(value, &probe, &json))
             return cli_bad_option(cli, argv, value);
     if (code >= 0)

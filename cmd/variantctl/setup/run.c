@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Doing it: plan, print or write, and tell. */
 #include "cmd/variantctl/setup/run.h"
+#include "cmd/variantctl/setup/help.h"
 #include "cmd/variantctl/setup/mirror_registries.h"
 #include "cmd/variantctl/setup/tree.h"
 
@@ -13,12 +14,12 @@
 #include <unistd.h>
 
 static const struct setup_engine engines[] = {
-    {"containerd", setup_containerd, false, "systemctl restart containerd"},
-    {"docker", setup_docker, true, "systemctl reload docker"},
-    {"podman", setup_containers, true, NULL},
-    {"crio", setup_containers, true, "systemctl reload crio"},
+    {"containerd", setup_containerd, false, "systemctl restart containerd", setup_help_containerd},
+    {"docker", setup_docker, true, "systemctl reload docker", setup_help_docker},
+    {"podman", setup_containers, true, NULL, setup_help_podman},
+    {"crio", setup_containers, true, "systemctl reload crio", setup_help_crio},
     /* only undone: earlier versions set it up */
-    {"buildkit", NULL, false, "systemctl restart buildkit"},
+    {"buildkit", NULL, false, "systemctl restart buildkit", NULL},
 };
 
 #define GONE_MAX 1000u /* times that the directory may vanish before we have it */

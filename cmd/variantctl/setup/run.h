@@ -12,6 +12,7 @@ struct setup_engine {
     int (*plan)(struct setup *setup, struct ocv_error *err); /**< NULL: can only be undone */
     bool needs_registry;
     const char *restart; /**< makes it read its files again once a set-up is undone, or NULL */
+    const char *help;    /**< of `setup NAME --help` */
 };
 
 #define SETUP_NAMES_MAX 256

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl setup: have the container engines of this machine ask variantd. */
+#include "cmd/variantctl/setup/help.h"
 #include "cmd/variantctl/setup/mirror_registries.h"
 #include "cmd/variantctl/setup/run.h"
 #include "cmd/variantctl/setup/tree.h"
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/exit_code.h"
+#include "lib/base/nearest.h"
 #include "lib/base/paths.h"
 
 #include <ctype.h>
@@ -48,39 +50,15 @@ static const struct option options[] = {
     CLI_COMMON_OPTIONS,
     CLI_OPTIONS_END};
 
-static void print_help(void)
+/* Of the engine that is among the arguments, else of the verb. */
+static const char *help_for(char **argv)
 {
-    char engines[SETUP_NAMES_MAX];
-    setup_engine_names("|", engines, sizeof(engines));
-    printf("Usage: variantctl setup %s [OPTIONS]\n", engines);
-    fputs(
-        "       variantctl setup [ENGINE] --status|--uninstall\n\n"
-        "Write the configuration that makes an engine ask variantd for tags. What is there is "
-        "kept\n"
-        "and backed up; a second run with other options changes the first one's result.\n\n"
-        "Options:\n"
-        "  --registry HOST[:PORT]   for this registry (repeat). containerd: all, if none is named\n"
-        "  --dry-run                print a diff, change nothing\n"
-        "  --uninstall              leave every file as it was; in files that others have changed\n"
-        "                           since, take out only what the set-up put there. Without an\n"
-        "                           engine: of every one that is set up\n"
-        "  --status                 tell what is set up. 0: it works; 5: variantd does not answer "
-        "or\n"
-        "                           has not the registry, or a file is not as it was written\n"
-        "  --format text|json       of --status\n"
-        "  --fail-closed            never pull past variantd (containerd, podman, CRI-O)\n"
-        "  --listen HOST:PORT       where variantd listens (configuration `listen`)\n"
-        "  --config-dir DIR         directory of hosts.toml files (containerd), of daemon.json\n"
-        "                           (docker) or of registries.conf (podman, crio)\n"
-        "  --engine-config FILE     config.toml or daemon.json\n"
-        "  --engine-version V       do not ask the program for its version\n"
-        "  --store classic|containerd   Docker's image store, where it cannot be found out\n"
-        "  --root DIR               change the tree under DIR (image builders)\n" CLI_COMMON_HELP
-        "\nA mirrored tag always means this machine's platform: engines do not pass on --platform\n"
-        "or `skopeo copy --all`. For another platform use a digest, vpull --platform or --label,\n"
-        "or variantd's /raw/. An engine that also builds starts from images for this machine:\n"
-        "variants, and with `cpu_levels: on` amd64 levels.\n",
-        stdout);
+    for (; *argv; argv++) {
+        const struct setup_engine *engine = setup_find_engine(*argv);
+        if (engine && engine->help)
+            return engine->help;
+    }
+    return setup_help;
 }
 
 /* ---- arguments --------------------------------------------------------------------------------
@@ -327,15 +305,26 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
 /* ---- the verb ---------------------------------------------------------------------------------
  */
 
+static int no_engine(const char *name, struct ocv_error *err)
+{
+    char names[SETUP_NAMES_MAX], question[OCV_NEAREST_QUESTION_MAX];
+    struct ocv_nearest nearest = {.wanted = name ? name : ""};
+    const struct setup_engine *engine;
+    setup_engine_names(", ", names, sizeof(names));
+    for (size_t i = 0; (engine = setup_engine_at(i)) != NULL; i++)
+        if (engine->plan)
+            ocv_nearest_offer(&nearest, engine->name);
+    return ocv_error_set(err, OCV_ERR_INVALID, "setup wants one of %s%s%.100s%s%s", names,
+                         name ? ", not '" : "", name ? name : "", name ? "'" : "",
+                         ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+}
+
 static int dispatch(struct cli *cli, struct setup *setup, enum setup_action action, bool dry_run,
                     const char *name, struct ocv_error *err)
 {
     const struct setup_engine *engine = setup_find_engine(name);
-    char names[SETUP_NAMES_MAX];
-    setup_engine_names(", ", names, sizeof(names));
     if (name ? !engine : action == SETUP_ACTION_SETUP)
-        return ocv_error_set(err, OCV_ERR_INVALID, "setup wants one of %s%s%.100s", names,
-                             name ? ", not " : "", name ? name : "");
+        return no_engine(name, err);
     int status = finish_options(cli, setup, err);
     if (status == OCV_OK && setup->format && action != SETUP_ACTION_STATUS)
         status = ocv_error_set(err, OCV_ERR_INVALID, "--format is for --status");
@@ -358,25 +347,13 @@ int cmd_setup(struct cli *cli, int argc, char **argv)
     struct setup setup = {.cli = cli, .root_fd = -1};
     enum setup_action action = SETUP_ACTION_SETUP;
     bool dry_run = false;
-    int value, index = 0, status = OCV_OK;
+    int value, code = -1, status = OCV_OK;
     ocv_buffer_init(&setup.notes, SETUP_FILE_MAX);
-    while (status >= 0 && (value = getopt_long(argc, argv, ":v", options, &index)) != -1) {
-        status = cli_option(cli, value, options, index, &err);
-        if (status != 0)
-            continue;
-        if (value == CLI_OPTION_HELP || value == CLI_OPTION_VERSION) {
-            if (value == CLI_OPTION_HELP)
-                print_help();
-            else
-                cli_print_version(cli);
-            setup_free(&setup);
-            return 0;
-        }
-        if (value == '?' || value == ':') {
-            setup_free(&setup);
-            return cli_bad_option(cli, argv, value);
-        }
+    while (status >= 0 && cli_next_option(cli, argc, argv, options, help_for(argv), &value, &code))
         status = take(value, &setup, &action, &dry_run, &err);
+    if (status >= 0 && code >= 0) {
+        setup_free(&setup);
+        return code;
     }
     if (status >= 0 && argc - optind > 1)
         status = ocv_error_set(&err, OCV_ERR_INVALID, "setup takes one engine, not '%s', too",

@@ -15,36 +15,32 @@ static const struct option options[] = {{"format", required_argument, NULL, OPTI
 
 static const struct option check_options[] = {CLI_COMMON_OPTIONS, CLI_OPTIONS_END};
 
-static void print_help(const char *verb)
-{
-    if (strcmp(verb, "check") == 0)
-        fputs("Usage: variantctl tags check FILE...\n\n"
-              "Read rule files over the rules of this machine.\n"
-              "Exit 0: they are rule files; 4: FILE:LINE of what is wrong.\n\nOptions:\n",
-              stdout);
-    else
-        fputs(
-            "Usage: variantctl tags parse [OPTIONS] REFERENCE... | -\n\n"
-            "What the tags say by the rules of this machine; '-' reads a list, one a line.\n"
-            "Exit 0: all were read; 4: one of the list is not a reference; 5: --strict, and one "
-            "has\n"
-            "no family, or an unknown or ambiguous part.\n\nOptions:\n"
-            "  --format json|table      default: table on a terminal, else one JSON object a line\n"
-            "  --rules FILE|DIR         more tag rules\n"
-            "  --strict                 doubts are an error\n",
-            stdout);
-    fputs(CLI_COMMON_HELP, stdout);
-}
+static const char parse_help[] =
+    "Usage: variantctl tags parse [OPTIONS] REFERENCE... | -\n"
+    "\n"
+    "What the tags say by the rules of this machine; '-' reads a list, one a line.\n"
+    "Exit 0: all were read; 4: one of the list is not a reference; 5: --strict, and\n"
+    "one has no family, or an unknown or ambiguous part.\n"
+    "\n"
+    "Options:\n"
+    "  --format text|json       on a terminal text, else one JSON object a line\n"
+    "  --rules FILE|DIR         more tag rules\n"
+    "  --strict                 doubts are an error\n" CLI_COMMON_HELP "\n"
+    "Examples:\n"
+    "  variantctl tags parse pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime\n"
+    "  variantctl tags parse --format text vllm/vllm-openai:v0.10.0\n"
+    "  variantctl tags parse --rules rules.yaml - <tags.txt\n";
 
-static void parse_help(void)
-{
-    print_help("parse");
-}
-
-static void check_help(void)
-{
-    print_help("check");
-}
+static const char check_help[] = "Usage: variantctl tags check FILE...\n"
+                                 "\n"
+                                 "Read rule files over the rules of this machine.\n"
+                                 "Exit 0: they are rule files; 4: FILE:LINE of what is wrong.\n"
+                                 "\n"
+                                 "Options:\n" CLI_COMMON_HELP "\n"
+                                 "Examples:\n"
+                                 "  variantctl tags check rules.yaml\n"
+                                 "  variantctl tags check rules.yaml more.yaml\n"
+                                 "  variantctl tags check - <rules.yaml\n";
 
 struct parse {
     struct cli *cli;

@@ -17,18 +17,22 @@ static const struct option options[] = {{"format", required_argument, NULL, OPTI
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs("Usage: variantctl tags plan [OPTIONS] REPOSITORY[:TAG]\n\n"
-          "List the repository's tags, and show the variant sets that the rules of this machine\n"
-          "form of them and what stays out; with TAG only the set of that name.\n"
-          "Exit 0: shown; 4: the rules cannot tell tags of a set apart.\n\nOptions:\n"
-          "  --tags-file FILE         these tags, one a line ('-': standard input), no registry\n"
-          "  --rules FILE|DIR         more tag rules\n"
-          "  --format json|table      default: table on a terminal, else JSON\n",
-          stdout);
-    fputs(CLI_REGISTRY_HELP CLI_COMMON_HELP, stdout);
-}
+static const char help[] =
+    "Usage: variantctl tags plan [OPTIONS] REPOSITORY[:TAG]\n"
+    "\n"
+    "List the repository's tags, and show the variant sets that the rules of this\n"
+    "machine form of them and what stays out; with TAG only the set of that name.\n"
+    "Exit 0: shown; 4: the rules cannot tell tags of a set apart.\n"
+    "\n"
+    "Options:\n"
+    "  --tags-file FILE         these tags, one a line ('-': standard input)\n"
+    "  --rules FILE|DIR         more tag rules\n"
+    "  --format text|json       default: text on a terminal, else JSON\n" CLI_COMMON_HELP
+        CLI_REGISTRY_HELP "\n"
+    "Examples:\n"
+    "  variantctl tags plan --rules rules.yaml registry.example/app\n"
+    "  variantctl tags plan --tags-file tags.txt pytorch/pytorch\n"
+    "  variantctl tags plan --json --tags-file tags.txt pytorch/pytorch:2.8.0\n";
 
 struct request {
     const char *text, *tags_file, *wanted, *rules;
@@ -212,7 +216,7 @@ int cmd_tags_plan(struct cli *cli, int argc, char **argv)
     struct request r = {.err = &err};
     const char *format = NULL;
     int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
         if (value == OPTION_TAGS_FILE)
             r.tags_file = optarg;
         else if (value == OPTION_RULES)

@@ -17,14 +17,21 @@ static const struct verb all[] = {
 
 int cmd_tags(struct cli *cli, int argc, char **argv)
 {
-    const struct verbs verbs = {"Usage: variantctl tags VERB [OPTIONS]\n\nVerbs:\n", all, ""};
+    const struct verbs verbs = {
+        .usage = "Usage: variantctl tags VERB [OPTIONS]\n\nVerbs:\n",
+        .list = all,
+        .end = "\nExamples:\n"
+               "  variantctl tags parse pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime\n"
+               "  variantctl tags plan --tags-file tags.txt pytorch/pytorch\n"
+               "  variantctl tags check rules.yaml\n",
+    };
     return verbs_run(cli, &verbs, argc, argv);
 }
 
 bool tags_format(const char *text, bool *json)
 {
-    *json = text ? strcmp(text, "json") == 0 : !isatty(STDOUT_FILENO);
-    return !text || *json || strcmp(text, "table") == 0;
+    *json = !text && !isatty(STDOUT_FILENO);
+    return !text || cli_format(text, json);
 }
 
 int tags_each_line(const char *path, int (*each)(void *data, size_t line, const char *text),

@@ -24,24 +24,26 @@ static const struct option options[] = {{"from", required_argument, NULL, OPTION
                                         CLI_COMMON_OPTIONS,
                                         CLI_OPTIONS_END};
 
-static void print_help(void)
-{
-    fputs(
-        "Usage: variantctl verify [OPTIONS]\n\n"
-        "Check the images on this node against what it can run today, by the node's records of\n"
-        "what was resolved, else by config labels (which containerd's client does not tell). Exit\n"
-        "5 if one does not fit any more; what only its labels say, which images inherit, is a\n"
-        "warning. One that fits, though another one of its index fits better, is lesser: pull it\n"
-        "again as the line says. variantd is asked about what is not known here, and counts what\n"
-        "it learns, unless --profile names another machine.\n\nOptions:\n"
-        "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
-        "                           (default: every engine that answers)\n"
-        "  --all                    show what fits and what cannot be judged, too\n"
-        "  --strict                 exit 5 for a lesser one, too\n"
-        "  --format table|json      what is printed (table)\n",
-        stdout);
-    fputs(CLI_HOST_HELP CLI_COMMON_HELP, stdout);
-}
+static const char help[] =
+    "Usage: variantctl verify [OPTIONS]\n"
+    "\n"
+    "Check the images on this node against what it can run today, by the node's\n"
+    "records of what was resolved, else by config labels (which containerd's client\n"
+    "does not tell). Exit 5 if one does not fit any more; what only its labels say,\n"
+    "which images inherit, is a warning. One that fits, though another one of its\n"
+    "index fits better, is lesser: pull it again as the line says. variantd is asked\n"
+    "about what is not known here, unless --profile names another machine.\n"
+    "\n"
+    "Options:\n"
+    "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
+    "                           (default: every engine that answers)\n"
+    "  --all                    show what fits and what cannot be judged, too\n"
+    "  --strict                 exit 5 for a lesser one, too\n"
+    "  --format text|json       what is printed (text)\n" CLI_HOST_HELP CLI_COMMON_HELP "\n"
+    "Examples:\n"
+    "  variantctl verify --from oci:images\n"
+    "  variantctl verify --all --from oci:images --json\n"
+    "  variantctl verify --strict --profile h100.json --from oci:images\n";
 
 struct verify {
     struct cli *cli;
@@ -284,16 +286,14 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
     size_t n = 0;
     bool json = false, all = false;
     int value, code = -1;
-    while (cli_next_option(cli, argc, argv, options, print_help, &value, &code)) {
+    while (cli_next_option(cli, argc, argv, options, help, &value, &code)) {
         if (value == OPTION_FROM && n < PLACES_MAX)
             places[n++] = optarg;
         else if (value == OPTION_ALL)
             all = true;
         else if (value == OPTION_STRICT)
             v.strict = true;
-        else if (value == OPTION_FORMAT && (!strcmp(optarg, "json") || !strcmp(optarg, "table")))
-            json = optarg[0] == 'j';
-        else
+        else if (value != OPTION_FORMAT || !cli_format(optarg, &json))
             return cli_bad_option(cli, argv, value);
     }
     if (code >= 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/vpull/engines/destination.h"
 
+#include "lib/base/nearest.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +26,16 @@ static int unknown_destination(const char *text, struct ocv_error *err)
 {
     char forms[OCV_ERROR_HINT_MAX];
     destination_forms(forms, sizeof(forms));
-    ocv_error_set(err, OCV_ERR_INVALID, "--to: unknown destination '%.100s'", text);
+    char question[OCV_NEAREST_QUESTION_MAX], name[64];
+    struct ocv_nearest nearest = {.wanted = name};
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ":"), text);
+    for (size_t i = 0; i < DESTINATIONS; i++)
+        ocv_nearest_offer(&nearest, destinations[i]->name);
+    const char *meant = ocv_nearest_meant(&nearest);
+    if (meant && !strcmp(meant, name)) /* only what follows it is wrong */
+        meant = NULL;
+    ocv_error_set(err, OCV_ERR_INVALID, "--to: unknown destination '%.100s'%s", text,
+                  ocv_nearest_question(meant, question));
     ocv_error_hint(err, "%s", forms);
     return OCV_ERR_INVALID;
 }

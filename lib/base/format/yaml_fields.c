@@ -136,10 +136,10 @@ static int refuse_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_tab
     struct ocv_nearest nearest = {.wanted = member->key};
     for (size_t i = 0; i < table->n; i++)
         ocv_nearest_offer(&nearest, table->keys[i].name);
-    const char *meant = ocv_nearest_meant(&nearest);
-    return ocv_yaml_fail(r, member, "unknown key '%.*s'%s%s%s%s%s", SHOWN, member->key,
+    char question[OCV_NEAREST_QUESTION_MAX];
+    return ocv_yaml_fail(r, member, "unknown key '%.*s'%s%s%s", SHOWN, member->key,
                          table->what ? " of " : "", table->what ? table->what : "",
-                         meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+                         ocv_nearest_question(ocv_nearest_meant(&nearest), question));
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */

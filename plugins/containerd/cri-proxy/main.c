@@ -3,6 +3,7 @@
  * No mirror can choose there, as the digest is the content's own; the request can be changed. */
 #include "cmd/common/notify.h"
 #include "lib/base/exit_code.h"
+#include "lib/base/options.h"
 #include "lib/base/paths.h"
 #include "plugins/common/output.h"
 #include "plugins/common/verdict.h"
@@ -47,26 +48,24 @@ static void on_signal(int signal)
     errno = why;
 }
 
-static void print_help(void)
-{
-    puts("Usage: ocivariant-cri-proxy [OPTIONS]\n\n"
-         "Serve the CRI image service for kubelet's imageServiceEndpoint and pass every call to\n"
-         "the container engine as it is, but for one thing: PullImage, ImageStatus and\n"
-         "RemoveImage of an index that is pinned by digest and carries variants name the image\n"
-         "in it that fits this node.\n\nOptions:\n"
-         "  --listen PATH    our socket (default " LISTEN ")\n"
-         "  --backend PATH   the engine's (default " BACKEND ")\n"
-         "  --config FILE    instead of /etc/ocivariant/config.yaml\n"
-         "  --state DIR      what was chosen (default " STATE ")\n"
-         "  --records DIR    what was chosen, for the hooks (default: \"resolved\" in the\n"
-         "                   configuration's state_dir, " OCV_PATH_STATE ")\n"
-         "  --profile FILE   this profile instead of the one that variantd gives\n"
-         "  -v, --verbose    say more on standard error\n"
-         "  --help, --version\n\n"
-         "An index is read with the credentials of the very request, and with no others. What\n"
-         "cannot be decided goes through unchanged. SIGHUP: read the configuration again.\n"
-         "SIGTERM: finish what runs, then end.");
-}
+static const char help[] =
+    "Usage: ocivariant-cri-proxy [OPTIONS]\n\n"
+    "Serve the CRI image service for kubelet's imageServiceEndpoint and pass every call to\n"
+    "the container engine as it is, but for one thing: PullImage, ImageStatus and\n"
+    "RemoveImage of an index that is pinned by digest and carries variants name the image\n"
+    "in it that fits this node.\n\nOptions:\n"
+    "  --listen PATH    our socket (default " LISTEN ")\n"
+    "  --backend PATH   the engine's (default " BACKEND ")\n"
+    "  --config FILE    instead of /etc/ocivariant/config.yaml\n"
+    "  --state DIR      what was chosen (default " STATE ")\n"
+    "  --records DIR    what was chosen, for the hooks (default: \"resolved\" in the\n"
+    "                   configuration's state_dir, " OCV_PATH_STATE ")\n"
+    "  --profile FILE   this profile instead of the one that variantd gives\n"
+    "  -v, --verbose    say more on standard error\n"
+    "  -h, --help, --version\n\n"
+    "An index is read with the credentials of the very request, and with no others. What\n"
+    "cannot be decided goes through unchanged. SIGHUP: read the configuration again.\n"
+    "SIGTERM: finish what runs, then end.\n";
 
 /* -1: go on; else the exit status. */
 static int read_arguments(int argc, char **argv, struct arguments *out)
@@ -77,9 +76,11 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
         {"records", required_argument, NULL, 'r'}, {"profile", required_argument, NULL, 'p'},
         {"verbose", no_argument, NULL, 'v'},       {"version", no_argument, NULL, 'V'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    const struct ocv_options taken = {options, help, NULL};
+    char wrong[OCV_OPTION_TEXT_MAX];
     int option;
-    while ((option = getopt_long(argc, argv, "v", options, NULL)) != -1) {
-        switch (option) {
+    while ((option = getopt_long(argc, argv, ":hv", options, NULL)) != -1) {
+        switch (ocv_option_swallows(argv) ? '?' : option) {
         case 'l':
             out->listen = optarg;
             break;
@@ -105,10 +106,11 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
             printf("ocivariant-cri-proxy %s\n", ocv_version());
             return output_end("ocivariant-cri-proxy");
         case 'h':
-            print_help();
+            fputs(help, stdout);
             return output_end("ocivariant-cri-proxy");
         default:
-            fputs("hint: ocivariant-cri-proxy --help\n", stderr);
+            fprintf(stderr, "ocivariant-cri-proxy: %s\nhint: ocivariant-cri-proxy --help\n",
+                    ocv_option_wrong(&taken, argv, option, wrong));
             return 2;
         }
     }

@@ -11,6 +11,7 @@
 #include "cmd/common/notify.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
+#include "lib/base/options.h"
 #include "lib/base/paths.h"
 #include "lib/base/unix_socket.h"
 #include "plugins/common/output.h"
@@ -59,26 +60,23 @@ static void say_data(void *data, const char *line)
 /* ---- options -----------------------------------------------------------------------------------
  */
 
-static void print_help(void)
-{
-    fputs("Usage: ocivariant-snapshotter [OPTIONS]\n\n"
-          "containerd's proxy snapshotter that refuses images which do not fit this node.\n\n"
-          "Options:\n"
-          "  --root DIR            layers and metadata (default " DEFAULT_ROOT ")\n"
-          "  --socket PATH         listen here (default " DEFAULT_SOCKET ")\n"
-          "  --backend PATH        keep nothing: pass every call on to the snapshotter there\n"
-          "  --backend-name NAME   what that one calls itself\n"
-          "  --backend-namespace NAME   that one is another containerd: keep everything in this\n"
-          "                        namespace of it, which nothing else may use\n"
-          "  --config FILE         policy (default /etc/ocivariant/config.yaml)\n"
-          "  --records DIR         what was resolved on this node (default: \"resolved\" in the\n"
-          "                        configuration's state_dir, " OCV_PATH_STATE ")\n"
-          "  --metrics FILE        counters, in Prometheus' text format\n"
-          "  --remap-ids           give containers with id mappings idmapped mounts\n"
-          "  --help, --version\n\n"
-          "SIGHUP: read the policy again. SIGTERM: finish what runs, then end.\n",
-          stdout);
-}
+static const char help[] =
+    "Usage: ocivariant-snapshotter [OPTIONS]\n\n"
+    "containerd's proxy snapshotter that refuses images which do not fit this node.\n\n"
+    "Options:\n"
+    "  --root DIR            layers and metadata (default " DEFAULT_ROOT ")\n"
+    "  --socket PATH         listen here (default " DEFAULT_SOCKET ")\n"
+    "  --backend PATH        keep nothing: pass every call on to the snapshotter there\n"
+    "  --backend-name NAME   what that one calls itself\n"
+    "  --backend-namespace NAME   that one is another containerd: keep everything in this\n"
+    "                        namespace of it, which nothing else may use\n"
+    "  --config FILE         policy (default /etc/ocivariant/config.yaml)\n"
+    "  --records DIR         what was resolved on this node (default: \"resolved\" in the\n"
+    "                        configuration's state_dir, " OCV_PATH_STATE ")\n"
+    "  --metrics FILE        counters, in Prometheus' text format\n"
+    "  --remap-ids           give containers with id mappings idmapped mounts\n"
+    "  -h, --help, --version\n\n"
+    "SIGHUP: read the policy again. SIGTERM: finish what runs, then end.\n";
 
 /* 0: go on; else the exit status plus one. */
 static int check_options(void)
@@ -123,7 +121,6 @@ static int read_options(int argc, char **argv)
         RECORDS,
         METRICS,
         REMAP,
-        HELP,
         VERSION
     };
     static const struct option options[] = {
@@ -136,7 +133,7 @@ static int read_options(int argc, char **argv)
         {"records", required_argument, NULL, RECORDS},
         {"metrics", required_argument, NULL, METRICS},
         {"remap-ids", no_argument, NULL, REMAP},
-        {"help", no_argument, NULL, HELP},
+        {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, VERSION},
         {NULL, 0, NULL, 0}};
     const char **const texts[] = {[ROOT] = &program.root,
@@ -147,10 +144,12 @@ static int read_options(int argc, char **argv)
                                   [CONFIG] = &program.config,
                                   [RECORDS] = &program.records,
                                   [METRICS] = &program.metrics};
+    const struct ocv_options taken = {options, help, NULL};
+    char wrong[OCV_OPTION_TEXT_MAX];
     int value;
-    while ((value = getopt_long(argc, argv, "", options, NULL)) >= 0) {
-        if (value == HELP) {
-            print_help();
+    while ((value = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+        if (value == 'h') {
+            fputs(help, stdout);
             return 1 + output_end("ocivariant-snapshotter");
         }
         if (value == VERSION) {
@@ -159,10 +158,11 @@ static int read_options(int argc, char **argv)
         }
         if (value == REMAP)
             program.remap_ids = true;
-        else if (value >= ROOT && value <= METRICS)
+        else if (value >= ROOT && value <= METRICS && !ocv_option_swallows(argv))
             *texts[value] = optarg;
         else {
-            fputs("hint: ocivariant-snapshotter --help\n", stderr);
+            fprintf(stderr, "ocivariant-snapshotter: %s\nhint: ocivariant-snapshotter --help\n",
+                    ocv_option_wrong(&taken, argv, value, wrong));
             return 3;
         }
     }

@@ -1,0 +1,194 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What a user reads who mistypes, and what the help says: words that were meant, options that take no
+# other option for their value, examples that run.
+# bats file_tags=vpull,variantctl
+
+load harness
+load images
+
+setup_file()
+{
+    state_start
+    require docker-registry skopeo jq
+    L=$STATE/images
+    make_variants "$L"
+    export L
+    start_registry
+    export SERVER=$REGISTRY
+    start_registry own tls
+    export OWN=$REGISTRY
+    push_layout "$L:app" "$SERVER/app:1.0"
+}
+
+teardown_file()
+{
+    state_stop
+}
+
+VERBS=(probe resolve explain lint lock verify setup
+    "setup containerd" "setup docker" "setup podman" "setup crio" index\ {create,add,remove,annotate,show,coverage,diff,copy}
+    tags\ {parse,plan,check})
+
+# said WORDS COMMAND...: exit 2, and the first lines on stderr are those ("~" between two)
+said()
+{
+    local expected=$1 got
+    shift
+    run -2 --separate-stderr "$@" </dev/null
+    got=$(head -n "$(tr -dc '~' <<<"~$expected" | wc -c)" <<<"$stderr" | paste -sd '~')
+    [ "$got" = "$expected" ] || { echo "$*: $got" && false; }
+    [ -z "$output" ]
+}
+
+@test "a misspelt option: the most similar one" {
+    said "vpull: unknown option '--lable'~The most similar option is: --label~hint: vpull --help" "$VPULL" --lable x y
+    said "variantctl: unknown option '--profle'~The most similar option is: --profile~hint: variantctl explain --help" \
+        "$VARIANTCTL" explain --profle x y
+    said "variantctl: unknown option '--regsitry'~The most similar option is: --registry" "$VARIANTCTL" setup podman --regsitry x
+    said "variantd: unknown option '--lisen'~The most similar option is: --listen" "$OCV_BUILD/variantd" --lisen x
+    said "ocivariant-cri-proxy: unknown option '--lisen'~The most similar option is: --listen" "$OCV_BUILD/ocivariant-cri-proxy" --lisen x
+    said "ocivariant-snapshotter: unknown option '--soket'~The most similar option is: --socket" "$OCV_BUILD/ocivariant-snapshotter" --soket x
+    said "vpull: unknown option '--nothing-like-it'~hint: vpull --help" "$VPULL" --nothing-like-it x
+}
+
+@test "a misspelt verb, and what other programs call a verb" {
+    said "variantctl: 'explian' is not a variantctl verb.~The most similar verb is: explain~hint: variantctl --help" \
+        "$VARIANTCTL" explian x
+    said "variantctl: 'index remvoe' is not a variantctl verb.~The most similar verb is: index remove~hint: variantctl index --help" \
+        "$VARIANTCTL" index remvoe x
+    said "variantctl: 'tags plna' is not a variantctl verb.~The most similar verb is: tags plan" "$VARIANTCTL" tags plna x
+    said "variantctl: 'pull' is not a variantctl verb.~hint: vpull IMAGE pulls the variant that fits" "$VARIANTCTL" pull x
+    said "variantctl: 'inspect' is not a variantctl verb.~hint: variantctl index show IMAGE lists what an index holds" \
+        "$VARIANTCTL" inspect x
+    said "variantctl: 'rm' is not a variantctl verb.~hint: variantctl index remove" "$VARIANTCTL" rm x
+    said "variantctl: 'zzz' is not a variantctl verb.~hint: variantctl --help" "$VARIANTCTL" zzz
+    for verb in ls inspect; do
+        run -0 --separate-stderr "$VARIANTCTL" index $verb "oci:$L:app"
+        [[ $output == *cuda12.8* ]]
+    done
+    run -0 --separate-stderr "$VARIANTCTL" index rm --dry-run --quiet "oci:$L:app" cuda12.8
+}
+
+@test "misspelt engines, destinations, values, rules and keys" {
+    said "variantctl: setup wants one of containerd, docker, podman, crio, not 'dokcer'; did you mean 'docker'?" \
+        "$VARIANTCTL" setup dokcer
+    said "vpull: --to: unknown destination 'contaienrd'; did you mean 'containerd'?" "$VPULL" --to contaienrd x
+    said "vpull: --to: unknown destination 'oic:x'; did you mean 'oci'?" "$VPULL" --to oic:x x
+    said "variantctl: --format: invalid value 'jsno': expected text|json|sarif|github~The most similar value is: json" \
+        "$VARIANTCTL" lint --format jsno x
+    said "variantctl: no rule 'OCV10'; did you mean 'OCV101'?" "$VARIANTCTL" lint --explain OCV10
+    printf 'namespace_priorty: [nvidia]\n' >"$BATS_TEST_TMPDIR/c.yaml"
+    said "vpull: $BATS_TEST_TMPDIR/c.yaml:1: unknown key 'namespace_priorty'; did you mean 'namespace_priority'?" \
+        "$VPULL" --config "$BATS_TEST_TMPDIR/c.yaml" x
+}
+
+@test "an option does not take the next one for its value; a lone - and what stands behind = are values" {
+    said "vpull: --insecure needs HOST[:PORT], got '--to'~hint: vpull --help" "$VPULL" --insecure --to oci:vm "$SERVER/app:1.0"
+    said "vpull: --insecure needs HOST[:PORT]~hint: vpull --help" "$VPULL" --insecure
+    said "vpull: --to needs DESTINATION, got '-q'" "$VPULL" --to -q x
+    said "variantctl: --registry needs HOST[:PORT], got '--dry-run'" "$VARIANTCTL" setup docker --registry --dry-run
+    said "variantctl: -o needs FILE, got '--profile'" "$VARIANTCTL" lock -o --profile a=b x
+    said "variantctl: --override needs NS::F=V,V, got '--disable'" "$VARIANTCTL" resolve --override --disable x
+    said "variantd: --listen needs ADDRESS:PORT, got '--once'" "$OCV_BUILD/variantd" --listen --once
+    said "ocivariant-cri-proxy: --listen needs PATH, got '--backend'" "$OCV_BUILD/ocivariant-cri-proxy" --listen --backend x
+    said "ocivariant-snapshotter: --root needs DIR, got '--socket'" "$OCV_BUILD/ocivariant-snapshotter" --root --socket x
+    said "ocivariant-oci-hook: needs a value: '--config'" "$OCV_BUILD/libexec/ocivariant-oci-hook" --config --help
+    "$VARIANTCTL" index show --json "oci:$L:app" >"$BATS_TEST_TMPDIR/index.json"
+    run -0 --separate-stderr "$VARIANTCTL" index show --index - <"$BATS_TEST_TMPDIR/index.json"
+    run -1 --separate-stderr "$VARIANTCTL" index show --index=--no-such-file
+    [[ $stderr == *"--no-such-file"* ]]
+}
+
+@test "every option of every verb that has a value refuses another option" {
+    local verb option n=0
+    for verb in "${VERBS[@]}"; do
+        # shellcheck disable=SC2086 # two words
+        for option in $("$VARIANTCTL" $verb --help | grep -oE '^  (-[a-z], )?--[a-z-]+ [A-Z]' | grep -oE -- '--[a-z-]+'); do
+            run -2 --separate-stderr "$VARIANTCTL" $verb "$option" --help
+            [[ ${stderr_lines[0]} == "variantctl: $option needs "[A-Z]*", got '--help'" ]] || { echo "$verb $option: $stderr" && false; }
+            n=$((n + 1))
+        done
+    done
+    [ "$n" -gt 60 ]
+}
+
+@test "passwords are not taken from arguments; secret options are not shortened" {
+    for option in --creds --username --password; do
+        said "vpull: $option is not taken: other users can read the arguments of a program~hint: --creds-stdin reads USER:PASSWORD from standard input" \
+            "$VPULL" "$option" user:secret "$SERVER/app:1.0"
+        said "variantctl: $option is not taken: other users can read the arguments of a program~hint: --creds-stdin reads USER:PASSWORD from standard input" \
+            "$VARIANTCTL" index show "$option=user:secret" "$SERVER/app:1.0"
+        [[ $stderr != *secret* ]]
+    done
+    said "vpull: unknown option '--creds-std'~The most similar option is: --creds-stdin" "$VPULL" --creds-std "$SERVER/app:1.0"
+    said "vpull: unknown option '--auth'~The most similar option is: --authfile" "$VPULL" --auth x "$SERVER/app:1.0"
+    run -0 --separate-stderr "$VPULL" --dry "oci:$L:app" # others are
+}
+
+@test "--tls-verify=false: the registry of the image, and no other" {
+    local named=${OWN/127.0.0.1/localhost}
+    run -1 --separate-stderr "$VARIANTCTL" index copy --quiet "oci:$L:app" "$OWN/app:1.0"
+    [[ $stderr == *"certificate"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" index copy --quiet --tls-verify=false "oci:$L:app" "$OWN/app:1.0"
+    run -1 --separate-stderr "$VPULL" --print-ref "$OWN/app:1.0"
+    run -1 --separate-stderr "$VPULL" --print-ref --tls-verify "$OWN/app:1.0"
+    run -1 --separate-stderr "$VPULL" --print-ref --tls-verify=true "$OWN/app:1.0"
+    run -0 --separate-stderr "$VPULL" --print-ref --tls-verify=false "$OWN/app:1.0"
+    [[ $output == "$OWN/app@sha256:"* ]]
+    run -0 --separate-stderr "$VPULL" --print-ref --insecure "$OWN" "$OWN/app:1.0"
+    run -1 --separate-stderr "$VPULL" --print-ref --insecure "$named" "$OWN/app:1.0"
+    said "vpull: --tls-verify: invalid value 'no': expected true or false" "$VPULL" --tls-verify=no x
+    said "vpull: --tls-verify=false: no argument names an image in a registry~hint: --insecure HOST[:PORT]" \
+        "$VPULL" --tls-verify=false --dry-run "oci:$L:app"
+    # an image of another registry that a file names is not among the arguments
+    printf 'schema: dev.ocivariant.index-source/v1\ndefaults: ["%s/app:1.0"]\n' "$OWN" >"$BATS_TEST_TMPDIR/app.yaml"
+    run -1 --separate-stderr "$VARIANTCTL" index create --tls-verify=false --from "$BATS_TEST_TMPDIR/app.yaml" "$SERVER/new:1"
+}
+
+@test "help: -h, help VERB, version; json and table are names of --format" {
+    run -0 "$VARIANTCTL" help
+    [ "$output" = "$("$VARIANTCTL" -h)" ]
+    for verb in "${VERBS[@]}"; do
+        # shellcheck disable=SC2086 # two words
+        run -0 "$VARIANTCTL" $verb -h
+        [[ $output == "Usage: variantctl $verb "* ]]
+        # shellcheck disable=SC2086
+        [ "$output" = "$("$VARIANTCTL" help $verb)" ]
+    done
+    run -0 "$VPULL" help
+    [ "$output" = "$("$VPULL" -h)" ]
+    for program in "$VPULL" "$VARIANTCTL"; do
+        run -0 "$program" version
+        [ "$output" = "$("$program" --version)" ]
+    done
+    run -2 --separate-stderr "$VARIANTCTL" help explian
+    [[ $stderr == *"The most similar verb is: explain"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" explain --json --profile "$PROFILES/h100.json" "oci:$L:app"
+    [ "$(jq -r .selected.label <<<"$output")" = cuda12.8 ]
+    run -0 --separate-stderr "$VARIANTCTL" explain --profile "$PROFILES/h100.json" "oci:$L:app"
+    local text=$output
+    for name in text table; do
+        run -0 --separate-stderr "$VARIANTCTL" explain --format $name --profile "$PROFILES/h100.json" "oci:$L:app"
+        [ "$output" = "$text" ]
+    done
+}
+
+@test "the help of an engine is that engine's" {
+    run -0 "$VARIANTCTL" setup podman --help
+    [[ $output == "Usage: variantctl setup podman "* && $output != *--store* && $output != *crio* ]]
+    run -0 "$VARIANTCTL" setup docker --help
+    [[ $output == *"--store classic|containerd"* && $output != *--fail-closed* ]]
+    run -0 "$VARIANTCTL" setup containerd --help
+    [[ $output == *"hosts.toml"*"--fail-closed"* && $output != *podman* ]]
+}
+
+@test "every help fits a screen, and shows three examples" {
+    for verb in "${VERBS[@]}" vpull; do
+        # shellcheck disable=SC2086
+        if [ "$verb" = vpull ]; then run -0 "$VPULL" --help; else run -0 "$VARIANTCTL" $verb --help; fi
+        [ "${#lines[@]}" -le 40 ]
+        [ -z "$(grep -v '^Destinations: ' <<<"$output" | grep -E '.{81}')" ] || { echo "$verb" && false; }
+        [ "$(sed -n '/^Examples:$/,$p' <<<"$output" | grep -cE '^  ([a-z]|printf).*')" -eq 3 ] || { echo "$verb: $output" && false; }
+    done
+}
