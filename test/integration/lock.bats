@@ -172,7 +172,7 @@ lock()
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$STATE/mine"
     [[ $output == "1 image: 1 fit, 0 do not"* ]]
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine"
-    [[ $output == *"misfit"*"oci:$STATE/mine"*"(cuda12.8)"* ]]
+    [[ $output == *"misfit"*"oci:$STATE/mine"*"(cuda12.8)"*"; vpull --to oci:$STATE/mine $REGISTRY/app:1"* ]]
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine" --format json
     [ "$(jq -r '.images[0].verdict' <<<"$output")" = misfit ]
     [ "$(jq -r .ok <<<"$output")" = false ]
@@ -180,6 +180,14 @@ lock()
     OCV_STATE_DIR=$STATE/empty run -0 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/images" --all
     [[ $output == *"0 do not"* ]]
     [[ $output == *"fits"*"oci:$STATE/images: app"* ]] # by what stands in it
+    [[ $output == *"none     oci:$STATE/images: cpu: no record here says whether it is a variant"* ]]
+    [[ $output == *" 0 have no variants, "[1-9]*" have no record here, "* ]]
+    # a layout's own tag, and what was asked for
+    cp -r "$STATE/mine" "$STATE/tagged"
+    jq '.manifests[0].annotations = {"org.opencontainers.image.ref.name": "mine"}' "$STATE/mine/index.json" >"$STATE/tagged/index.json"
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/tagged" --format json
+    [ "$(jq -r '.images[0].remedy' <<<"$output")" = "vpull --to oci:$STATE/tagged:mine $REGISTRY/app:1" ]
+    rm -r "$STATE/tagged"
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine"
     run -1 "$VARIANTCTL" verify --from "oci:$STATE/nowhere"
     run -2 "$VARIANTCTL" verify --from somewhere
@@ -224,7 +232,7 @@ lock()
     export OCV_STATE_DIR=$STATE/verify2
     "$VPULL" --profile "$PROFILES/h100.json" --to podman --quiet "$REGISTRY/app:1" 3>&-
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from podman 3>&-
-    [[ $output == *"misfit"*"podman: $REGISTRY/app:1 (cuda12.8)"* ]]
+    [[ $output == *"misfit"*"podman: $REGISTRY/app:1 (cuda12.8)"*"; vpull --to podman $REGISTRY/app:1"$'\n'* ]]
     # past us, by the index: podman keeps it under the index's digest, and knows the entry's
     podman rmi --all --force >/dev/null 3>&-
     podman pull --quiet --tls-verify=false "$REGISTRY/app@$INDEX" 3>&-
@@ -233,7 +241,7 @@ lock()
     start_containerd
     "$VPULL" --profile "$PROFILES/h100.json" --to containerd -n k8s.io --quiet "$REGISTRY/app:1" 3>&-
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from containerd 3>&-
-    [[ $output == *"containerd:k8s.io: $REGISTRY/app:1 (cuda12.8)"* ]]
+    [[ $output == *"containerd:k8s.io: $REGISTRY/app:1 (cuda12.8)"*"; vpull --to containerd -n k8s.io $REGISTRY/app:1"$'\n'* ]]
     run -0 "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from containerd 3>&-
 }
 

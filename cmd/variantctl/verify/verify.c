@@ -31,8 +31,8 @@ static const char help[] =
     "records of what was resolved, else by config labels (which containerd's client\n"
     "does not tell). Exit 5 if one does not fit any more; what only its labels say,\n"
     "which images inherit, is a warning. One that fits, though another one of its\n"
-    "index fits better, is lesser: pull it again as the line says. variantd is asked\n"
-    "about what is not known here, unless --profile names another machine.\n"
+    "index fits better, is lesser. Each line says what pulls the right one. variantd\n"
+    "is asked about what is not known here, unless --profile names another machine.\n"
     "\n"
     "Options:\n"
     "  --from PLACE             docker, podman, containerd or oci:DIR; again for more\n"
@@ -51,7 +51,7 @@ struct verify {
     json_t *results;
     bool ask;    /* the daemon knows this machine */
     bool strict; /* a lesser one is a failure */
-    size_t fits, lesser, misfits, warnings, unjudged;
+    size_t fits, lesser, misfits, warnings, unjudged, unrecorded;
 };
 
 /* ---- judging -----------------------------------------------------------------------------------
@@ -62,22 +62,38 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* What to do about a lesser one; NULL: nothing, or no memory. */
-static char *remedy_of(const struct local_image *image, const char *verdict)
+/* A reference has nothing that a shell would read otherwise; one by digest stays what it is. */
+static bool can_be_pulled(const char *name)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    return name && strpbrk(name, "/:") && !strchr(name, '@') && !ocv_digest_wellformed(name) &&
+           ocv_reference_parse(name, &reference, NULL) == OCV_OK;
+}
+
+/* What to do about one that does not fit, or fits less than another; NULL: nothing, or no memory. A
+ * layout has tags alone at times: what was asked for when it was chosen has the name. */
+static char *remedy_of(const struct local_image *image, const struct known *k, const char *verdict)
 {
     char *line = NULL;
     const char *ns = strncmp(image->where, "containerd:", 11) == 0 ? image->where + 11 : NULL;
-    if (strcmp(verdict, "lesser") != 0 || !image->name || ocv_digest_wellformed(image->name))
+    bool layout = strncmp(image->where, "oci:", 4) == 0;
+    bool due = strcmp(verdict, "lesser") == 0 || strcmp(verdict, "misfit") == 0 ||
+               strcmp(verdict, "warning") == 0;
+    int made = -1;
+    if (!due || !image->name || image->index)
         return NULL;
-    int made = ns ? asprintf(&line, "vpull --to containerd -n %s %s", ns, image->name)
+    if (can_be_pulled(image->name))
+        made = ns ? asprintf(&line, "vpull --to containerd -n %s %s", ns, image->name)
                   : asprintf(&line, "vpull --to %s %s", image->where, image->name);
+    else if (layout && can_be_pulled(k->said.reference))
+        made = asprintf(&line, "vpull --to %s:%s %s", image->where, image->name, k->said.reference);
     return made < 0 ? NULL : line;
 }
 
 static int add_result(struct verify *v, const struct local_image *image, const struct known *k,
                       const char *verdict, const char *reason, struct ocv_error *err)
 {
-    char *remedy = remedy_of(image, verdict);
+    char *remedy = remedy_of(image, k, verdict);
     json_t *entry =
         json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where", image->where, "image",
                   image->name, "digest", k->digest, "label", k->said.label, "verdict", verdict,
@@ -135,13 +151,24 @@ static const char *compare(struct verify *v, const struct local_image *image, bo
     if (!v->ask || (!fits && strcmp(verdict, "none") != 0))
         return verdict;
     const char *told = known_ask(v->cli->config, k, image->name, reason, &v->ask);
-    if (!told || strcmp(told, "none") == 0)
+    if (!told || (fits && strcmp(told, "none") == 0))
         return verdict;
     if (!on && strcmp(told, "lesser") == 0)
         told = "fits";
     if (!k->by)
         k->by = "daemon";
     return told;
+}
+
+/* An image that nothing is known of need not be one without variants. */
+static void explain_none(struct verify *v, const struct known *k, struct ocv_buffer *reason)
+{
+    v->unrecorded += !k->by;
+    reason->len = 0;
+    if (ocv_buffer_printf(reason, NULL, "%s",
+                          k->by ? "an image without variants"
+                                : "no record here says whether it is a variant") < 0)
+        reason->len = 0;
 }
 
 static int check_image(void *data, const struct local_image *image)
@@ -167,6 +194,8 @@ static int check_image(void *data, const struct local_image *image)
     if (!image->index)
         verdict = compare(v, image, ocv_config_choose(config) == OCV_CHOOSE_ON, &choose, &known,
                           verdict, &reason);
+    if (strcmp(verdict, "none") == 0)
+        explain_none(v, &known, &reason);
     v->fits += strcmp(verdict, "fits") == 0;
     v->lesser += strcmp(verdict, "lesser") == 0;
     v->misfits += strcmp(verdict, "misfit") == 0;
@@ -234,10 +263,11 @@ static int print_table(const struct verify *v, bool all, struct ocv_error *err)
             status = print_row(r, err);
     }
     size_t n = json_array_size(v->results);
+    size_t judged = v->fits + v->lesser + v->misfits + v->warnings + v->unjudged;
     printf("%zu %s: %zu fit, %zu do not, %zu do not by their labels, %zu cannot be judged, "
-           "%zu have no variants, %zu could be better\n",
+           "%zu have no variants, %zu have no record here, %zu could be better\n",
            n, n == 1 ? "image" : "images", v->fits, v->misfits, v->warnings, v->unjudged,
-           n - v->fits - v->lesser - v->misfits - v->warnings - v->unjudged, v->lesser);
+           n - judged - v->unrecorded, v->unrecorded, v->lesser);
     return status;
 }
 
@@ -262,8 +292,7 @@ static int run(struct verify *v, const char *const *places, size_t n, struct ocv
 {
     int status = cli_load(v->cli, err);
     const char *state = status == OCV_OK ? ocv_config_get(v->cli->config, "state_dir") : NULL;
-    snprintf(v->records, sizeof(v->records), "%.4000s/resolved",
-             state && *state ? state : OCV_PATH_STATE);
+    ocv_record_directory(state, v->records, sizeof(v->records));
     v->ask = !v->cli->profile_file;
     if (status == OCV_OK)
         status = cli_profile(v->cli, err);
