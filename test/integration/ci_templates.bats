@@ -27,7 +27,9 @@ setup_file()
     mkdir "$STATE/bin"
     # shellcheck disable=SC2016 # expanded by the script
     printf '#!/bin/sh\ncat >"$STATE/password"; echo "$*" >"$STATE/docker-arguments"\n' >"$STATE/bin/docker"
-    chmod +x "$STATE/bin/docker"
+    # shellcheck disable=SC2016 # expanded by the script
+    printf '#!/bin/sh\necho "$*" >"$STATE/sudo-arguments"\n' >"$STATE/bin/sudo"
+    chmod +x "$STATE/bin/docker" "$STATE/bin/sudo"
 }
 
 teardown_file()
@@ -68,18 +70,25 @@ steps()
     steps '[s["run"] for s in document["jobs"]["lint"]["steps"] if "run" in s]' github-actions.yml
     export GITHUB_ENV=$PWD/github.env GITHUB_ACTOR=me TOKEN=s3cret
     export PATH=$STATE/bin:$PATH
-    GITHUB_REPOSITORY=Group/App run -0 ./step.0
+    # without an asset nothing is installed, and one that is not what it should be is refused
+    echo package >ocivariant.deb
+    export RUNNER_TEMP=$PWD OCIVARIANT_PACKAGE=file://$PWD/ocivariant.deb
+    OCIVARIANT_SHA256=$(printf %064d 0) run ! ./step.0
+    [ ! -e "$STATE/sudo-arguments" ]
+    OCIVARIANT_SHA256=$(sha256sum <ocivariant.deb | cut -d' ' -f1) run -0 ./step.0
+    [ "$(<"$STATE/sudo-arguments")" = "apt-get install -y $PWD/ocivariant.deb" ]
+    GITHUB_REPOSITORY=Group/App run -0 ./step.1
     [ "$(<"$STATE/password")" = s3cret ]
     [[ $(<"$STATE/docker-arguments") != *s3cret* ]]
     [ "$(<github.env)" = "IMAGE=$REGISTRY/group/app:latest" ]
-    IMAGE=$REGISTRY/group/app:latest run -0 ./step.2
+    IMAGE=$REGISTRY/group/app:latest run -0 ./step.3
     [ "$(jq '.runs[0].results | length' variants.sarif)" = 0 ]
     # shellcheck disable=SC2030,SC2031 # each test has its own
     export IMAGE=$REGISTRY/group/bad:latest
-    run -0 ./step.1
+    run -0 ./step.2
     [[ $output == *"::error title=OCV204 feature-unknown::"* ]]
     [[ $output == *"::warning title=OCV101 schema-missing::"* ]]
-    run -5 ./step.2
+    run -5 ./step.3
     valid "$OCV_TOP/test/data/sarif/sarif-schema-2.1.0.json" variants.sarif
     [ "$(jq -r '[.runs[0].results[].ruleId] | join(" ")' variants.sarif)" = "OCV101 OCV204" ]
 }
@@ -89,6 +98,11 @@ steps()
     steps 'document["variants"]["before_script"] + document["variants"]["script"]' gitlab-ci.yml
     export HOME=$BATS_TEST_TMPDIR/home CI_REGISTRY=registry.example CI_REGISTRY_USER=job CI_REGISTRY_PASSWORD=s3cret
     unset DOCKER_CONFIG
+    grep -l apt-get step.[0-9] >install-step
+    rm "$(<install-step)" # of this machine nothing is installed
+    echo package >asset.deb
+    export OCIVARIANT_PACKAGE=file://$PWD/asset.deb OCIVARIANT_SHA256
+    OCIVARIANT_SHA256=$(sha256sum <asset.deb | cut -d' ' -f1)
     for step in step.[0-9]; do
         echo "$step"
         IMAGE=$REGISTRY/group/app:latest run -0 "./$step"
@@ -107,8 +121,8 @@ steps()
 @test "pre-commit: the hooks take files of their patterns, check them and correct them" {
     local files file
     files=$("$(validator)" -c 'import sys, yaml; print(yaml.safe_load(sys.stdin)[0]["files"])' <"$CI_TEMPLATES/pre-commit-hooks.yaml")
-    for file in index.json deploy/app.index.json tags.txt; do grep -qP "$files" <<<"$file"; done
-    for file in package.json myindex.json.bak tags.txt.old; do run ! grep -P "$files" <<<"$file"; done
+    for file in index.json deploy/app.index.json tags.txt app.yaml deploy/gpu.variants.yml; do grep -qP "$files" <<<"$file"; done
+    for file in package.json myindex.json.bak tags.txt.old myapp.yaml values.yaml; do run ! grep -P "$files" <<<"$file"; done
     jq . "$STATE/bad.json" >app.index.json
     echo 'registry.example/app:1' >tags.txt
     "$(validator)" -c 'import sys, yaml

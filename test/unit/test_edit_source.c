@@ -55,7 +55,33 @@ START_TEST(reads_everything)
 }
 END_TEST
 
+/* One build for all: its entries are named by label, or by platform. */
+START_TEST(names_entries_of_one_image)
+{
+    struct ocv_edit_source *s;
+    int status = parse("image: oci:images:app\n"
+                       "variants:\n"
+                       "- {label: null}\n"
+                       "- {label: a, properties: ['n::f::v']}\n"
+                       "- {label: b, platform: linux/amd64/x-b2, properties: ['n::f::w']}\n"
+                       "- {label: c, image: other, properties: ['n::f::x']}\n",
+                       &s);
+    ck_assert_msg(status == OCV_OK, "%s", err.message);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_str_eq(ocv_edit_source_image(s, i).reference, "oci:images:app");
+        ck_assert(ocv_edit_source_image(s, i).shared);
+    }
+    ck_assert_ptr_null(ocv_edit_source_image(s, 1).platform);
+    ck_assert_str_eq(ocv_edit_source_image(s, 2).platform, "linux/amd64/x-b2");
+    ck_assert_str_eq(ocv_edit_source_image(s, 3).reference, "other");
+    ck_assert(!ocv_edit_source_image(s, 3).shared);
+    ocv_edit_source_free(s);
+}
+END_TEST
+
 static const char *const bad[][2] = {
+    {"variants:\n- {label: null, image: b, platform: nonsense/of/all/sorts}\n",
+     "s.yaml:2: 'platform' is not OS/ARCHITECTURE[/VARIANT]"},
     {"", "s.yaml:1: "},
     {"- a\n", "s.yaml:1: the file must be a mapping"},
     {"target: x\n", "s.yaml:1: no variant and no default"},
@@ -132,6 +158,7 @@ int main(void)
     Suite *suite = suite_create("edit_source");
     TCase *tcase = tcase_create("source");
     tcase_add_test(tcase, reads_everything);
+    tcase_add_test(tcase, names_entries_of_one_image);
     tcase_add_loop_test(tcase, names_the_line, 0, (int)(sizeof(bad) / sizeof(*bad)));
     tcase_add_test(tcase, unquoted_properties_get_a_hint);
     tcase_add_test(tcase, too_many_properties_name_the_line);
