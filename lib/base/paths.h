@@ -8,11 +8,11 @@
 #define OCV_PATH_PROVIDERS "/etc/ocivariant/providers.d" /**< the administrator's providers */
 #define OCV_PATH_TAG_RULES "/etc/ocivariant/tags.d"      /**< and tag rules */
 #define OCV_PATH_SOCKET "/run/ocivariant/variantd.sock"  /**< of the daemon's API */
-/** Of the mirror. A port below 1024, which no other user can take while nobody listens; one that
+/** Of the mirror. A port below 1024, which no other user can take while variantd is down; one that
  *  nobody else was given (IANA), and below 512, where bindresvport(3) and NFS do not look for one.
  */
 #define OCV_LISTEN "127.0.0.1:340"
-/** Who may not have that one (rootless, by hand) has this one instead. */
+/** Used instead where that one is not allowed (rootless, started by hand). */
 #define OCV_LISTEN_UNPRIVILEGED "127.0.0.1:5050"
 #define OCV_PATH_STATE "/var/lib/ocivariant"
 #define OCV_PATH_RECORDS OCV_PATH_STATE "/resolved" /**< what was resolved on this node */

@@ -9,7 +9,7 @@
 
 extern char **environ;
 
-static int put(posix_spawn_file_actions_t *actions, int fd, int as)
+static int add_dup(posix_spawn_file_actions_t *actions, int fd, int as)
 {
     return fd >= 0 ? posix_spawn_file_actions_adddup2(actions, fd, as)
                    : posix_spawn_file_actions_addopen(actions, as, "/dev/null",
@@ -44,11 +44,11 @@ int ocv_spawn(const char *const *argv, int in, int out, int errors, pid_t *pid)
     }
     code = fresh_signals(&attributes);
     if (code == 0)
-        code = put(&actions, in, STDIN_FILENO);
+        code = add_dup(&actions, in, STDIN_FILENO);
     if (code == 0)
-        code = put(&actions, out, STDOUT_FILENO);
+        code = add_dup(&actions, out, STDOUT_FILENO);
     if (code == 0)
-        code = put(&actions, errors, STDERR_FILENO);
+        code = add_dup(&actions, errors, STDERR_FILENO);
 #if __GLIBC_PREREQ(2, 34) /* libraries open descriptors that exec does not close */
     if (code == 0)
         code = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);

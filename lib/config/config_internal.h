@@ -61,7 +61,7 @@ struct ocv_config {
 
 /** A list key's strings, the repository's or those below. `config` may be NULL: none. */
 const struct ocv_strings *ocv_config_strings(const struct ocv_config *config, const char *key);
-/** Who speaks for the key: a repository that names it, unless a variable or flag does. */
+/** The layer that sets the key: a repository that names it, unless a variable or flag does. */
 const struct ocv_config *ocv_config_layer(const struct ocv_config *config, const char *key);
 
 #endif

@@ -88,7 +88,7 @@ static bool within_deep(const char *pattern, size_t i)
     return i > 0 && is_deep(pattern, i - 1);
 }
 
-static void enter(struct places *p, const char *pattern, size_t i)
+static void enter_state(struct places *p, const char *pattern, size_t i)
 {
     if (p->at[i])
         return;
@@ -96,9 +96,9 @@ static void enter(struct places *p, const char *pattern, size_t i)
     if (is_deep(pattern, i)) {
         p->at[i + 1] = true;
         if (pattern[i + 2] == '/')
-            enter(p, pattern, i + 3); /* no component at all */
+            enter_state(p, pattern, i + 3); /* no component at all */
     } else if (pattern[i] == '*' && !within_deep(pattern, i)) {
-        enter(p, pattern, i + 1);
+        enter_state(p, pattern, i + 1);
     }
 }
 
@@ -109,12 +109,12 @@ static void step(struct places *next, const char *pattern, size_t i, char c)
     if (within_deep(pattern, i)) {
         next->at[i] = true;
         if (c == '/' && pattern[i + 1] == '/')
-            enter(next, pattern, i + 2);
+            enter_state(next, pattern, i + 2);
     } else if (pattern[i] == '*') {
         if (c != '/')
-            enter(next, pattern, i);
+            enter_state(next, pattern, i);
     } else if (tolower((unsigned char)pattern[i]) == tolower((unsigned char)c)) {
-        enter(next, pattern, i + 1);
+        enter_state(next, pattern, i + 1);
     }
 }
 
@@ -122,7 +122,7 @@ bool ocv_glob_match(const char *pattern, const char *name)
 {
     struct places now = {0};
     size_t n = strlen(pattern);
-    enter(&now, pattern, 0);
+    enter_state(&now, pattern, 0);
     for (; *name; name++) {
         struct places next = {0};
         for (size_t i = 0; i < n; i++)

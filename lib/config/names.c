@@ -25,10 +25,10 @@ struct names {
     int status;
 };
 
-static void tell(struct names *n, enum ocv_unknown_kind kind, const char *format, ...)
+static void report_name(struct names *n, enum ocv_unknown_kind kind, const char *format, ...)
     OCV_PRINTF(3, 4);
 
-static void tell(struct names *n, enum ocv_unknown_kind kind, const char *format, ...)
+static void report_name(struct names *n, enum ocv_unknown_kind kind, const char *format, ...)
 {
     char message[MESSAGE_MAX];
     va_list args;
@@ -84,8 +84,8 @@ static bool check_namespace(struct names *n, const char *ns)
         ocv_nearest_offer(&search.nearest, vocabulary);
     const char *meant = ocv_nearest_meant(&search.nearest);
     bool order = !strcmp(n->key, "namespace_priority"); /* PEP 825 allows any name there */
-    tell(n, order && !meant ? OCV_UNKNOWN_NOTE : OCV_UNKNOWN_NAME, "no namespace '%.60s'%s", ns,
-         ocv_nearest_question(meant, text));
+    report_name(n, order && !meant ? OCV_UNKNOWN_NOTE : OCV_UNKNOWN_NAME, "no namespace '%.60s'%s",
+                ns, ocv_nearest_question(meant, text));
     return false;
 }
 
@@ -143,8 +143,8 @@ static void check_private(struct names *n, const struct ocv_namespace *host, con
             offered++;
         }
     if (offered)
-        tell(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
-             ocv_nearest_question(ocv_nearest_meant(&nearest), text));
+        report_name(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
+                    ocv_nearest_question(ocv_nearest_meant(&nearest), text));
 }
 
 static void check_property(struct names *n, const char *ns, const char *feature, const char *value)
@@ -163,11 +163,11 @@ static void check_property(struct names *n, const char *ns, const char *feature,
         if (unknown == OCV_WORD_NAMESPACE)
             check_private(n, host, ns, feature);
         else
-            tell(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
-                 ocv_nearest_question(meant, text));
+            report_name(n, OCV_UNKNOWN_NAME, "%.60s has no feature '%.60s'%s", ns, feature,
+                        ocv_nearest_question(meant, text));
     } else if (!host_value(host, feature, value) && !in_index(n, ns, feature, value)) {
-        tell(n, OCV_UNKNOWN_NAME, "%.60s :: %.60s has no value '%.60s'%s", ns, feature, value,
-             ocv_nearest_question(meant, text));
+        report_name(n, OCV_UNKNOWN_NAME, "%.60s :: %.60s has no value '%.60s'%s", ns, feature,
+                    value, ocv_nearest_question(meant, text));
     }
 }
 
@@ -215,10 +215,11 @@ static void check_device(struct names *n, const char *name, const char *device)
         if (ocv_device_is(&ns->devices[i], device))
             return;
     if (n->sources->profile && ns && ns->n_devices)
-        tell(n, OCV_UNKNOWN_HOST, "no device '%.60s': this host has %s %s", device, name,
-             device_list(ns, list, sizeof(list)));
+        report_name(n, OCV_UNKNOWN_HOST, "no device '%.60s': this host has %s %s", device, name,
+                    device_list(ns, list, sizeof(list)));
     else if (n->sources->profile)
-        tell(n, OCV_UNKNOWN_HOST, "no device '%.60s': this host has no %s device", device, name);
+        report_name(n, OCV_UNKNOWN_HOST, "no device '%.60s': this host has no %s device", device,
+                    name);
 }
 
 /* ---- all of them ---- */

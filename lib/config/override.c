@@ -21,7 +21,7 @@ static json_t *member_named(json_t *list, const char *key, const char *name)
 }
 
 /* The namespace's or feature's object, made at the end of the list when it is missing. */
-static json_t *ensure(json_t *owner, const char *list_key, const char *key, const char *name)
+static json_t *ensure_member(json_t *owner, const char *list_key, const char *key, const char *name)
 {
     json_t *list = json_object_get(owner, list_key);
     if (!list && json_object_set_new(owner, list_key, json_array()) == 0)
@@ -65,10 +65,10 @@ static void drop_uncounted(json_t *ns)
     json_object_del(ns, "devices");
 }
 
-static bool apply(json_t *root, const struct ocv_override *o)
+static bool apply_override(json_t *root, const struct ocv_override *o)
 {
-    json_t *ns = ensure(root, "namespaces", "namespace", o->ns);
-    json_t *feature = ns ? ensure(ns, "features", "name", o->feature) : NULL;
+    json_t *ns = ensure_member(root, "namespaces", "namespace", o->ns);
+    json_t *feature = ns ? ensure_member(ns, "features", "name", o->feature) : NULL;
     ocv_auto_json *values = json_array();
     for (size_t i = 0; i < o->values.count; i++)
         if (json_array_append_new(values, json_string(o->values.list[i])) != 0)
@@ -103,7 +103,7 @@ int ocv_config_override_profile(const struct ocv_config *config, const struct oc
     if (config->base)
         config = config->base; /* a host's, not a repository's */
     for (size_t i = 0; ok && i < config->n_overrides; i++)
-        ok = apply(root, &config->overrides[i]);
+        ok = apply_override(root, &config->overrides[i]);
     ok = ok && apply_os_features(root, &config->os_features);
     if (!ok)
         return ocv_error_nomem(err);

@@ -67,7 +67,7 @@ int ocv_config_add(struct ocv_config *c, const char *key, const char *text, cons
 }
 
 /* Put a copy of `text` in place of `*field`. */
-static int replace(char **field, const char *text, struct ocv_error *err)
+static int replace_text(char **field, const char *text, struct ocv_error *err)
 {
     char *copy = strdup(text);
     if (!copy)
@@ -98,7 +98,7 @@ int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text
         c->n_policies++;
     }
     c->policies[i].policy = (enum ocv_policy)policy;
-    return replace(&c->policies[i].origin, origin, err);
+    return replace_text(&c->policies[i].origin, origin, err);
 }
 
 int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text,
@@ -119,7 +119,7 @@ int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text
     }
     if (text)
         return ocv_strings_add(&c->devices[i].ids, text, strlen(text), origin, err);
-    return replace(&c->devices[i].origin, origin, err);
+    return replace_text(&c->devices[i].origin, origin, err);
 }
 
 int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *feature,
@@ -145,7 +145,7 @@ int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *fe
     }
     if (value)
         return ocv_strings_add(&c->overrides[i].values, value, strlen(value), origin, err);
-    return replace(&c->overrides[i].origin, origin, err);
+    return replace_text(&c->overrides[i].origin, origin, err);
 }
 
 int ocv_config_add_repository(struct ocv_config *c, const char *glob, const char *origin,
@@ -184,8 +184,8 @@ int ocv_config_set_scalar(struct ocv_config *c, const char *key, const char *tex
         added->key = known;
         c->n_scalars++;
     }
-    status = replace(&c->scalars[i].value, text, err);
-    return status < 0 ? status : replace(&c->scalars[i].origin, origin, err);
+    status = replace_text(&c->scalars[i].value, text, err);
+    return status < 0 ? status : replace_text(&c->scalars[i].origin, origin, err);
 }
 
 int ocv_config_set_registry(struct ocv_config *c, const char *host, const char *url,

@@ -171,7 +171,7 @@ static int read_variant(struct ocv_index *index, struct ocv_entry *entry, const 
         return ocv_index_reject_entry(index, entry, OCV_REJECT_LABEL_MISSING,
                                       "properties without a label", err);
     if (!entry->label || !ocv_label_readable(entry->label, strlen(entry->label))) {
-        entry->label = NULL; /* may hold anything, and whatever else is wrong speaks first */
+        entry->label = NULL; /* may hold anything; other faults are reported first */
         return ocv_index_reject_entry(index, entry, OCV_REJECT_BAD_LABEL,
                                       "the label is not 1 to 63 of a-z 0-9 _ .", err);
     }

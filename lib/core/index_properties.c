@@ -49,7 +49,7 @@ static int compare_indirect(const void *a, const void *b, void *list)
     return ocv_property_compare(&p[*(const uint32_t *)a], &p[*(const uint32_t *)b]);
 }
 
-static const char *keep(struct ocv_index *index, const char *s)
+static const char *keep_text(struct ocv_index *index, const char *s)
 {
     return ocv_arena_copy(&index->arena, s, strlen(s));
 }
@@ -72,9 +72,9 @@ static int sort_table(struct ocv_index *index, const struct table *t, uint32_t *
         struct ocv_property p = t->list[order[i]], *before = &index->properties[i ? i - 1 : 0];
         bool same_ns = i && !strcmp(before->ns, p.ns);
         bool same_feature = same_ns && !strcmp(before->feature, p.feature);
-        p.ns = same_ns ? before->ns : keep(index, p.ns);
-        p.feature = same_feature ? before->feature : keep(index, p.feature);
-        p.value = keep(index, p.value);
+        p.ns = same_ns ? before->ns : keep_text(index, p.ns);
+        p.feature = same_feature ? before->feature : keep_text(index, p.feature);
+        p.value = keep_text(index, p.value);
         if (!p.ns || !p.feature || !p.value)
             status = ocv_error_nomem(err);
         index->properties[i] = p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Which entry speaks for a registry, for configuration and client alike. */
+/* The entry for a registry, found alike by the configuration and the client. */
 #ifndef OCV_REGISTRY_FIND_H
 #define OCV_REGISTRY_FIND_H
 

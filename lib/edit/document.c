@@ -220,7 +220,7 @@ int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
     return OCV_OK;
 }
 
-static int put(struct ocv_buffer *out, const char *text, struct ocv_error *err)
+static int append_text(struct ocv_buffer *out, const char *text, struct ocv_error *err)
 {
     return ocv_buffer_append(out, text, strlen(text), err);
 }
@@ -254,7 +254,7 @@ static int put_json(const struct ocv_edit *edit, size_t depth, const json_t *jso
         status = ocv_buffer_append(out, text.data + at, n, err);
         at += n;
         if (status == OCV_OK && at < text.len)
-            status = put(out, end, err);
+            status = append_text(out, end, err);
         at += at < text.len;
     }
     return status;
@@ -264,23 +264,23 @@ static int put_entry(const struct ocv_edit *edit, const struct ocv_edit_entry *e
                      struct ocv_buffer *out, struct ocv_error *err)
 {
     return edit->lines && entry->changed ? put_json(edit, 2, entry->json, out, err)
-                                         : put(out, entry->text, err);
+                                         : append_text(out, entry->text, err);
 }
 
 static int write_entries(const struct ocv_edit *edit, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int status = put(out, "[", err);
+    int status = append_text(out, "[", err);
     for (size_t i = 0; i < edit->n && status == OCV_OK; i++) {
         if (i)
-            status = put(out, ",", err);
+            status = append_text(out, ",", err);
         if (status == OCV_OK)
-            status = put(out, edit->lead, err);
+            status = append_text(out, edit->lead, err);
         if (status == OCV_OK)
             status = put_entry(edit, &edit->entries[i], out, err);
     }
     if (status == OCV_OK)
-        status = put(out, edit->trail, err);
-    return status == OCV_OK ? put(out, "]", err) : status;
+        status = append_text(out, edit->trail, err);
+    return status == OCV_OK ? append_text(out, "]", err) : status;
 }
 
 static bool is_annotations(const struct ocv_edit_member *m)
@@ -295,7 +295,7 @@ static int write_value(const struct ocv_edit *edit, size_t i, bool *annotated,
     if (i == edit->manifests)
         return write_entries(edit, out, err);
     if (!is_annotations(m) || !edit->annotations_changed)
-        return put(out, m->value, err);
+        return append_text(out, m->value, err);
     *annotated = true;
     return put_json(edit, 1, edit->annotations, out, err);
 }
@@ -316,7 +316,7 @@ int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out, struct o
     if (!edit->changed)
         return ocv_buffer_append(out, edit->original, edit->original_len, err);
     for (size_t i = 0; i < edit->n_members && status == OCV_OK; i++) {
-        status = put(out, edit->members[i].before, err);
+        status = append_text(out, edit->members[i].before, err);
         if (status == OCV_OK)
             status = write_value(edit, i, &annotated, out, err);
     }
@@ -329,9 +329,9 @@ int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out, struct o
     if (status == OCV_OK && edit->add_type) {
         status = put_key(edit, "mediaType", out, err);
         if (status == OCV_OK)
-            status = put(out, "\"" OCV_MEDIA_TYPE_INDEX "\"", err);
+            status = append_text(out, "\"" OCV_MEDIA_TYPE_INDEX "\"", err);
     }
-    return status == OCV_OK ? put(out, edit->tail, err) : status;
+    return status == OCV_OK ? append_text(out, edit->tail, err) : status;
 }
 
 size_t ocv_edit_count(const struct ocv_edit *edit)

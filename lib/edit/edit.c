@@ -102,8 +102,8 @@ int ocv_edit_remove(struct ocv_edit *edit, const char *which, const struct ocv_p
     return removed ? OCV_OK : not_found(edit, which, err);
 }
 
-/* After its annotations changed: where it stands and under which platform. */
-static int settle(struct ocv_edit *edit, size_t i, struct ocv_error *err)
+/* After its annotations changed: its position and its platform. */
+static int place_entry(struct ocv_edit *edit, size_t i, struct ocv_error *err)
 {
     struct ocv_edit_entry entry = ocv_edit_take(edit, i);
     int status = ocv_edit_check_against(edit, &entry, err);
@@ -150,7 +150,7 @@ int ocv_edit_annotate(struct ocv_edit *edit, const char *which, const struct ocv
             if (edit->entries[i].order == 1) {
                 edit->entries[i].order = 0;
                 if (edit->entries[i].changed)
-                    status = settle(edit, i, err);
+                    status = place_entry(edit, i, err);
                 again = true;
             }
     }

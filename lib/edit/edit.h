@@ -75,7 +75,7 @@ int ocv_edit_set(struct ocv_edit *edit, const char *key, const char *value,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** An annotation of the index, or NULL. */
 const char *ocv_edit_annotation(const struct ocv_edit *edit, const char *key);
-/** True if the namespaces are listed in the order of the default rule, which nobody asked for. */
+/** True if the namespaces are listed in the order of the default rule: none was given. */
 bool ocv_edit_namespaces_derived(const struct ocv_edit *edit);
 /** Give every entry the place and platform that the layout asks for, an annotated `null` the form
  * of an ordinary image, and an index with variants the annotations of ours that it lacks: for an

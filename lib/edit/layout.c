@@ -50,7 +50,7 @@ int ocv_edit_place(struct ocv_edit *edit, struct ocv_edit_entry *e, struct ocv_e
         ocv_platform_hide(e->label, marked);
         return ocv_edit_entry_set(e, "platform", "variant", marked, err);
     }
-    /* podman does not run an entry that says v1, nobody but docker one that says v2 */
+    /* podman does not run an entry that says v1, and only docker one that says v2 */
     if (ocv_platform_is_hidden(e->variant) || !strcmp(e->architecture, "amd64"))
         return ocv_edit_entry_set(e, "platform", "variant", NULL, err);
     return OCV_OK;

@@ -66,7 +66,7 @@ struct grpc_call *grpc_call_new(struct connection *c, int32_t stream)
     return call;
 }
 
-/* The stream is closed: the worker may still be busy, but nobody listens. */
+/* The stream is closed: the worker may still be busy, but its answer is dropped. */
 void grpc_call_forget(struct grpc_call *call)
 {
     *call->link = call->sibling;

@@ -213,7 +213,7 @@ static int submit(struct link *l, struct client_call *call, const char *path,
                : OCV_OK;
 }
 
-/* Wait for the socket: 0 when the time is over, or nobody wants the answer any more. */
+/* Wait for the socket: 0 when the time is over or the call was cancelled. */
 static int wait_for(struct pollfd fds[2], int64_t deadline)
 {
     int64_t left = deadline ? deadline - ocv_clock_ms() : -1;
@@ -223,8 +223,8 @@ static int wait_for(struct pollfd fds[2], int64_t deadline)
     return ready > 0 && fds[1].revents ? 0 : ready;
 }
 
-static int run(const struct grpc_client *client, struct link *l, struct client_call *call,
-               int64_t deadline, struct ocv_error *err)
+static int run_call(const struct grpc_client *client, struct link *l, struct client_call *call,
+                    int64_t deadline, struct ocv_error *err)
 {
     uint8_t bytes[16384];
     const int gone = client->gone_fd ? client->gone_fd(call->data) : -1;
@@ -255,7 +255,7 @@ static int finish(struct grpc_client *client, struct link *l, struct client_call
                   const char *path, int status, int64_t deadline, struct ocv_error *err)
 {
     if (status == OCV_OK)
-        status = run(client, l, call, deadline, err);
+        status = run_call(client, l, call, deadline, err);
     if (status < 0 || !call->closed)
         l->failed = true; /* what comes late must not be taken for the next call's */
     if (status == OCV_OK && call->bad != GRPC_OK)

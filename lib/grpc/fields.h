@@ -16,7 +16,7 @@ struct grpc_field {
     size_t start, at, len; /**< of GRPC_BYTES: the tag, the bytes, their number */
 };
 /** The next field from `*pos`: 1, 0 at the end, -1 where the message is malformed. Groups, which
- * nobody writes any more, are. */
+ * are obsolete, are. */
 int grpc_field_next(const uint8_t *bytes, size_t len, size_t *pos, struct grpc_field *out);
 /** How many bytes a number has. */
 size_t grpc_put_varint(uint8_t out[GRPC_VARINT_MAX], uint64_t value);

@@ -83,7 +83,7 @@ struct grpc_server_options {
     void (*tick)(void *data); /**< about once a second, from the loop's thread; may be NULL */
     unsigned workers;  /**< calls at once; each is a thread, started when it is needed. 0: 4 */
     unsigned drain_ms; /**< 0: GRPC_DRAIN_MS */
-    /** For who passes calls on: requests and answers are bytes as the wire has them, any number of
+    /** For proxies: requests and answers are bytes as the wire has them, any number of
      *  messages with their frames, and what they are is not looked at. */
     bool framed;
     void (*log)(void *data, const char *line); /**< protocol trouble; may be NULL */

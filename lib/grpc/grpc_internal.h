@@ -71,7 +71,7 @@ struct grpc_server {
     struct grpc_call *woken;
     bool stopping, workers_stop;
     int64_t stopping_since, drain_ms, ticked;
-    int64_t full_until; /* no descriptor was left: nobody is let in until then; 0: all are */
+    int64_t full_until; /* no descriptor was left: nothing is accepted until then; 0: all are */
     int stop_asked;     /* atomic: also set by signal handlers */
     pthread_t *threads;
     unsigned n_threads, max_threads;
@@ -88,7 +88,7 @@ nghttp2_nv *grpc_header_list(const struct ocv_buffer *headers, bool passed, size
 void grpc_wake(struct grpc_server *server);
 /** A call on a connection's stream; the loop's. NULL without memory. */
 struct grpc_call *grpc_call_new(struct connection *connection, int32_t stream);
-/** Its stream is closed: the worker may still be busy, but nobody listens. */
+/** Its stream is closed: the worker may still be busy, but its answer is dropped. */
 void grpc_call_forget(struct grpc_call *call);
 void grpc_call_release(struct grpc_call *call);
 /** The request is complete: check it and give it to a worker. */

@@ -15,7 +15,7 @@
 #define EVENTS 64
 #define TICK_MS 1000
 
-static void say(const struct grpc_server *s, const char *line)
+static void log_line(const struct grpc_server *s, const char *line)
 {
     if (s->options.log)
         s->options.log(s->options.data, line);
@@ -38,7 +38,7 @@ static void connection_close(struct connection *c)
     free(c);
 }
 
-static void flush(struct connection *c)
+static void flush_connection(struct connection *c)
 {
     if (c->failed)
         return;
@@ -67,7 +67,7 @@ static void advance_woken(struct grpc_server *s)
         if (!grpc_stream_advance(call))
             c->failed = true;
         if (c)
-            flush(c);
+            flush_connection(c);
         grpc_call_release(call);
     }
 }
@@ -82,7 +82,7 @@ static void receive(struct connection *c)
         if (n <= 0 || nghttp2_session_mem_recv(c->session, bytes, (size_t)n) < 0)
             c->failed = true;
     }
-    flush(c);
+    flush_connection(c);
 }
 
 /* On EMFILE the listening socket stays readable; stop watching it so the loop does not spin. */
@@ -97,7 +97,7 @@ static void accept_one(struct grpc_server *s)
 {
     int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-        say(s, "a connection must wait: no descriptor is left");
+        log_line(s, "a connection must wait: no descriptor is left");
         let_in(s, false);
     }
     if (fd < 0)
@@ -109,7 +109,7 @@ static void accept_one(struct grpc_server *s)
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1024 * 1024}};
     if (!c || nghttp2_session_server_new2(&c->session, s->callbacks, c, s->option) != 0) {
         if (!c)
-            say(s, "too many connections");
+            log_line(s, "too many connections");
         free(c);
         close(fd);
         return;
@@ -127,10 +127,10 @@ static void accept_one(struct grpc_server *s)
     if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ||
         nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, settings, 3) != 0)
         c->failed = true;
-    flush(c);
+    flush_connection(c);
 }
 
-/* Past their deadline, calls end; who does not even take that answer has its stream cut. */
+/* Past their deadline, calls end; where even that answer is not read, the stream is cut. */
 static void sweep_calls(struct connection *c, int64_t now)
 {
     bool cut = false;
@@ -146,11 +146,11 @@ static void sweep_calls(struct connection *c, int64_t now)
         }
     }
     if (cut) /* ends the calls: not while they are walked over */
-        flush(c);
+        flush_connection(c);
 }
 
-/* Close what failed, what never spoke, and at the end who does not take its answers. */
-static void sweep(struct grpc_server *s)
+/* Close connections that failed or never sent anything, and at the end those that do not read. */
+static void sweep_connections(struct grpc_server *s)
 {
     int64_t now = ocv_clock_ms();
     if (s->full_until && now >= s->full_until && !s->stopping)
@@ -192,7 +192,7 @@ static void begin_stop(struct grpc_server *s)
         nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
                               nghttp2_session_get_last_proc_stream_id(c->session), NGHTTP2_NO_ERROR,
                               NULL, 0);
-        flush(c);
+        flush_connection(c);
     }
 }
 
@@ -214,12 +214,12 @@ int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
             else if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
                 receive(who);
             else
-                flush(who);
+                flush_connection(who);
         }
         advance_woken(s);
         if (__atomic_load_n(&s->stop_asked, __ATOMIC_ACQUIRE) && !s->stopping)
             begin_stop(s);
-        sweep(s);
+        sweep_connections(s);
     }
     return OCV_OK;
 }

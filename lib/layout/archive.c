@@ -25,7 +25,8 @@ struct archive {
     int fd;
 };
 
-static int put(const struct archive *archive, const void *data, size_t len, struct ocv_error *err)
+static int write_bytes(const struct archive *archive, const void *data, size_t len,
+                       struct ocv_error *err)
 {
     const char *at = data;
     while (len) {
@@ -50,13 +51,13 @@ static int put_header(const struct archive *archive, const char *name, int64_t s
 {
     unsigned char header[OCV_TAR_BLOCK];
     int status = ocv_tar_header(header, name, NULL, 0644, size, OCV_TAR_FILE, err);
-    return status < 0 ? status : put(archive, header, sizeof(header), err);
+    return status < 0 ? status : write_bytes(archive, header, sizeof(header), err);
 }
 
 static int put_padding(const struct archive *archive, int64_t size, struct ocv_error *err)
 {
     static const char zeros[OCV_TAR_BLOCK];
-    return put(archive, zeros, ocv_tar_padding(size), err);
+    return write_bytes(archive, zeros, ocv_tar_padding(size), err);
 }
 
 static void member_name(const struct ocv_descriptor *blob, char name[MEMBER_MAX])
@@ -86,7 +87,7 @@ static int copy_verified(const struct archive *archive, const struct ocv_descrip
         left -= n;
         status = ocv_hasher_update(hasher, bytes.data, (size_t)n, err);
         if (status == OCV_OK)
-            status = put(archive, bytes.data, (size_t)n, err);
+            status = write_bytes(archive, bytes.data, (size_t)n, err);
     }
     char digest[OCV_DIGEST_MAX];
     if (status == OCV_OK)
@@ -237,7 +238,7 @@ static int put_text(const struct archive *archive, const char *name, const void 
 {
     int status = put_header(archive, name, (int64_t)len, err);
     if (status == OCV_OK)
-        status = put(archive, text, len, err);
+        status = write_bytes(archive, text, len, err);
     return status < 0 ? status : put_padding(archive, (int64_t)len, err);
 }
 
@@ -272,7 +273,7 @@ static int write_blobs(const struct archive *archive, struct ocv_error *err)
     for (size_t i = 0; status == OCV_OK && i < n; i++)
         if (!seen_before(archive->manifest, i))
             status = put_blob(archive, ocv_manifest_layer(archive->manifest, i), err);
-    return status < 0 ? status : put(archive, end, sizeof(end), err);
+    return status < 0 ? status : write_bytes(archive, end, sizeof(end), err);
 }
 
 /* The manifest's descriptor; its media type may stand in the body alone, or nowhere. */

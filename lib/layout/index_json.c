@@ -180,7 +180,7 @@ static json_t *find_nameless(const json_t *manifests, const char *digest)
 }
 
 /* `value` is taken over; NULL means that an allocation or a string's UTF-8 failed. */
-static int put(json_t *object, const char *key, json_t *value, struct ocv_error *err)
+static int set_member(json_t *object, const char *key, json_t *value, struct ocv_error *err)
 {
     if (!value || json_object_set_new(object, key, value) != 0)
         return ocv_error_set(err, OCV_ERR_INVALID, "cannot write '%s': not UTF-8 or out of memory",
@@ -190,13 +190,13 @@ static int put(json_t *object, const char *key, json_t *value, struct ocv_error 
 
 static int put_text(json_t *object, const char *key, const char *text, struct ocv_error *err)
 {
-    return text ? put(object, key, json_string(text), err) : OCV_OK;
+    return text ? set_member(object, key, json_string(text), err) : OCV_OK;
 }
 
 static int put_platform(json_t *entry, const struct ocv_platform *platform, struct ocv_error *err)
 {
     json_t *object = json_object();
-    int status = put(entry, "platform", object, err); /* the entry owns it from here on */
+    int status = set_member(entry, "platform", object, err); /* the entry owns it from here on */
     if (status == OCV_OK)
         status = put_text(object, "architecture", platform->architecture, err);
     if (status == OCV_OK)
@@ -208,7 +208,7 @@ static int put_platform(json_t *entry, const struct ocv_platform *platform, stru
     if (status < 0 || platform->n_os_features == 0)
         return status;
     json_t *features = json_array();
-    status = put(object, "os.features", features, err);
+    status = set_member(object, "os.features", features, err);
     for (size_t i = 0; status == OCV_OK && i < platform->n_os_features; i++)
         if (json_array_append_new(features, json_string(platform->os_features[i])) != 0)
             status = ocv_error_nomem(err);
@@ -223,13 +223,13 @@ static int fill_entry(json_t *entry, const char *tag, const char *image_name,
     if (status == OCV_OK)
         status = put_text(entry, "digest", descriptor->digest, err);
     if (status == OCV_OK)
-        status = put(entry, "size", json_integer(descriptor->size), err);
+        status = set_member(entry, "size", json_integer(descriptor->size), err);
     if (status == OCV_OK && platform)
         status = put_platform(entry, platform, err);
     json_t *annotations = json_object_get(entry, "annotations");
     if (status == OCV_OK && !json_is_object(annotations)) {
         annotations = json_object();
-        status = put(entry, "annotations", annotations, err);
+        status = set_member(entry, "annotations", annotations, err);
     }
     if (status == OCV_OK)
         status = put_text(annotations, OCV_ANNOTATION_REF_NAME, tag, err);

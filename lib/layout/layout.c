@@ -25,7 +25,7 @@ static bool exists(int dirfd, const char *name)
     return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* OCV_ERR_INVALID when the directory holds something that is not part of a layout: nobody wants
+/* OCV_ERR_INVALID when the directory holds something that is not part of a layout: no user wants
  * blobs spilled over a home directory by a typing error. */
 static int check_not_foreign(const struct ocv_layout *layout, struct ocv_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Is a blob of a layout what its name says? Size alone does not tell after a power cut, a failing
- * disk or somebody's edit. DIR/.ocivariant/verified/ALGORITHM-HEX remembers that it was, of which
- * file: "INODE SECONDS.NANOSECONDS SIZE". Who loses it reads the blob once more. */
+ * disk or an edit by hand. DIR/.ocivariant/verified/ALGORITHM-HEX remembers that it was, of which
+ * file: "INODE SECONDS.NANOSECONDS SIZE". Where it is lost, the blob is read once more. */
 #include "lib/core/digest_split.h"
 #include "lib/layout/layout_internal.h"
 

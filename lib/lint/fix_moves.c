@@ -12,7 +12,7 @@ static bool is_image(const struct ocv_entry *entry)
            (entry->code == OCV_REJECT_NONE || entry->code >= OCV_REJECT_LABEL_MISSING);
 }
 
-/* The machine that an entry speaks of. Older clients detect versions of arm alone. */
+/* The machine that an entry is for. Older clients detect versions of arm alone. */
 static struct ocv_platform machine_of(const struct ocv_entry *entry)
 {
     struct ocv_platform machine = {.os = entry->platform.os,

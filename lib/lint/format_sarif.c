@@ -16,7 +16,7 @@ static const char *sarif_level(enum ocv_lint_level level)
     return level == OCV_LINT_OFF ? "none" : ocv_lint_level_name(level);
 }
 
-/* Where the pages of docs/ are served; whoever serves them elsewhere builds with another one. */
+/* Where the pages of docs/ are served; a build may set another address. */
 #ifndef OCV_DOCS_URL
 #define OCV_DOCS_URL "https://ocivariant.dev/docs"
 #endif

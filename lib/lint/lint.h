@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Lint of variant indexes, their images and tags. Pure: whoever calls reads documents and gives
+/* Lint of variant indexes, their images and tags. Pure: the caller reads documents and gives
  * them here; nothing is fetched, printed or written. The rules are data: schema/lint-rules.yaml.
  * Linked into variantctl; not part of libocivariant. */
 #ifndef OCV_LINT_H
@@ -141,7 +141,7 @@ void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *
  *  as an index and is formatted as the input is. `moved` (initialised by the caller) gets a line
  * for each platform on which clients without variants would get another image, "linux/amd64: DIGEST
  *  instead of DIGEST"; unless `change_default` is true, platforms and order then stay as they are.
- *  A platform x-... is never made plain: whoever wrote it meant a variant. */
+ *  A platform x-... is never made plain: it was meant as a variant. */
 int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_buffer *out,
                  size_t *changes, struct ocv_buffer *moved, struct ocv_error *err) OCV_WARN_UNUSED;
 

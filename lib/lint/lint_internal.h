@@ -62,7 +62,7 @@ const char *ocv_lint_annotation(const struct ocv_lint *lint, size_t entry, const
 const char *ocv_lint_index_annotation(const struct ocv_lint *lint, const char *key);
 /** An image that readers choose from: a variant, null or ordinary image without a fault. */
 bool ocv_lint_usable(const struct ocv_entry *entry);
-/** The entry speaks of another one (vnd.docker.reference.type). */
+/** The entry describes another one (vnd.docker.reference.type). */
 bool ocv_lint_attests(const struct ocv_lint *lint, size_t entry);
 bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b);
 /** The child of an entry if it was read, else NULL. */

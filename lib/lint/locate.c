@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define DEPTH_MAX 64 /* deeper values are passed over as one */
+#define DEPTH_MAX 64 /* deeper values are skipped as one */
 
 struct walk {
     const char *text;
@@ -35,7 +35,7 @@ static void string(struct walk *w, size_t *start, size_t *end)
 }
 
 /* Past any value. */
-static void skip(struct walk *w)
+static void skip_value(struct walk *w)
 {
     size_t depth = 0, start, end;
     do {
@@ -69,7 +69,7 @@ static bool same_key(const char *key, size_t len, const char *step, size_t step_
 /* Into the member of the object or list at hand. True if it is there: then w stands on its value
  * and
  * `*found` on its key, or its value in a list. */
-static bool enter(struct walk *w, const char *step, size_t step_len, size_t *found)
+static bool enter_member(struct walk *w, const char *step, size_t step_len, size_t *found)
 {
     bool object = peek(w) == '{';
     size_t wanted = 0;
@@ -94,7 +94,7 @@ static bool enter(struct walk *w, const char *step, size_t step_len, size_t *fou
             *found = at;
             return true;
         }
-        skip(w);
+        skip_value(w);
         blanks(w);
         w->at += peek(w) == ',';
     }
@@ -118,7 +118,7 @@ void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *
     size_t found = w.at;
     for (size_t depth = 0; *pointer == '/' && depth < DEPTH_MAX; depth++) {
         size_t n = strcspn(pointer + 1, "/");
-        if (!enter(&w, pointer + 1, n, &found))
+        if (!enter_member(&w, pointer + 1, n, &found))
             break;
         pointer += n + 1;
     }
@@ -134,7 +134,7 @@ void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place
     for (size_t i = 0; i < n; i++)
         out[i] = at;
     blanks(&w);
-    if (!enter(&w, "manifests", 9, &found) || peek(&w) != '[')
+    if (!enter_member(&w, "manifests", 9, &found) || peek(&w) != '[')
         return;
     w.at++;
     for (size_t i = 0; i < n; i++) {
@@ -142,7 +142,7 @@ void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place
         count(text, at.offset, w.at < len ? w.at : len, &at.line, &at.column);
         at.offset = w.at < len ? w.at : len;
         out[i] = at;
-        skip(&w);
+        skip_value(&w);
         blanks(&w);
         w.at += peek(&w) == ',';
     }

@@ -17,7 +17,7 @@ void ocv_lint_report_free(struct ocv_lint_report *report)
 }
 
 /* Text that may quote anything becomes one clean line. */
-static const char *keep(struct ocv_lint *lint, const char *text)
+static const char *keep_text(struct ocv_lint *lint, const char *text)
 {
     struct ocv_error line = {0};
     ocv_error_set(&line, OCV_ERR_CHECK, "%s", text);
@@ -42,7 +42,8 @@ static struct ocv_lint_finding *new_finding(struct ocv_lint *lint)
 }
 
 /* Of an entry, from where it begins: the text before is walked through once for all findings. */
-static void locate(const struct ocv_lint *lint, const char *pointer, struct ocv_lint_finding *out)
+static void locate_finding(const struct ocv_lint *lint, const char *pointer,
+                           struct ocv_lint_finding *out)
 {
     static const char entries[] = "/manifests/";
     const struct ocv_lint_input *input = lint->input;
@@ -65,9 +66,10 @@ static void locate(const struct ocv_lint *lint, const char *pointer, struct ocv_
     out->line += from.line - 1;
 }
 
-/* Count it as an error, whether there is room to keep it or not: a cut report must not pass. */
-static void add(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer, const char *where,
-                const char *label, const struct ocv_lint_tag *tag, const char *message)
+/* Count it even if there is no room to keep it: a truncated report must not pass. */
+static void add_finding(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer,
+                        const char *where, const char *label, const struct ocv_lint_tag *tag,
+                        const char *message)
 {
     const struct ocv_lint_rule *rule = ocv_lint_rule(id);
     enum ocv_lint_level level = ocv_lint_config_level(lint->options->config, rule);
@@ -85,20 +87,20 @@ static void add(struct ocv_lint *lint, enum ocv_lint_id id, const char *pointer,
         return;
     *finding = (struct ocv_lint_finding){.rule = rule,
                                          .level = level,
-                                         .input = keep(lint, lint->input->name),
+                                         .input = keep_text(lint, lint->input->name),
                                          .file = lint->input->file,
-                                         .where = keep(lint, where),
-                                         .message = keep(lint, message),
+                                         .where = keep_text(lint, where),
+                                         .message = keep_text(lint, message),
                                          .line = tag ? tag->line : 0,
                                          .column = tag && tag->line ? 1 : 0};
     if (pointer && !lint->input->lines)
-        finding->pointer = keep(lint, pointer);
+        finding->pointer = keep_text(lint, pointer);
     if (label && !tag)
-        finding->label = keep(lint, label);
+        finding->label = keep_text(lint, label);
     if (pointer && lint->input->file && lint->input->bytes)
-        locate(lint, pointer, finding);
+        locate_finding(lint, pointer, finding);
     if (allowed)
-        finding->allowed = keep(lint, allowed);
+        finding->allowed = keep_text(lint, allowed);
     lint->last = finding;
 }
 
@@ -110,7 +112,7 @@ void ocv_lint_index_at(struct ocv_lint *lint, enum ocv_lint_id id, const char *p
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    add(lint, id, pointer, "", NULL, NULL, message);
+    add_finding(lint, id, pointer, "", NULL, NULL, message);
 }
 
 void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry, const char *member,
@@ -131,7 +133,7 @@ void ocv_lint_entry_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t entry,
     else
         snprintf(where, sizeof(where), "manifests[%zu]%s%.64s%s", entry, *name ? " (" : "", name,
                  *name ? ")" : "");
-    add(lint, id, pointer, where, *label ? label : NULL, NULL, message);
+    add_finding(lint, id, pointer, where, *label ? label : NULL, NULL, message);
 }
 
 void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, const char *format,
@@ -145,7 +147,7 @@ void ocv_lint_tag_at(struct ocv_lint *lint, enum ocv_lint_id id, size_t tag, con
     va_end(args);
     snprintf(where, sizeof(where), "%.480s:%.128s", t->reference->familiar,
              t->reference->tag ? t->reference->tag : "");
-    add(lint, id, NULL, where, t->reference->tag, t, message);
+    add_finding(lint, id, NULL, where, t->reference->tag, t, message);
 }
 
 /* What is not written yet is corrected where it comes from: no command is named. */
@@ -171,7 +173,7 @@ void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...)
     if (lint->input->draft)
         cut_command(hint);
     if (*hint)
-        lint->last->hint = keep(lint, hint);
+        lint->last->hint = keep_text(lint, hint);
 }
 
 const char *ocv_lint_target(const struct ocv_lint *lint)

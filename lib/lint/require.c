@@ -8,7 +8,7 @@
 
 #define REQUIRE_BYTES_MAX (64u * 1024)
 
-static int refuse(struct ocv_error *err, const char *text, size_t len, const char *why)
+static int refuse_text(struct ocv_error *err, const char *text, size_t len, const char *why)
 {
     return ocv_error_set(err, OCV_ERR_DATA, "'%.*s': %s", (int)(len > 60 ? 60 : len), text, why);
 }
@@ -37,17 +37,17 @@ static int parse_condition(const char *text, size_t len, struct ocv_lint_conditi
     }
     size_t value = len - name - op;
     if (op == 0 || name == 0 || value == 0)
-        return refuse(err, text, len, "not NAME OP VALUE");
+        return refuse_text(err, text, len, "not NAME OP VALUE");
     if (name >= sizeof(out->name) || value >= sizeof(out->value))
-        return refuse(err, text, len, "too long");
+        return refuse_text(err, text, len, "too long");
     memcpy(out->name, text, name);
     out->name[name] = '\0';
     memcpy(out->value, text + name + op, value);
     out->value[value] = '\0';
     if (strpbrk(out->value, "<>!="))
-        return refuse(err, text, len, "the operators are = != < <= > >=");
+        return refuse_text(err, text, len, "the operators are = != < <= > >=");
     if (!known_name(out->name))
-        return refuse(err, text, len, "the names are cuda, driver, arch and brand");
+        return refuse_text(err, text, len, "the names are cuda, driver, arch and brand");
     return OCV_OK;
 }
 
@@ -76,7 +76,7 @@ int ocv_lint_require_parse(const char *text, struct ocv_lint_requirement *out,
             if (text[n] == ',') {
                 n++; /* nothing behind a comma is a condition, too: an empty one */
                 if (n == end && status == OCV_OK)
-                    status = refuse(err, text, n, "a condition is missing behind the comma");
+                    status = refuse_text(err, text, n, "a condition is missing behind the comma");
             }
         }
         found.alternatives++;

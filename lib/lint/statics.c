@@ -47,7 +47,7 @@ static bool is_text(const char *part, size_t len, const char *text)
 
 /* Features and values count from their first place; a malformed list has none, as readers have it.
  */
-static void find(const char *list, struct ocv_property p, struct ocv_lint_static *out)
+static void find_place(const char *list, struct ocv_property p, struct ocv_lint_static *out)
 {
     const char *parts[2];
     size_t lens[2];
@@ -81,7 +81,7 @@ int ocv_lint_read_statics(struct ocv_lint *lint)
         last = p.ns;
         lint->statics[i] = (struct ocv_lint_static){.is_static = list, .value = -1, .feature = -1};
         if (list && strlen(list) <= LIST_MAX)
-            find(list, p, &lint->statics[i]);
+            find_place(list, p, &lint->statics[i]);
     }
     return OCV_OK;
 }

@@ -60,9 +60,9 @@ static int describe(const struct provider *provider, const struct ocv_result *re
     return status;
 }
 
-/* Ask one provider. `*variant` becomes the platform variant it found. */
-static int ask(const struct provider *provider, const struct ocv_probe_host *host,
-               json_t *namespaces, const char **variant, struct ocv_error *err)
+/* Run one provider. `*variant` becomes the platform variant it found. */
+static int ask_provider(const struct provider *provider, const struct ocv_probe_host *host,
+                        json_t *namespaces, const char **variant, struct ocv_error *err)
 {
     struct ocv_error failure = {0};
     struct ocv_result result = {
@@ -80,7 +80,7 @@ static int ask(const struct provider *provider, const struct ocv_probe_host *hos
         status = ocv_error_nomem(err);
     } else if (status == OCV_OK && result.status == OCV_RESULT_ABSENT &&
                (provider->cpu || provider->quiet)) {
-        /* a machine has one architecture; five lines about others help nobody */
+        /* a machine has one architecture; five lines about others do not help */
     } else {
         if (status < 0)
             result.status = OCV_RESULT_FAILED;
@@ -125,7 +125,7 @@ static int add_head(json_t *profile, const struct ocv_probe_host *host, struct o
     return status;
 }
 
-/* Who is asked beside the built-in providers. */
+/* The providers that are not built in. */
 struct sources {
     struct ocv_declarations files;
     struct ocv_executables programs;
@@ -148,12 +148,12 @@ static int ask_declared(const struct sources *sources, const struct ocv_probe_ho
                                           .quiet = !sources->check,
                                           .declaration = d};
         if (d->tree && !d->replaced && !ocv_executables_replace(&sources->programs, d->ns, d->name))
-            status = ask(&provider, host, namespaces, &variant, err);
+            status = ask_provider(&provider, host, namespaces, &variant, err);
     }
     return status;
 }
 
-static bool stands(const struct sources *sources, const struct provider *provider)
+static bool is_kept(const struct sources *sources, const struct provider *provider)
 {
     return !sources->check && !ocv_declarations_replace(&sources->files, provider) &&
            !ocv_executables_replace(&sources->programs, provider->ns, provider->name);
@@ -168,8 +168,8 @@ static int build(const struct ocv_probe_host *host, const struct sources *source
         return ocv_error_nomem(err);
     int status = add_head(profile, host, err);
     for (size_t i = 0; status == OCV_OK && i < N_PROVIDERS; i++)
-        if (stands(sources, providers[i]))
-            status = ask(providers[i], host, namespaces, &variant, err);
+        if (is_kept(sources, providers[i]))
+            status = ask_provider(providers[i], host, namespaces, &variant, err);
     if (status == OCV_OK)
         status = ask_declared(sources, host, namespaces, err);
     if (status == OCV_OK)

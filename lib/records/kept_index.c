@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The indexes that were resolved on this node, whole: DIR/indexes/ALGORITHM-HEX-REPOSITORY.json. A
- * hook that sees an image which nobody chose here finds in them what it is and what would fit
+ * hook that sees an image that was not chosen here finds in them what it is and what would fit
  * instead.
  *
  * There are few and they are small, so that looking through them costs less than keeping a table of
@@ -141,7 +141,7 @@ struct search {
     void *data;
 };
 
-/* An index is what its digest says, wherever it lies; of its entries it speaks in its own
+/* An index is what its digest says, wherever it is; of its entries it speaks in its own
  * repository. */
 static void list_files(DIR *directory, const struct search *s, struct files *out)
 {
@@ -175,7 +175,7 @@ static int is_meant(const struct search *s, const struct ocv_record_index *found
                : OCV_ERR_NOT_FOUND;
 }
 
-/* A file that cannot be read, or is none of ours, is passed by; without memory nothing can be told.
+/* A file that cannot be read, or is not ours, is skipped; without memory nothing can be said.
  */
 static int look_into(int fd, const char *dir, const char *name, const struct search *s,
                      struct ocv_buffer *text, bool *meant)

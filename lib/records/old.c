@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Records of before there were repositories in them: they speak for any image with their digest,
+/* Records of versions that wrote no repository: they count for any image with their digest,
  * whoever made them. */
 #include "lib/records/records_internal.h"
 

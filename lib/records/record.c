@@ -133,7 +133,7 @@ int ocv_record_parse(const void *bytes, size_t len, struct ocv_record *out, json
     return status;
 }
 
-/* Who is called for which records. */
+/* What is called for which records. */
 struct walk {
     const char *dir, *repository; /* NULL: of every one */
     ocv_record_visit visit;

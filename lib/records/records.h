@@ -21,9 +21,9 @@
 const char *ocv_record_directory(const char *state_dir, char *out, size_t size);
 
 /** What was resolved on this node: one JSON file for each child in each repository under `dir`
- *  (default directory /var/lib/ocivariant/resolved), replaced by rename. A record speaks for the
- *  repository in which it was made: who publishes in another one says nothing about it. Who writes
- *  makes the directory where it is missing; one that is a link itself is refused. */
+ *  (default directory /var/lib/ocivariant/resolved), replaced by rename. A record counts only for
+ * the repository in which it was made, since another one has another publisher. A writer makes the
+ * directory where it is missing; a directory that is a link is refused. */
 struct ocv_record {
     const char *repository; /**< HOST/REPOSITORY, as ocv_reference's `name` */
     const char *child;      /**< digest of the chosen manifest */
@@ -53,7 +53,7 @@ int ocv_record_write(const char *dir, const struct ocv_record *record,
  *  ends the walk and is returned. */
 typedef int (*ocv_record_visit)(void *data, const struct ocv_record *record);
 /** Visit the record of a child in a repository; `repository` NULL: those of the child in every
- *  repository; `child` NULL, too: all. What is damaged is passed by, and where nothing was recorded
+ *  repository; `child` NULL, too: all. A damaged record is skipped, and where nothing was recorded
  *  nothing is visited. A malformed child digest: OCV_ERR_DATA. */
 int ocv_record_walk(const char *dir, const char *repository, const char *child,
                     ocv_record_visit visit, void *data, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -88,7 +88,7 @@ size_t ocv_record_note_size(const struct ocv_record_note *note);
 int ocv_record_note_write(const struct ocv_record_note *note, const char *dir,
                           struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_record_note_free(struct ocv_record_note *note);
-/** All of it at once, for who has seen the image. */
+/** All of it at once, for a caller that has seen the image. */
 int ocv_record_chosen(const char *dir, const struct ocv_index *index, const struct ocv_entry *entry,
                       const struct ocv_record *where, struct ocv_error *err) OCV_WARN_UNUSED;
 

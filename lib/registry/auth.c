@@ -64,9 +64,9 @@ static void drop_oldest(struct ocv_registry_host *host)
     *p = NULL;
 }
 
-static int keep(struct ocv_registry *registry, struct ocv_registry_host *host,
-                const char *repository, const char *scheme, const char *secret, int64_t life_ms,
-                struct ocv_error *err)
+static int keep_token(struct ocv_registry *registry, struct ocv_registry_host *host,
+                      const char *repository, const char *scheme, const char *secret,
+                      int64_t life_ms, struct ocv_error *err)
 {
     struct ocv_token *token = calloc(1, sizeof(*token));
     if (!token)
@@ -151,13 +151,13 @@ static int read_token(struct ocv_exchange *answer, struct ocv_exchange *x, struc
         if (token[i] <= 0x20 || token[i] >= 0x7f)
             status = ocv_error_set(err, OCV_ERR_DATA, "the token server's token is malformed");
     if (status == OCV_OK)
-        status = keep(x->registry, x->host, x->repository, "Bearer", token,
-                      (int64_t)life * 1000 - 5000, err);
+        status = keep_token(x->registry, x->host, x->repository, "Bearer", token,
+                            (int64_t)life * 1000 - 5000, err);
     json_decref(root);
     return status;
 }
 
-static int ask(struct ocv_exchange *x, struct ocv_exchange *request, struct ocv_error *err)
+static int ask_token(struct ocv_exchange *x, struct ocv_exchange *request, struct ocv_error *err)
 {
     char what[512], authority[OCV_ORIGIN_MAX], origin[OCV_ORIGIN_MAX];
     int status = ocv_url_origin(request->url, origin, err);
@@ -206,7 +206,7 @@ static int token_by_get(struct ocv_exchange *x, const struct ocv_challenge *chal
     request.url = url.data;
     request.authorization = header;
     if (status == OCV_OK)
-        status = ask(x, &request, err);
+        status = ask_token(x, &request, err);
     if (request.registry)
         ocv_exchange_free(&request);
     if (secret)
@@ -247,7 +247,7 @@ static int token_by_post(struct ocv_exchange *x, const struct ocv_challenge *cha
     request.url = challenge->realm;
     request.form = form.data;
     if (status == OCV_OK)
-        status = ask(x, &request, err);
+        status = ask_token(x, &request, err);
     if (request.registry)
         ocv_exchange_free(&request);
     if (form.data)
@@ -291,8 +291,9 @@ static int bearer(struct ocv_exchange *x, const char *origin, struct ocv_challen
     return status;
 }
 
-static int answer(struct ocv_exchange *x, const char *origin, struct ocv_challenge *list, size_t n,
-                  const struct ocv_credentials *credentials, struct ocv_error *err)
+static int answer_challenge(struct ocv_exchange *x, const char *origin, struct ocv_challenge *list,
+                            size_t n, const struct ocv_credentials *credentials,
+                            struct ocv_error *err)
 {
     for (size_t i = 0; i < n; i++)
         if (!strcmp(list[i].scheme, "bearer") && list[i].realm[0])
@@ -303,8 +304,8 @@ static int answer(struct ocv_exchange *x, const char *origin, struct ocv_challen
         char *secret = basic_secret(credentials);
         if (!secret)
             return ocv_error_nomem(err);
-        int status = keep(x->registry, x->host, x->repository, "Basic", secret,
-                          (int64_t)TOKEN_LIFE_MAX_S * 1000, err);
+        int status = keep_token(x->registry, x->host, x->repository, "Basic", secret,
+                                (int64_t)TOKEN_LIFE_MAX_S * 1000, err);
         explicit_bzero(secret, strlen(secret));
         free(secret);
         return status;
@@ -322,8 +323,8 @@ static int answer_token(struct ocv_exchange *x, bool *used, struct ocv_error *er
     for (const char *p = token; *p; p++) /* it becomes a header */
         if (*p <= 0x20 || *p >= 0x7f)
             return ocv_error_set(err, OCV_ERR_INVALID, "the given token is malformed");
-    return keep(x->registry, x->host, x->repository, "Bearer", token,
-                (int64_t)TOKEN_LIFE_MAX_S * 1000, err);
+    return keep_token(x->registry, x->host, x->repository, "Bearer", token,
+                      (int64_t)TOKEN_LIFE_MAX_S * 1000, err);
 }
 
 int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, struct ocv_error *err)
@@ -350,7 +351,7 @@ int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, stru
     *used = !ocv_credentials_empty(&credentials);
     drop(x->host, x->repository); /* it was refused */
     if (status == OCV_OK)
-        status = answer(x, origin, list, n, &credentials, err);
+        status = answer_challenge(x, origin, list, n, &credentials, err);
     ocv_credentials_free(&credentials);
     free(list);
     return status;

@@ -69,8 +69,8 @@ static X509_STORE *read_store(const struct ocv_buffer *pem)
     return store;
 }
 
-static struct entry *add(struct ocv_ca_store *ca_store, const char *digest,
-                         const struct ocv_buffer *pem)
+static struct entry *add_entry(struct ocv_ca_store *ca_store, const char *digest,
+                               const struct ocv_buffer *pem)
 {
     struct entry *entry = ca_store->n < STORES_MAX ? calloc(1, sizeof(*entry)) : NULL;
     if (!entry)
@@ -99,7 +99,7 @@ X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buf
     while (entry && strcmp(entry->digest, digest) != 0)
         entry = entry->next;
     if (!entry)
-        entry = add(ca_store, digest, pem);
+        entry = add_entry(ca_store, digest, pem);
     X509_STORE *store = entry && X509_STORE_up_ref(entry->store) ? entry->store : NULL;
     pthread_mutex_unlock(&ca_store->lock);
     return store;

@@ -65,14 +65,14 @@ int ocv_registry_left(const struct ocv_registry *registry, int wait_ms)
     return left <= 0 ? 0 : left < wait_ms ? (int)left : wait_ms;
 }
 
-static void forget(char *secret)
+static void wipe_secret(char *secret)
 {
     if (secret)
         explicit_bzero(secret, strlen(secret));
     free(secret);
 }
 
-static bool copy(char **out, const char *text)
+static bool copy_text(char **out, const char *text)
 {
     *out = text ? strdup(text) : NULL;
     return !text || *out;
@@ -82,17 +82,18 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
 {
     char agent[64];
     snprintf(agent, sizeof(agent), "ocivariant/%s", ocv_version());
-    if (!copy(&r->user_agent, o->user_agent ? o->user_agent : agent) ||
-        !copy(&r->ca_file, o->ca_file) || !copy(&r->cert_file, o->cert_file) ||
-        !copy(&r->key_file, o->key_file) || !copy(&r->username, o->username) ||
-        !copy(&r->password, o->password) || !copy(&r->auth_file, o->auth_file) ||
-        !copy(&r->certs_dir, o->certs_dir) || !copy(&r->identity_token, o->identity_token) ||
-        !copy(&r->registry_token, o->registry_token))
+    if (!copy_text(&r->user_agent, o->user_agent ? o->user_agent : agent) ||
+        !copy_text(&r->ca_file, o->ca_file) || !copy_text(&r->cert_file, o->cert_file) ||
+        !copy_text(&r->key_file, o->key_file) || !copy_text(&r->username, o->username) ||
+        !copy_text(&r->password, o->password) || !copy_text(&r->auth_file, o->auth_file) ||
+        !copy_text(&r->certs_dir, o->certs_dir) ||
+        !copy_text(&r->identity_token, o->identity_token) ||
+        !copy_text(&r->registry_token, o->registry_token))
         return false;
     if (o->n_insecure && !(r->insecure = calloc(o->n_insecure, sizeof(*r->insecure))))
         return false;
     for (size_t i = 0; i < o->n_insecure; i++, r->n_insecure++)
-        if (!copy(&r->insecure[i], o->insecure[i]))
+        if (!copy_text(&r->insecure[i], o->insecure[i]))
             return false;
     r->registries = o->registries;
     r->n_registries = o->n_registries;
@@ -151,10 +152,10 @@ void ocv_registry_free(struct ocv_registry *registry)
     free(registry->ca_file);
     free(registry->cert_file);
     free(registry->key_file);
-    forget(registry->username);
-    forget(registry->password);
-    forget(registry->identity_token);
-    forget(registry->registry_token);
+    wipe_secret(registry->username);
+    wipe_secret(registry->password);
+    wipe_secret(registry->identity_token);
+    wipe_secret(registry->registry_token);
     free(registry->auth_file);
     free(registry->certs_dir);
     free(registry);

@@ -83,7 +83,7 @@ static int try_file(struct ocv_registry *registry, const char *path, const char 
 }
 
 /* DIR/TAIL if the variable or directory is set. */
-static bool place(char *out, size_t size, const char *dir, const char *tail)
+static bool join_path(char *out, size_t size, const char *dir, const char *tail)
 {
     return dir && *dir && snprintf(out, size, "%s%s", dir, tail) < (int)size;
 }
@@ -97,17 +97,17 @@ static int search(struct ocv_registry *registry, const char *host, const char *r
     if (!path)
         return ocv_error_nomem(err);
     const char *home = getenv("HOME"), *config_home = getenv("XDG_CONFIG_HOME");
-    bool docker = place(path[n], LONGEST, getenv("DOCKER_CONFIG"), "/config.json");
+    bool docker = join_path(path[n], LONGEST, getenv("DOCKER_CONFIG"), "/config.json");
     n += docker;
-    bool podman = place(path[n], LONGEST, getenv("REGISTRY_AUTH_FILE"), "");
+    bool podman = join_path(path[n], LONGEST, getenv("REGISTRY_AUTH_FILE"), "");
     n += podman;
     if (!docker)
-        n += place(path[n], LONGEST, home, "/.docker/config.json");
+        n += join_path(path[n], LONGEST, home, "/.docker/config.json");
     if (!podman) {
-        n += place(path[n], LONGEST, getenv("XDG_RUNTIME_DIR"), "/containers/auth.json");
+        n += join_path(path[n], LONGEST, getenv("XDG_RUNTIME_DIR"), "/containers/auth.json");
         n += config_home && *config_home
-                 ? place(path[n], LONGEST, config_home, "/containers/auth.json")
-                 : place(path[n], LONGEST, home, "/.config/containers/auth.json");
+                 ? join_path(path[n], LONGEST, config_home, "/containers/auth.json")
+                 : join_path(path[n], LONGEST, home, "/.config/containers/auth.json");
     }
     int status = OCV_OK;
     for (size_t i = 0; i < n && status == OCV_OK && ocv_credentials_empty(out); i++)

@@ -73,7 +73,7 @@ int ocv_exchange_hop_host(struct ocv_exchange *x, const char *origin, bool at_ho
     return ocv_registry_host_at(x->registry, authority, out, &x->error);
 }
 
-static void go(struct ocv_exchange *x)
+static void perform_exchange(struct ocv_exchange *x)
 {
     char *url = NULL, origin[OCV_ORIGIN_MAX], own[OCV_ORIGIN_MAX];
     struct ocv_registry_host *host = NULL;
@@ -115,7 +115,7 @@ void ocv_exchange_step(struct ocv_exchange *x, int *wait_ms)
             x->state = OCV_EXCHANGE_READY;
         }
         if (x->state == OCV_EXCHANGE_READY) {
-            go(x);
+            perform_exchange(x);
             *wait_ms = 0;
             return;
         }
@@ -128,7 +128,7 @@ void ocv_exchange_step(struct ocv_exchange *x, int *wait_ms)
 }
 
 /* Mark the transfers that have ended. */
-static bool collect(struct ocv_registry *registry)
+static bool collect_ended(struct ocv_registry *registry)
 {
     struct CURLMsg *message;
     bool any = false;
@@ -156,7 +156,7 @@ int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_err
     }
     wait_ms = ocv_registry_left(registry, wait_ms);
     CURLMcode code = ocv_multi_perform(registry->multi);
-    if (code == CURLM_OK && !collect(registry) && wait_ms > 0)
+    if (code == CURLM_OK && !collect_ended(registry) && wait_ms > 0)
         code =
             curl_multi_poll(registry->multi, NULL, 0, wait_ms < POLL_MS ? wait_ms : POLL_MS, NULL);
     if (code != CURLM_OK)

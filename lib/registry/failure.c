@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* From a failed transfer to one clear line: what was asked for, who refused it, its own words. */
+/* From a failed transfer to one clear line: the request, the server that refused it, its message.
+ */
 #include "lib/registry/registry_internal.h"
 
 #include <errno.h>

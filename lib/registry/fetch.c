@@ -46,19 +46,20 @@ struct fetcher {
     struct job job[OCV_FETCH_JOBS_MAX];
 };
 
-static const struct ocv_descriptor *wanted(const struct job *job)
+static const struct ocv_descriptor *job_descriptor(const struct job *job)
 {
     return &job->fetcher->fetches[job->i].descriptor;
 }
 
-static void tell(struct job *job, bool finished, bool cached)
+static void report_progress(struct job *job, bool finished, bool cached)
 {
     struct fetcher *f = job->fetcher;
     if (!finished && job->offset == job->told)
         return;
     job->told = job->offset;
     if (f->progress)
-        f->progress(f->data, job->i, finished ? wanted(job)->size : job->offset, finished, cached);
+        f->progress(f->data, job->i, finished ? job_descriptor(job)->size : job->offset, finished,
+                    cached);
 }
 
 /* ---- callbacks of the exchange
@@ -74,11 +75,11 @@ static int restart(struct job *job, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int begin(void *data, struct ocv_exchange *x)
+static int begin_blob(void *data, struct ocv_exchange *x)
 {
     struct job *job = data;
     const struct ocv_response *r = &x->transfer.response;
-    int64_t size = wanted(job)->size;
+    int64_t size = job_descriptor(job)->size;
     if (job->offset && r->status == 206) {
         if (r->range_start == job->offset && (r->range_total < 0 || r->range_total == size))
             return OCV_OK;
@@ -94,10 +95,10 @@ static int begin(void *data, struct ocv_exchange *x)
     return job->offset ? restart(job, &x->error) : OCV_OK; /* Range is not supported */
 }
 
-static int sink(void *data, const char *bytes, size_t len, struct ocv_error *err)
+static int write_blob(void *data, const char *bytes, size_t len, struct ocv_error *err)
 {
     struct job *job = data;
-    int64_t size = wanted(job)->size;
+    int64_t size = job_descriptor(job)->size;
     if ((int64_t)len > size - job->offset)
         return ocv_error_set(err, OCV_ERR_MISMATCH, "longer than the announced %lld bytes",
                              (long long)size);
@@ -120,14 +121,14 @@ static void on_settled(void *data)
 /* ---- states
  * --------------------------------------------------------------------------------------- */
 
-static void settle(struct job *job)
+static void settle_job(struct job *job)
 {
     job->state = JOB_SETTLE;
     atomic_store(&job->settled, false);
     ocv_blob_writer_finish(job->writer, on_settled, job);
 }
 
-static int ask(struct job *job, struct ocv_error *err)
+static int ask_blob(struct job *job, struct ocv_error *err)
 {
     struct fetcher *f = job->fetcher;
     struct ocv_exchange *x = &job->exchange;
@@ -142,8 +143,8 @@ static int ask(struct job *job, struct ocv_error *err)
                                .buffer_size = f->jobs <= JOBS_DEFAULT ? 512L * 1024 : 128L * 1024,
                                .range_from = job->offset,
                                .mark = job->offset,
-                               .begin = begin,
-                               .sink = sink,
+                               .begin = begin_blob,
+                               .sink = write_blob,
                                .data = job};
     job->state = JOB_RECEIVE;
     return ocv_registry_host_get(f->registry, f->reference->host, &x->host, err);
@@ -161,7 +162,7 @@ static void job_done(struct job *job)
 static int job_open(struct job *job, int *wait_ms, struct ocv_error *err)
 {
     bool present = false, busy = false;
-    const struct ocv_descriptor *d = wanted(job);
+    const struct ocv_descriptor *d = job_descriptor(job);
     int status = ocv_blob_writer_try_open(job->fetcher->layout, d->digest, d->size, &job->writer,
                                           &job->offset, &present, &busy, err);
     if (status < 0)
@@ -172,7 +173,7 @@ static int job_open(struct job *job, int *wait_ms, struct ocv_error *err)
         return OCV_OK;
     }
     if (present) {
-        tell(job, true, true);
+        report_progress(job, true, true);
         job_done(job);
         return OCV_OK;
     }
@@ -181,13 +182,13 @@ static int job_open(struct job *job, int *wait_ms, struct ocv_error *err)
     if (job->offset) {
         ocv_registry_log(job->fetcher->registry, "%s: resuming at %lld", job->what,
                          (long long)job->offset);
-        tell(job, false, false);
+        report_progress(job, false, false);
     }
     if (job->offset == d->size) {
-        settle(job);
+        settle_job(job);
         return OCV_OK;
     }
-    return ask(job, err);
+    return ask_blob(job, err);
 }
 
 static int job_start(struct job *job, size_t i, struct ocv_error *err)
@@ -217,7 +218,7 @@ static int job_receive(struct job *job, int *wait_ms, struct ocv_error *err)
 {
     struct ocv_exchange *x = &job->exchange;
     ocv_exchange_step(x, wait_ms);
-    tell(job, false, false);
+    report_progress(job, false, false);
     if (x->state != OCV_EXCHANGE_DONE)
         return OCV_OK;
     if (x->status < 0) {
@@ -226,15 +227,15 @@ static int job_receive(struct job *job, int *wait_ms, struct ocv_error *err)
         return x->status;
     }
     *wait_ms = 0;
-    if (job->offset < wanted(job)->size) { /* a body without length that simply ended */
+    if (job->offset < job_descriptor(job)->size) { /* a body without length that simply ended */
         if (x->attempts++ < x->registry->retries) {
             x->state = OCV_EXCHANGE_READY;
             return OCV_OK;
         }
         return ocv_error_set(err, OCV_ERR_NETWORK, "%s: ends after %lld of %lld bytes", job->what,
-                             (long long)job->offset, (long long)wanted(job)->size);
+                             (long long)job->offset, (long long)job_descriptor(job)->size);
     }
-    settle(job);
+    settle_job(job);
     return OCV_OK;
 }
 
@@ -255,7 +256,7 @@ static int job_settle(struct job *job, int *wait_ms, struct ocv_error *err)
     }
     if (status < 0)
         return ocv_error_prefix(err, "%s", job->what);
-    tell(job, true, false);
+    report_progress(job, true, false);
     job_done(job);
     return OCV_OK;
 }
@@ -282,7 +283,7 @@ static int job_step(struct job *job, int *wait_ms, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int run(struct fetcher *f, struct ocv_error *err)
+static int run_jobs(struct fetcher *f, struct ocv_error *err)
 {
     while (f->done < f->n) {
         int wait_ms = 100;
@@ -349,7 +350,7 @@ int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference
     f->data = data;
     for (unsigned i = 0; i < f->jobs; i++)
         f->job[i].fetcher = f;
-    int status = run(f, &local);
+    int status = run_jobs(f, &local);
     free_fetcher(f);
     if (status < 0 && err)
         *err = local;

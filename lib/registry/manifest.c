@@ -61,7 +61,8 @@ static int object_of(const struct ocv_reference *reference, const char *digest, 
     return OCV_OK;
 }
 
-static void fill(struct ocv_descriptor *out, const char *type, const char *digest, int64_t size)
+static void fill_descriptor(struct ocv_descriptor *out, const char *type, const char *digest,
+                            int64_t size)
 {
     snprintf(out->media_type, sizeof(out->media_type), "%s", type);
     snprintf(out->digest, sizeof(out->digest), "%s", digest);
@@ -98,7 +99,7 @@ int ocv_registry_head(struct ocv_registry *registry, const struct ocv_reference 
             status = ocv_error_set(&local, OCV_ERR_MISMATCH, "%s: %s answers with %s", d.what,
                                    reference->host, r->digest);
         else
-            fill(out, r->content_type, r->digest, r->content_length);
+            fill_descriptor(out, r->content_type, r->digest, r->content_length);
     }
     document_free(&d);
     if (ask) {
@@ -129,7 +130,7 @@ static const char *skip_space(const char *p, const char *end)
 }
 
 /* The member "mediaType" of a JSON object, 0 characters where there is none. No tree is made of
- * what may not even be JSON: whoever reads the document finds that out. */
+ * what may not even be JSON: the reader of the document finds that out. */
 static size_t own_type(const char *p, const char *end, const char **out)
 {
     static const char key[] = "mediaType\"";
@@ -193,7 +194,7 @@ static int check(const struct document *d, const char *digest, struct ocv_descri
     char type[sizeof(r->content_type)];
     snprintf(type, sizeof(type), "%s", r->content_type);
     type_of_body(body, type, sizeof(type));
-    fill(out, type, wanted ? wanted : own, (int64_t)body->len);
+    fill_descriptor(out, type, wanted ? wanted : own, (int64_t)body->len);
     return OCV_OK;
 }
 

@@ -162,8 +162,8 @@ static int session_path(const struct step *s, const char *digest, char **path,
 }
 
 /* Begin an upload, or have the blob mounted: `*session` is NULL then. */
-static int begin(struct ocv_registry *registry, const struct ocv_reference *reference,
-                 const struct ocv_push *push, char **session, struct ocv_error *err)
+static int begin_upload(struct ocv_registry *registry, const struct ocv_reference *reference,
+                        const struct ocv_push *push, char **session, struct ocv_error *err)
 {
     const char *digest = push->descriptor.digest;
     struct step s = {0};
@@ -205,7 +205,7 @@ static int send_blob(struct ocv_registry *registry, const struct ocv_reference *
     return status;
 }
 
-static bool again(const struct ocv_error *err, unsigned tried)
+static bool may_retry(const struct ocv_error *err, unsigned tried)
 {
     bool server = err->http_status == 404 || err->http_status == 416 || err->http_status == 429 ||
                   err->http_status >= 500;
@@ -225,7 +225,7 @@ int ocv_registry_push(struct ocv_registry *registry, const struct ocv_reference 
     for (unsigned tried = 1; status == 0; tried++) {
         char *session = NULL;
         *how = OCV_PUSHED_MOUNTED;
-        status = begin(registry, reference, push, &session, &local);
+        status = begin_upload(registry, reference, push, &session, &local);
         if (status < 0 || !session)
             break;
         *how = OCV_PUSHED_SENT;
@@ -240,7 +240,7 @@ int ocv_registry_push(struct ocv_registry *registry, const struct ocv_reference 
         status = send_blob(registry, reference, push, session, &local);
         if (status == OCV_OK)
             break;
-        if (again(&local, tried))
+        if (may_retry(&local, tried))
             status = 0; /* from its start, in another session */
     }
     if (status < 0 && err)

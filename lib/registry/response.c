@@ -78,7 +78,7 @@ static void content_type(struct ocv_response *r, const char *value)
     r->content_type[len] = '\0';
 }
 
-static void keep(char *out, size_t size, const char *value, size_t len)
+static void keep_value(char *out, size_t size, const char *value, size_t len)
 {
     if (len < size && is_clean(value, len))
         memcpy(out, value, len + 1);
@@ -98,9 +98,9 @@ static void store(struct ocv_response *r, const char *name, const char *value, s
         if (len < sizeof(r->digest) && ocv_digest_wellformed(value))
             memcpy(r->digest, value, len + 1);
     } else if (!strcasecmp(name, "etag")) {
-        keep(r->etag, sizeof(r->etag), value, len);
+        keep_value(r->etag, sizeof(r->etag), value, len);
     } else if (!strcasecmp(name, "oci-filters-applied")) {
-        keep(r->filters, sizeof(r->filters), value, len);
+        keep_value(r->filters, sizeof(r->filters), value, len);
     } else if (!strcasecmp(name, "link") && len < OCV_LINK_MAX) {
         free(r->link);
         r->link = strdup(value);

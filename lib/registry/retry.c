@@ -71,7 +71,7 @@ static bool swap_scheme(struct ocv_exchange *x)
     return true;
 }
 
-/* Could this failure mean that the other side speaks the other scheme? */
+/* Could this failure mean that the server uses the other scheme? */
 static bool scheme_trouble(const struct ocv_exchange *x)
 {
     bool tls = x->host->scheme == OCV_SCHEME_HTTPS;

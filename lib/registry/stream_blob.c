@@ -94,7 +94,7 @@ static int whole_continues(struct ocv_streaming *s, const struct ocv_response *r
 /* ---- callbacks of the exchange ------------------------------------------------------------------
  */
 
-static int begin(void *data, struct ocv_exchange *x)
+static int begin_blob(void *data, struct ocv_exchange *x)
 {
     struct ocv_streaming *s = data;
     const struct ocv_response *r = &x->transfer.response;
@@ -116,7 +116,7 @@ static int begin(void *data, struct ocv_exchange *x)
     return ocv_stream_tell(s, &head, &x->error);
 }
 
-static int sink(void *data, const char *bytes, size_t len, struct ocv_error *err)
+static int pass_bytes(void *data, const char *bytes, size_t len, struct ocv_error *err)
 {
     struct ocv_streaming *s = data;
     const struct ocv_stream *q = s->request;
@@ -157,10 +157,10 @@ int ocv_stream_blob(struct ocv_streaming *s, struct ocv_error *err)
 {
     struct ocv_exchange *x = &s->exchange;
     bool get = !s->request->head_only;
-    x->begin = begin;
+    x->begin = begin_blob;
     x->data = s;
     if (get) {
-        x->sink = sink;
+        x->sink = pass_bytes;
         x->buffer_size = s->request->buffer > 0 ? s->request->buffer : 128L * 1024;
     }
     for (;;) {

@@ -121,14 +121,14 @@ static int append_system(struct ocv_buffer *ca, struct ocv_error *err)
     return append_file(ca, bundle, err);
 }
 
-static int copy(char **out, const char *text, struct ocv_error *err)
+static int copy_text(char **out, const char *text, struct ocv_error *err)
 {
     *out = strdup(text);
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int load(struct ocv_registry *registry, struct ocv_registry_host *host,
-                struct ocv_error *err)
+static int load_files(struct ocv_registry *registry, struct ocv_registry_host *host,
+                      struct ocv_error *err)
 {
     struct ocv_registry_config config =
         ocv_registry_find(registry->registries, registry->n_registries, host->name);
@@ -140,9 +140,9 @@ static int load(struct ocv_registry *registry, struct ocv_registry_host *host,
         cert = NULL;
     int status = OCV_OK;
     if (cert)
-        status = copy(&host->cert, cert, err);
+        status = copy_text(&host->cert, cert, err);
     if (status == OCV_OK && cert) /* one PEM file may hold both */
-        status = copy(&host->key, key ? key : cert, err);
+        status = copy_text(&host->key, key ? key : cert, err);
     if (status == OCV_OK && registry->ca_file)
         status = append_file(&host->ca, registry->ca_file, err);
     if (status == OCV_OK && config.ca)
@@ -162,7 +162,7 @@ int ocv_tls_load(struct ocv_registry *registry, struct ocv_registry_host *host,
 {
     if (host->tls_loaded)
         return OCV_OK;
-    int status = load(registry, host, err);
+    int status = load_files(registry, host, err);
     host->tls_loaded = status == OCV_OK;
     if (status < 0)
         ocv_tls_unload(host);

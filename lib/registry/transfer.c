@@ -18,7 +18,7 @@ static int too_large(struct ocv_exchange *x)
                          mib ? "MiB" : "KiB");
 }
 
-static int judge(struct ocv_exchange *exchange)
+static int judge_result(struct ocv_exchange *exchange)
 {
     struct ocv_transfer *t = &exchange->transfer;
     if (t->began)
@@ -61,7 +61,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *data)
         }
         return len;
     }
-    int status = judge(exchange);
+    int status = judge_result(exchange);
     if (status == OCV_OK)
         status = make_room(exchange, len);
     if (status == OCV_OK && exchange->sink)
@@ -304,7 +304,7 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
     return OCV_OK;
 }
 
-/* Whoever asks next over that connection would take it for its answer. Only of plain HTTP/1.1 is it
+/* The next request over that connection would take it for its answer. Only of plain HTTP/1.1 is it
  * known that nothing else can have come, and only while nobody else asks, who may have the
  * connection by now. libcurl asks again over another where one was shut. */
 void ocv_transfer_drop_surplus(const struct ocv_transfer *t, const struct ocv_registry *registry)

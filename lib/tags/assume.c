@@ -53,7 +53,7 @@ static bool all_allow(const struct ocv_tag_assumption *all, size_t n, const char
     return true;
 }
 
-/* The first assumption that speaks of the feature; its values are looked at for all of them. */
+/* The first assumption about the feature; its values are compared with all others. */
 static bool is_first(const struct ocv_tag_assumption *all, size_t at, const char *text)
 {
     for (size_t i = 0; i < at; i++)

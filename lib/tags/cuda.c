@@ -48,8 +48,8 @@ static bool names_devices(const struct ocv_tag *tag)
     return false;
 }
 
-static int copy(const struct ocv_properties *from, struct ocv_properties **out,
-                struct ocv_error *err)
+static int copy_properties(const struct ocv_properties *from, struct ocv_properties **out,
+                           struct ocv_error *err)
 {
     struct ocv_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
@@ -205,7 +205,7 @@ int ocv_tag_claims(const struct ocv_tag *tag, const char *platform, const char *
     struct claim c = {.tag = tag};
     *base = NULL;
     if (!ocv_tag_toolkit(tag, toolkit))
-        return copy(tag->said, all, err);
+        return copy_properties(tag->said, all, err);
     (void)read_version(only_value(tag->said, OCV_TOOLKIT_VERSION), &major, &minor, &open);
     platform = platform ? platform : tag->platform ? tag->platform : DEFAULT_PLATFORM;
     c.table = table_of(tag, toolkit, platform, &nomem);

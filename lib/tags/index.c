@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int put(json_t *object, const char *key, json_t *value, struct ocv_error *err)
+static int set_member(json_t *object, const char *key, json_t *value, struct ocv_error *err)
 {
     return json_object_set_new(object, key, value) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
@@ -76,7 +76,7 @@ static int put_entry(struct making *m, const struct ocv_tag_candidate *c, const 
             status = ocv_error_nomem(m->err);
     }
     if (status == OCV_OK && platform)
-        status = put(entry, "platform", platform_json(platform), m->err);
+        status = set_member(entry, "platform", platform_json(platform), m->err);
     ocv_buffer_free(&properties);
     return status;
 }
@@ -139,7 +139,7 @@ static int put_list(json_t *annotations, const char *key, const struct making *m
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     int status = append(&m->order, &list, m->err);
     if (status == OCV_OK && list.len)
-        status = put(annotations, key, json_string(list.data), m->err);
+        status = set_member(annotations, key, json_string(list.data), m->err);
     ocv_buffer_free(&list);
     return status;
 }

@@ -25,7 +25,7 @@ struct parser {
 /* ---- small parts -------------------------------------------------------------------------------
  */
 
-static int remember(struct parser *p, const char ***list, size_t *n, const char *text)
+static int remember_text(struct parser *p, const char ***list, size_t *n, const char *text)
 {
     /* as many as a tag can have parts */
     if (!*list)
@@ -46,7 +46,7 @@ static int ambiguous(struct parser *p, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    return remember(p, &p->tag->ambiguous, &p->tag->n_ambiguous, text);
+    return remember_text(p, &p->tag->ambiguous, &p->tag->n_ambiguous, text);
 }
 
 static size_t kind_index(const struct ocv_tag_family *f, const char *kind)
@@ -171,8 +171,8 @@ static int set_platform(struct parser *p, const char *platform)
     return OCV_OK;
 }
 
-static int take(struct parser *p, const struct ocv_tag_item *item, const char *text,
-                const regmatch_t *captures)
+static int take_item(struct parser *p, const struct ocv_tag_item *item, const char *text,
+                     const regmatch_t *captures)
 {
     struct ocv_tag *tag = p->tag;
     char part[OCV_TAG_TEXT_MAX];
@@ -187,7 +187,7 @@ static int take(struct parser *p, const struct ocv_tag_item *item, const char *t
     if (status == OCV_OK)
         status = add_label(p, item, text, captures);
     if (status == OCV_OK && item->ignore)
-        status = remember(p, &tag->ignored, &tag->n_ignored, part);
+        status = remember_text(p, &tag->ignored, &tag->n_ignored, part);
     if (p->in_tag && (!item->n_groups || item->n_gives || item->ignore || item->platform))
         tag->plain = false;
     if (item->refuse && !tag->refused)
@@ -205,7 +205,7 @@ static int parse_repository(struct parser *p, const char *name)
     for (size_t i = 0; i < f->n_repositories; i++) {
         const struct ocv_tag_item *item = &f->repositories[i];
         if (item->compiled && ocv_tag_match(&item->regex, name, captures, &p->nomem))
-            return take(p, item, name, captures);
+            return take_item(p, item, name, captures);
         if (!item->compiled && ocv_tag_glob(item->match, name))
             return OCV_OK;
     }
@@ -227,12 +227,12 @@ static int parse_tag(struct parser *p, const char *text)
         size_t len;
         if (i < f->n_items) {
             len = (size_t)captures[1].rm_eo;
-            status = take(p, &f->items[i], text, captures);
+            status = take_item(p, &f->items[i], text, captures);
         } else {
             char part[OCV_TAG_TEXT_MAX];
             len = strcspn(text, f->separators);
             snprintf(part, sizeof(part), "%.*s", (int)len, text);
-            status = remember(p, &p->tag->unknown, &p->tag->n_unknown, part);
+            status = remember_text(p, &p->tag->unknown, &p->tag->n_unknown, part);
         }
         end = text[len] == '\0';
         text += len + (end ? 0 : 1);
@@ -271,7 +271,7 @@ static bool same_question(const struct ocv_tag_default *a, const struct ocv_tag_
     return same;
 }
 
-/* Of the defaults that ask for the same kinds, the first that applies speaks. */
+/* Of the defaults that ask for the same kinds, the first that applies is used. */
 static int parse_defaults(struct parser *p)
 {
     const struct ocv_tag_family *f = p->family;

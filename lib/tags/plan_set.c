@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Sets of tags: who joins, which of several that say the same is taken, and under which labels. */
+/* Sets of tags: which tags join, which of several that say the same is taken, and their labels. */
 #include "lib/tags/plan.h"
 
 #include "lib/base/array.h"
@@ -197,7 +197,7 @@ static void note_doubt(const struct ocv_tag_set *set, size_t from, size_t to)
 
 /* Keep one tag for each identity. The tag that is the set's own name needs no preference: it was
  * asked for by name. */
-static int settle(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct ocv_error *err)
+static int settle_set(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct ocv_error *err)
 {
     size_t kept = 0;
     int status = OCV_OK;
@@ -276,7 +276,7 @@ int ocv_tag_sets_settle(struct ocv_tag_plan *plan, struct ocv_error *err)
     for (size_t i = 0; i < plan->n_sets; i++) {
         struct ocv_tag_set *set = &plan->sets[i];
         if (status == OCV_OK)
-            status = settle(plan, set, err);
+            status = settle_set(plan, set, err);
         if (status == OCV_OK && has_variants(set)) {
             status = label_members(set, err);
             for (size_t k = 0; k < set->n; k++)

@@ -72,7 +72,7 @@ static int add_kind(const struct ocv_tag_reader *r, const char *kind)
     return OCV_OK;
 }
 
-/* A default may speak only of what something can say. */
+/* A default may name only kinds that some part can state. */
 static int read_kinds(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
     struct ocv_tag_family *f = r->family;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Which repositories the rule files of a directory know: DIR/index.json, made when they are
  * installed (plugins/tags.d/index.c), so that a file that has nothing to say need not be parsed.
- * Invariant: a file is passed over only if its bytes are those that the table was made of, and
+ * Invariant: a file is skipped only if its bytes are those that the table was made of, and
  * these are tested; whatever an administrator adds or changes is parsed like any other. */
 #ifndef OCV_TAGS_TABLE_H
 #define OCV_TAGS_TABLE_H

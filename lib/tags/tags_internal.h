@@ -37,7 +37,7 @@ struct ocv_tag_item {
     const char *match;
     regex_t regex; /**< compiled for the family's separators */
     bool compiled;
-    const char *kind; /**< what it speaks of; said twice, it is ambiguous. NULL: anything */
+    const char *kind; /**< what it is about; two of a kind are ambiguous. NULL: anything */
     const struct ocv_tag_pair *gives, *assumes, *groups;
     size_t n_gives, n_assumes, n_groups;
     const char *platform; /**< "linux/arm64", or NULL */
@@ -93,9 +93,9 @@ struct ocv_tag_family {
     size_t n_repositories, n_items;
     struct ocv_tag_default *defaults;
     size_t n_defaults;
-    struct ocv_tag_cuda *cudas; /**< the first that applies speaks; none: `strict` */
+    struct ocv_tag_cuda *cudas; /**< the first that applies is used; none: `strict` */
     size_t n_cudas;
-    const char **kinds; /**< what parts and repositories speak of, each once */
+    const char **kinds; /**< what parts and repositories are about, each once */
     size_t n_kinds;
     const char *const *group_tags; /**< "{version}-{python}" */
     size_t n_group_tags;
@@ -189,7 +189,7 @@ struct ocv_tag {
     struct ocv_properties *base;       /**< of its base image, where that is another one; or NULL */
     struct ocv_tag_group *groups;      /**< sorted by key */
     size_t n_groups;
-    bool plain; /**< every part of it is a group's value: nothing speaks of hardware */
+    bool plain; /**< every part of it is a group's value: none is about hardware */
     const char **ignored, **unknown, **ambiguous;
     size_t n_ignored, n_unknown, n_ambiguous;
     const char *refused; /**< or NULL */

@@ -17,7 +17,7 @@
 
 /* A node needs these, so they are never refused: the image of pod sandboxes, in the places where
  * Kubernetes, its distributions and clouds publish it and podman builds it, and this project's own.
- * Each names its registry, because anybody can publish an image called "pause" in another one. */
+ * Each names its registry, because anyone can publish an image called "pause" in another one. */
 static const char *const always_allowed[] = {
     "registry.k8s.io/pause",
     "k8s.gcr.io/pause",

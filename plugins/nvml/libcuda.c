@@ -36,7 +36,7 @@ static bool check(struct libcuda *cuda, json_t *object, const char *call, int co
     return false;
 }
 
-static void *enter(struct libcuda *cuda, const char *name)
+static void *find_function(struct libcuda *cuda, const char *name)
 {
     void *function = dlsym(cuda->library, name);
     query_call(cuda->query, function ? name : NULL);
@@ -45,7 +45,7 @@ static void *enter(struct libcuda *cuda, const char *name)
 
 static bool get_attribute(struct libcuda *cuda, json_t *object, int device, int attribute, int *out)
 {
-    int (*function)(int *, int, int) = enter(cuda, "cuDeviceGetAttribute");
+    int (*function)(int *, int, int) = find_function(cuda, "cuDeviceGetAttribute");
     return function &&
            check(cuda, object, "cuDeviceGetAttribute", function(out, attribute, device));
 }
@@ -54,7 +54,7 @@ static void get_text(struct libcuda *cuda, json_t *object, int device, const cha
                      const char *key)
 {
     char text[QUERY_TEXT_MAX] = "";
-    int (*function)(char *, int, int) = enter(cuda, name);
+    int (*function)(char *, int, int) = find_function(cuda, name);
     if (!function || !check(cuda, object, name, function(text, sizeof(text), device)))
         return;
     text[sizeof(text) - 1] = '\0';
@@ -66,7 +66,7 @@ static void get_uuid(struct libcuda *cuda, json_t *object, int device)
     unsigned char uuid[16] = {0};
     char text[QUERY_TEXT_MAX] = "GPU-";
     size_t at = strlen(text);
-    int (*function)(unsigned char *, int) = enter(cuda, "cuDeviceGetUuid");
+    int (*function)(unsigned char *, int) = find_function(cuda, "cuDeviceGetUuid");
     if (!function || !check(cuda, object, "cuDeviceGetUuid", function(uuid, device)))
         return;
     for (size_t i = 0; i < sizeof(uuid); i++) {
@@ -80,7 +80,7 @@ static void ask_device(struct libcuda *cuda, json_t *object, int index)
 {
     int device = 0, major = 0, minor = 0, integrated = 0;
     size_t memory = 0;
-    int (*get)(int *, int) = enter(cuda, "cuDeviceGet");
+    int (*get)(int *, int) = find_function(cuda, "cuDeviceGet");
     if (!get || !check(cuda, object, "cuDeviceGet", get(&device, index)))
         return;
     if (get_attribute(cuda, object, device, ATTRIBUTE_MAJOR, &major) &&
@@ -91,7 +91,7 @@ static void ask_device(struct libcuda *cuda, json_t *object, int index)
     get_uuid(cuda, object, device);
     if (get_attribute(cuda, object, device, ATTRIBUTE_INTEGRATED, &integrated))
         query_set(cuda->query, object, "integrated", json_boolean(integrated == 1));
-    int (*total)(size_t *, int) = enter(cuda, "cuDeviceTotalMem_v2");
+    int (*total)(size_t *, int) = find_function(cuda, "cuDeviceTotalMem_v2");
     if (total && check(cuda, object, "cuDeviceTotalMem_v2", total(&memory, device)) &&
         memory <= INT64_MAX)
         query_set(cuda->query, object, "memory", json_integer((json_int_t)memory));
@@ -104,14 +104,14 @@ void libcuda_ask(struct query *query)
     int number = 0, n = 0;
     if (!cuda.library)
         return;
-    int (*version)(int *) = enter(&cuda, "cuDriverGetVersion");
+    int (*version)(int *) = find_function(&cuda, "cuDriverGetVersion");
     if (version && check(&cuda, root, "cuDriverGetVersion", version(&number)) &&
         !json_object_get(root, "cuda"))
         query_set(query, root, "cuda", json_integer(number));
-    int (*init)(unsigned) = enter(&cuda, "cuInit");
+    int (*init)(unsigned) = find_function(&cuda, "cuInit");
     if (!init || !check(&cuda, root, "cuInit", init(0)))
         return;
-    int (*count)(int *) = enter(&cuda, "cuDeviceGetCount");
+    int (*count)(int *) = find_function(&cuda, "cuDeviceGetCount");
     if (!count || !check(&cuda, root, "cuDeviceGetCount", count(&n)) || n <= 0)
         return;
     query_set(query, root, "library", json_string("libcuda"));

@@ -93,7 +93,7 @@ void *query_open(struct query *query, const char *name)
     return handle;
 }
 
-static void *ask(void *data)
+static void *ask_library(void *data)
 {
     struct query *query = data;
     if (!nvml_ask(query))
@@ -124,14 +124,14 @@ static bool wait_for(struct query *query, long milliseconds)
     return query->done;
 }
 
-static int run(struct query *query, long milliseconds)
+static int run_query(struct query *query, long milliseconds)
 {
     pthread_t thread;
     pthread_condattr_t monotonic;
     if (pthread_condattr_init(&monotonic) != 0 ||
         pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) != 0 ||
         pthread_cond_init(&query->changed, &monotonic) != 0 ||
-        pthread_create(&thread, NULL, ask, query) != 0) {
+        pthread_create(&thread, NULL, ask_library, query) != 0) {
         fputs("nvml-query: cannot start a thread\n", stderr);
         return 1;
     }
@@ -158,5 +158,5 @@ int main(int argc, char **argv)
         fputs("nvml-query: out of memory\n", stderr);
         return 1;
     }
-    return run(&query, milliseconds);
+    return run_query(&query, milliseconds);
 }

@@ -79,7 +79,7 @@ static bool check(struct nvml *nvml, json_t *object, const char *name, int code)
 }
 
 /* The function, which counts as entered; NULL, noted, if the library has none. */
-static void *enter(struct nvml *nvml, json_t *object, const char *name)
+static void *find_function(struct nvml *nvml, json_t *object, const char *name)
 {
     void *function = dlsym(nvml->library, name);
     if (!function)
@@ -92,7 +92,7 @@ static void *enter(struct nvml *nvml, json_t *object, const char *name)
 static bool get_unsigned(struct nvml *nvml, json_t *object, device_handle handle, const char *name,
                          unsigned *out)
 {
-    int (*function)(device_handle, unsigned *) = enter(nvml, object, name);
+    int (*function)(device_handle, unsigned *) = find_function(nvml, object, name);
     return function && check(nvml, object, name, function(handle, out));
 }
 
@@ -100,7 +100,7 @@ static void get_text(struct nvml *nvml, json_t *object, device_handle handle, co
                      const char *key)
 {
     char text[QUERY_TEXT_MAX] = "";
-    int (*function)(device_handle, char *, unsigned) = enter(nvml, object, name);
+    int (*function)(device_handle, char *, unsigned) = find_function(nvml, object, name);
     if (!function || !check(nvml, object, name, function(handle, text, sizeof(text))))
         return;
     text[sizeof(text) - 1] = '\0';
@@ -111,7 +111,7 @@ static void get_memory(struct nvml *nvml, json_t *object, device_handle handle)
 {
     static const char name[] = "nvmlDeviceGetMemoryInfo";
     struct memory memory = {0};
-    int (*function)(device_handle, struct memory *) = enter(nvml, object, name);
+    int (*function)(device_handle, struct memory *) = find_function(nvml, object, name);
     if (function && check(nvml, object, name, function(handle, &memory)) &&
         memory.total <= INT64_MAX)
         query_set(nvml->query, object, "memory", json_integer((json_int_t)memory.total));
@@ -120,7 +120,7 @@ static void get_memory(struct nvml *nvml, json_t *object, device_handle handle)
 static bool get_handle(struct nvml *nvml, json_t *object, unsigned index, device_handle *out)
 {
     static const char name[] = "nvmlDeviceGetHandleByIndex_v2";
-    int (*function)(unsigned, device_handle *) = enter(nvml, object, name);
+    int (*function)(unsigned, device_handle *) = find_function(nvml, object, name);
     return function && check(nvml, object, name, function(index, out)) && *out;
 }
 
@@ -129,7 +129,7 @@ static void get_address(struct nvml *nvml, json_t *object, device_handle handle)
     static const char name[] = "nvmlDeviceGetPciInfo_v3";
     struct pci pci;
     memset(&pci, 0, sizeof(pci));
-    int (*function)(device_handle, struct pci *) = enter(nvml, object, name);
+    int (*function)(device_handle, struct pci *) = find_function(nvml, object, name);
     if (!function || !check(nvml, object, name, function(handle, &pci)))
         return;
     pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
@@ -140,7 +140,7 @@ static bool get_capability(struct nvml *nvml, json_t *object, device_handle hand
 {
     static const char name[] = "nvmlDeviceGetCudaComputeCapability";
     int major = 0, minor = 0;
-    int (*function)(device_handle, int *, int *) = enter(nvml, object, name);
+    int (*function)(device_handle, int *, int *) = find_function(nvml, object, name);
     if (!function || !check(nvml, object, name, function(handle, &major, &minor)))
         return false;
     query_set(nvml->query, object, "capability", json_pack("[i, i]", major, minor));
@@ -151,7 +151,7 @@ static bool get_instance(struct nvml *nvml, json_t *object, device_handle handle
 {
     static const char name[] = "nvmlDeviceGetMigDeviceHandleByIndex";
     device_handle instance = NULL;
-    int (*function)(device_handle, unsigned, device_handle *) = enter(nvml, object, name);
+    int (*function)(device_handle, unsigned, device_handle *) = find_function(nvml, object, name);
     if (!function)
         return false;
     int code = function(handle, index, &instance);
@@ -172,7 +172,7 @@ static void get_mig(struct nvml *nvml, json_t *object, device_handle handle)
 {
     static const char name[] = "nvmlDeviceGetMigMode";
     unsigned current = 0, pending = 0, most = 0;
-    int (*function)(device_handle, unsigned *, unsigned *) = enter(nvml, object, name);
+    int (*function)(device_handle, unsigned *, unsigned *) = find_function(nvml, object, name);
     if (!function || !check(nvml, object, name, function(handle, &current, &pending)))
         return;
     query_set(nvml->query, object, "mig", json_boolean(current == 1));
@@ -204,7 +204,7 @@ static bool ask_devices(struct nvml *nvml)
     json_t *objects[QUERY_DEVICES_MAX] = {NULL};
     unsigned n = 0;
     bool capable = false;
-    int (*function)(unsigned *) = enter(nvml, query->root, name);
+    int (*function)(unsigned *) = find_function(nvml, query->root, name);
     if (!function || !check(nvml, query->root, name, function(&n)))
         return false;
     query_set(query, query->root, "count", json_integer(n));
@@ -232,14 +232,14 @@ static void ask_versions(struct nvml *nvml)
                                        "nvmlSystemGetCudaDriverVersion"};
     struct query *query = nvml->query;
     char text[DRIVER_VERSION_MAX] = "";
-    int (*version)(char *, unsigned) = enter(nvml, query->root, driver);
+    int (*version)(char *, unsigned) = find_function(nvml, query->root, driver);
     if (version && check(nvml, query->root, driver, version(text, sizeof(text)))) {
         text[sizeof(text) - 1] = '\0';
         query_text(query, query->root, "driver", text);
     }
     for (size_t i = 0; i < sizeof(cuda) / sizeof(*cuda); i++) {
         int number = 0;
-        int (*function)(int *) = enter(nvml, query->root, cuda[i]);
+        int (*function)(int *) = find_function(nvml, query->root, cuda[i]);
         if (function && check(nvml, query->root, cuda[i], function(&number))) {
             query_set(query, query->root, "cuda", json_integer(number));
             return;
@@ -252,10 +252,10 @@ static bool initialise(struct nvml *nvml)
     static const char flagged[] = "nvmlInitWithFlags", plain[] = "nvmlInit_v2";
     json_t *root = nvml->query->root;
     if (dlsym(nvml->library, flagged)) { /* driver 410 and newer */
-        int (*function)(unsigned) = enter(nvml, root, flagged);
+        int (*function)(unsigned) = find_function(nvml, root, flagged);
         return check(nvml, root, flagged, function(0));
     }
-    int (*function)(void) = enter(nvml, root, plain);
+    int (*function)(void) = find_function(nvml, root, plain);
     return function && check(nvml, root, plain, function());
 }
 

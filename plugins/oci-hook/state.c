@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds out which image a container was made of: by the container's annotations
- * (dev.ocivariant.properties and .label, where somebody copied them), else by the manifest digest
+ * (dev.ocivariant.properties and .label, where they were copied), else by the manifest digest
  * in the engine's storage, else by the engine's own annotations. */
 #include "plugins/oci-hook/state.h"
 #include "lib/base/file.h"

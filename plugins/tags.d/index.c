@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add(json_t *files, char *path, struct ocv_error *err)
+static int add_file(json_t *files, char *path, struct ocv_error *err)
 {
     struct ocv_yaml *tree = NULL;
     ocv_auto_buffer text;
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     struct ocv_error err = {0};
     json_t *files = json_object();
     for (int i = 1; i < argc; i++)
-        if (add(files, argv[i], &err) < 0) {
+        if (add_file(files, argv[i], &err) < 0) {
             fprintf(stderr, "tags-index: %s\n", err.message);
             return 1;
         }

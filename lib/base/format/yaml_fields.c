@@ -14,8 +14,8 @@ const char *const ocv_yaml_flag_words[] = {"true", "false", NULL};
 /* ---- messages -------------------------------------------------------------------------------- */
 
 OCV_PRINTF(4, 0)
-static int say(const struct ocv_yaml_reader *r, size_t line, const char *subject,
-               const char *format, va_list args)
+static int format_error(const struct ocv_yaml_reader *r, size_t line, const char *subject,
+                        const char *format, va_list args)
 {
     char what[MESSAGE_MAX];
     vsnprintf(what, sizeof(what), format, args);
@@ -27,7 +27,7 @@ int ocv_yaml_fail(const struct ocv_yaml_reader *r, const struct ocv_yaml *node, 
 {
     va_list args;
     va_start(args, format);
-    int status = say(r, node->line, "", format, args);
+    int status = format_error(r, node->line, "", format, args);
     va_end(args);
     return status;
 }
@@ -45,7 +45,7 @@ static int complain_of(const struct ocv_yaml_reader *r, const struct ocv_yaml *n
         snprintf(subject, sizeof(subject), "%s ", what);
     va_list args;
     va_start(args, format);
-    int status = say(r, node->line, subject, format, args);
+    int status = format_error(r, node->line, subject, format, args);
     va_end(args);
     return status;
 }
@@ -90,7 +90,7 @@ static void add_text_wanted(const struct ocv_yaml_rule *rule, char out[MESSAGE_M
 }
 
 /* All that the value may be. */
-static void describe(const struct ocv_yaml_rule *rule, char out[MESSAGE_MAX])
+static void describe_rule(const struct ocv_yaml_rule *rule, char out[MESSAGE_MAX])
 {
     out[0] = '\0';
     bool text = rule->takes & OCV_TAKES_TEXT;
@@ -110,7 +110,7 @@ static int refuse_value(const struct ocv_yaml_reader *r, const struct ocv_yaml_r
                         const struct ocv_yaml *node)
 {
     char wanted[MESSAGE_MAX];
-    describe(rule, wanted);
+    describe_rule(rule, wanted);
     if (node->key && node->text && *node->text)
         complain_of(r, node, "", "must be %s, not '%.*s'", wanted, SHOWN, node->text);
     else

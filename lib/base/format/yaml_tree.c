@@ -24,7 +24,7 @@ struct builder {
     bool documents;
 };
 
-static int refuse(const struct builder *b, size_t line, const char *what)
+static int fail_at(const struct builder *b, size_t line, const char *what)
 {
     return ocv_error_set(b->err, OCV_ERR_CONFIG, "%s:%zu: %s", b->source, line, what);
 }
@@ -53,7 +53,7 @@ static int take_key(struct builder *b, const yaml_event_t *event)
 {
     size_t line = event->start_mark.line + 1;
     if (event->type != YAML_SCALAR_EVENT)
-        return refuse(b, line, "a key must be plain text");
+        return fail_at(b, line, "a key must be plain text");
     const char *text = (const char *)event->data.scalar.value;
     if (ocv_yaml_get(b->open[b->depth - 1], text))
         return ocv_error_set(b->err, OCV_ERR_CONFIG, "%s:%zu: '%s' is given twice", b->source, line,
@@ -63,17 +63,17 @@ static int take_key(struct builder *b, const yaml_event_t *event)
     return b->key ? OCV_OK : ocv_error_nomem(b->err);
 }
 
-static int add(struct builder *b, const yaml_event_t *event)
+static int add_node(struct builder *b, const yaml_event_t *event)
 {
     if (event->type == YAML_SCALAR_EVENT &&
         strlen((const char *)event->data.scalar.value) != event->data.scalar.length)
-        return refuse(b, event->start_mark.line + 1, "a NUL byte in text");
+        return fail_at(b, event->start_mark.line + 1, "a NUL byte in text");
     if (b->depth > 0 && b->open[b->depth - 1]->type == OCV_YAML_MAP && !b->key)
         return take_key(b, event);
     if (++b->nodes > OCV_YAML_NODES_MAX)
-        return refuse(b, event->start_mark.line + 1, "too many values");
+        return fail_at(b, event->start_mark.line + 1, "too many values");
     if (event->type != YAML_SCALAR_EVENT && b->depth == OCV_YAML_DEPTH_MAX)
-        return refuse(b, event->start_mark.line + 1, "nested too deeply");
+        return fail_at(b, event->start_mark.line + 1, "nested too deeply");
     struct ocv_yaml *node = node_new(b, event);
     if (!node)
         return ocv_error_nomem(b->err);
@@ -92,23 +92,23 @@ static int add(struct builder *b, const yaml_event_t *event)
     return OCV_OK;
 }
 
-static int take(struct builder *b, const yaml_event_t *event)
+static int take_event(struct builder *b, const yaml_event_t *event)
 {
     size_t line = event->start_mark.line + 1;
     switch (event->type) {
     case YAML_SCALAR_EVENT:
     case YAML_SEQUENCE_START_EVENT:
     case YAML_MAPPING_START_EVENT:
-        return add(b, event);
+        return add_node(b, event);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         b->depth--;
         return OCV_OK;
     case YAML_ALIAS_EVENT:
-        return refuse(b, line, "aliases are not allowed");
+        return fail_at(b, line, "aliases are not allowed");
     case YAML_DOCUMENT_START_EVENT:
         if (b->documents)
-            return refuse(b, line, "a second document");
+            return fail_at(b, line, "a second document");
         b->documents = true;
         return OCV_OK;
     default:
@@ -121,11 +121,11 @@ static int refuse_input(const struct builder *b)
 {
     const char *problem = b->parser.problem ? b->parser.problem : "not valid YAML";
     if (b->parser.error != YAML_READER_ERROR)
-        return refuse(b, b->parser.problem_mark.line + 1, problem);
+        return fail_at(b, b->parser.problem_mark.line + 1, problem);
     size_t line = 1;
     for (size_t i = 0; i < b->parser.problem_offset && i < b->len; i++)
         line += b->text[i] == '\n';
-    return refuse(b, line, problem);
+    return fail_at(b, line, problem);
 }
 
 static int build(struct builder *b)
@@ -134,7 +134,7 @@ static int build(struct builder *b)
         yaml_event_t event;
         if (!yaml_parser_parse(&b->parser, &event))
             return b->parser.error == YAML_MEMORY_ERROR ? ocv_error_nomem(b->err) : refuse_input(b);
-        int status = take(b, &event);
+        int status = take_event(b, &event);
         end = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
         if (status < 0)

@@ -184,8 +184,8 @@ static int say_platform(const struct ocv_decision *d, const struct ocv_rejection
     return ocv_buffer_printf(out, err, "for %s; this is %s", entry, host);
 }
 
-static int say(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
-               struct ocv_error *err)
+static int format_rejection(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
+                            struct ocv_error *err)
 {
     const struct ocv_rejection *r = &decision->rejected[i];
     if (r->ns)
@@ -237,7 +237,7 @@ int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct oc
 {
     size_t start = out->len;
     const char *origin = decision->rejected[i].origin;
-    int status = say(decision, i, out, err);
+    int status = format_rejection(decision, i, out, err);
     if (status == OCV_OK && origin)
         status = ocv_buffer_printf(out, err, " (%.400s)", origin);
     return cleaned(out, start, status);

@@ -35,8 +35,8 @@ static int compare_versions(const char *a, const char *b)
 }
 
 /* The lowest value that the entry asks for of the slot: any of them will do. */
-static const char *wanted(const struct ocv_decision *d, const struct ocv_entry *entry,
-                          const struct ocv_slot *slot)
+static const char *lowest_wanted(const struct ocv_decision *d, const struct ocv_entry *entry,
+                                 const struct ocv_slot *slot)
 {
     const char *lowest = NULL;
     for (size_t i = 0; i < entry->n_properties; i++) {
@@ -57,22 +57,23 @@ static bool is_better(const struct ocv_decision *d, const struct ocv_rejection *
     const struct ocv_slot *x = ocv_rejection_slot(d, a), *y = ocv_rejection_slot(d, b);
     if (x->ns->rank != y->ns->rank)
         return x->ns->rank < y->ns->rank;
-    int order = x == y ? compare_versions(wanted(d, a->entry, x), wanted(d, b->entry, y))
-                       : (int)(y->rank < x->rank) - (int)(x->rank < y->rank);
+    int order = x == y
+                    ? compare_versions(lowest_wanted(d, a->entry, x), lowest_wanted(d, b->entry, y))
+                    : (int)(y->rank < x->rank) - (int)(x->rank < y->rank);
     if (order)
         return order > 0;
     return a->entry->label && b->entry->label && strcmp(a->entry->label, b->entry->label) < 0;
 }
 
 /* A variant was chosen: was more of the same feature, or a more important namespace, wanted? */
-static bool beats(const struct ocv_decision *d, const struct ocv_rejection *r,
-                  const struct ocv_entry *chosen)
+static bool beats_choice(const struct ocv_decision *d, const struct ocv_rejection *r,
+                         const struct ocv_entry *chosen)
 {
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);
-    const char *have = wanted(d, chosen, slot);
+    const char *have = lowest_wanted(d, chosen, slot);
     if (have)
         return r->code == OCV_REJECT_VALUE_UNSUPPORTED &&
-               compare_versions(wanted(d, r->entry, slot), have) > 0;
+               compare_versions(lowest_wanted(d, r->entry, slot), have) > 0;
     for (size_t i = 0; i < chosen->n_properties; i++)
         if (d->host.slots[d->host.slot_of[chosen->properties[i]]].ns->rank <= slot->ns->rank)
             return false;
@@ -86,7 +87,7 @@ size_t ocv_decision_missed(const struct ocv_decision *decision)
     for (size_t i = 0; chosen && i < decision->n_rejected; i++) {
         const struct ocv_rejection *r = &decision->rejected[i];
         if (is_missed(decision, r) &&
-            (chosen->kind != OCV_ENTRY_VARIANT || beats(decision, r, chosen)) &&
+            (chosen->kind != OCV_ENTRY_VARIANT || beats_choice(decision, r, chosen)) &&
             (best == decision->n_rejected || is_better(decision, r, &decision->rejected[best])))
             best = i;
     }

@@ -31,8 +31,8 @@ static bool read_version(struct ocv_property p, struct version *out)
 }
 
 /* Of the entry's versions with the major of `*newest`, the newest above it. */
-static void look(const struct ocv_decision *d, const struct ocv_entry *entry,
-                 struct version *newest, uint32_t *id)
+static void find_newer(const struct ocv_decision *d, const struct ocv_entry *entry,
+                       struct version *newest, uint32_t *id)
 {
     struct version v;
     for (size_t i = 0; i < entry->n_properties; i++) {
@@ -50,11 +50,11 @@ static bool built_with(const struct ocv_decision *d, const struct ocv_entry *ent
                        struct version base, struct ocv_property *out)
 {
     uint32_t id = UINT32_MAX;
-    look(d, entry, &base, &id);
+    find_newer(d, entry, &base, &id);
     for (size_t i = 0; id == UINT32_MAX && i < ocv_index_count(d->index); i++) {
         const struct ocv_entry *other = ocv_index_entry(d->index, i);
         if (strcmp(other->digest, entry->digest) == 0)
-            look(d, other, &base, &id);
+            find_newer(d, other, &base, &id);
     }
     if (id == UINT32_MAX || ocv_host_table_supports(&d->host, id))
         return false;

@@ -203,7 +203,7 @@ static size_t device_key(const struct ocv_host_table *host, size_t device, const
     return count;
 }
 
-/* `any`: the serving device with the best key speaks for the namespace. */
+/* `any`: the serving device with the best key decides for the namespace. */
 static size_t any_key(const struct ocv_host_table *host, const struct ocv_host_table_namespace *ns,
                       const uint32_t *ids, size_t n, struct ocv_component *best,
                       struct ocv_component *scratch)

@@ -7,7 +7,7 @@
 
 /* Is `item` ("ns", "ns :: feature", "ns :: feature :: value") this property, or the beginning of
  * it? */
-static bool covers(const char *item, struct ocv_property p)
+static bool covers_property(const char *item, struct ocv_property p)
 {
     const char *const parts[] = {p.ns, p.feature, p.value};
     for (size_t i = 0; i < 3; i++) {
@@ -24,8 +24,8 @@ static bool covers(const char *item, struct ocv_property p)
     return false;
 }
 
-static const struct ocv_feature *find(const struct ocv_feature *list, size_t n, const char *name,
-                                      size_t len)
+static const struct ocv_feature *find_feature(const struct ocv_feature *list, size_t n,
+                                              const char *name, size_t len)
 {
     for (size_t i = 0; i < n; i++)
         if (strlen(list[i].name) == len && !memcmp(list[i].name, name, len))
@@ -40,9 +40,9 @@ static bool device_has(const struct ocv_namespace *list, const struct ocv_device
     const char *value = strstr(rest, " :: ");
     size_t len = value ? (size_t)(value - rest) : 0;
     const struct ocv_feature *f =
-        value ? find(device->features, device->n_features, rest, len) : NULL;
+        value ? find_feature(device->features, device->n_features, rest, len) : NULL;
     if (value && !f)
-        f = find(list->features, list->n_features, rest, len);
+        f = find_feature(list->features, list->n_features, rest, len);
     for (size_t i = 0; f && i < f->n_values; i++)
         if (!strcmp(f->values[i], value + 4))
             return true;
@@ -58,14 +58,14 @@ static bool devices_have(const struct ocv_host_table_namespace *ns, const char *
     return have && (have == ns->n_counted || ns->policy == OCV_POLICY_ANY);
 }
 
-static bool meets(const struct ocv_host_table *host, const struct ocv_index *index,
-                  const struct ocv_entry *entry, const char *item)
+static bool meets_requirement(const struct ocv_host_table *host, const struct ocv_index *index,
+                              const struct ocv_entry *entry, const char *item)
 {
     for (size_t i = 0; i < entry->n_properties; i++) {
         uint32_t id = entry->properties[i];
         const struct ocv_host_table_namespace *ns = host->slots[host->slot_of[id]].ns;
         size_t n = strlen(ns->name);
-        if (covers(item, index->properties[id]) && ocv_host_table_supports(host, id))
+        if (covers_property(item, index->properties[id]) && ocv_host_table_supports(host, id))
             return true;
         if (!strncmp(item, ns->name, n) && !strncmp(item + n, " :: ", 4) &&
             devices_have(ns, item + n + 4))
@@ -78,7 +78,7 @@ size_t ocv_entry_unmet(const struct ocv_host_table *host, const struct ocv_index
                        const struct ocv_entry *entry, const struct ocv_strings *required)
 {
     size_t i = 0;
-    while (i < required->count && meets(host, index, entry, required->list[i]))
+    while (i < required->count && meets_requirement(host, index, entry, required->list[i]))
         i++;
     return i;
 }

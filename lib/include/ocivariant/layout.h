@@ -110,7 +110,7 @@ OCV_API void ocv_blob_writer_finish(struct ocv_blob_writer *writer, void (*done)
  *  borrowed for the call. A non-zero result ends the walk and is returned. */
 typedef int (*ocv_layout_visit)(void *data, const char *tag, const char *image_name,
                                 const struct ocv_descriptor *descriptor);
-/** Walk index.json in its order. Malformed entries are passed over. */
+/** Walk index.json in its order. Malformed entries are skipped. */
 OCV_API int ocv_layout_list(const struct ocv_layout *layout, ocv_layout_visit visit, void *data,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 

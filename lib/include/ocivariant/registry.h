@@ -157,7 +157,7 @@ struct ocv_stream {
     int (*body)(void *data, const char *bytes, size_t len);
     void *data;
 };
-/** A blob whose length nobody tells, neither a manifest nor the server, may be endless. The largest
+/** A blob whose length is given neither by a manifest nor by the server may be endless. The largest
  *  layer that a public registry takes is 52 GB. */
 #define OCV_STREAM_BLOB_MAX (INT64_C(64) * 1024 * 1024 * 1024)
 /** Perform it. Documents are kept in memory, at most OCV_MANIFEST_MAX, and checked before `head` is

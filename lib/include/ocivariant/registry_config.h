@@ -3,8 +3,8 @@
  * @file registry_config.h
  * What an administrator says of a registry: where it is, and whom to trust there.
  *
- * Ownership: a plain structure; its strings belong to who filled it. Thread safety: no function
- * here changes it.
+ * Ownership: a plain structure; its strings belong to the caller who filled it. Thread safety: no
+ * function here changes it.
  */
 #ifndef OCIVARIANT_REGISTRY_CONFIG_H
 #define OCIVARIANT_REGISTRY_CONFIG_H

@@ -72,7 +72,7 @@ static void check_order(struct ocv_lint *lint)
                 (list.len && is_named(list.data, ns)))
                 continue;
             if (ocv_buffer_printf(&list, NULL, "%s%s", n++ ? ", " : "", ns) < 0)
-                return; /* more than anybody reads */
+                return; /* more than a reader wants */
         }
     }
     if (n < 2)

@@ -21,7 +21,7 @@ static feature_ref find_feature(struct ocv_property p)
 }
 
 /* Place of `word` in "a,b,c", -1: not there. */
-static int place(const char *list, const char *word)
+static int find_place(const char *list, const char *word)
 {
     size_t len = strlen(word);
     for (int at = 0; list && *list; at++) {
@@ -80,7 +80,7 @@ static void unknown_value(struct ocv_lint *lint, size_t i, struct ocv_property p
 static void check_documented(struct ocv_lint *lint, size_t i, struct ocv_property p)
 {
     feature_ref f = find_feature(p);
-    if (f->documented && (*f->documented == '*' || place(f->documented, p.value) >= 0))
+    if (f->documented && (*f->documented == '*' || find_place(f->documented, p.value) >= 0))
         ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNREPORTED, i, AT_PROPERTIES,
                           "no provider reports %s :: %s :: %s yet", p.ns, p.feature, p.value);
 }

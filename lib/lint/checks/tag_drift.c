@@ -60,7 +60,7 @@ static int by_text(const void *a, const void *b)
     return order ? order : (x->first > y->first) - (x->first < y->first);
 }
 
-static void merge(struct words *words)
+static void merge_words(struct words *words)
 {
     size_t n = 0;
     qsort(words->list, words->n, sizeof(*words->list), by_text);
@@ -80,7 +80,7 @@ static bool append_word(struct words *words, const char *family, const char *tex
                         size_t tag)
 {
     if (words->n == WORDS_MAX)
-        merge(words);
+        merge_words(words);
     if (len == 0 || len >= WORD_MAX || words->n == WORDS_MAX)
         return true;
     struct word *word = ocv_array_grow(&words->list, words->n);
@@ -110,8 +110,8 @@ static int by_skeleton(const void *a, const void *b)
 }
 
 /* Parts between dashes, and between dashes and underscores where a tag has both; x86_64 is one. */
-static bool collect(struct words *words, const struct ocv_lint_input *input,
-                    const char *const *families)
+static bool collect_words(struct words *words, const struct ocv_lint_input *input,
+                          const char *const *families)
 {
     for (size_t i = 0; i < input->n_tags; i++) {
         const struct ocv_reference *reference = input->tags[i].reference;
@@ -221,7 +221,7 @@ static void check_drift(struct ocv_lint *lint, const struct words *words, size_t
 
 static void check_words(struct ocv_lint *lint, struct words *words)
 {
-    merge(words);
+    merge_words(words);
     for (size_t i = 0, end; i < words->n; i = end) {
         for (end = i; end < words->n && !strcmp(words->list[i].family, words->list[end].family);
              end++)
@@ -240,7 +240,7 @@ void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families
                     REG_EXTENDED | REG_NOSUB) != 0)
             break;
     if (words.compiled < OCV_LINT_COUNT(ocv_lint_notations) ||
-        !collect(&words, lint->input, families))
+        !collect_words(&words, lint->input, families))
         lint->status = ocv_error_nomem(lint->err);
     else if (words.n)
         check_words(lint, &words);

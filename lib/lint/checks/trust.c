@@ -13,7 +13,7 @@ static bool unknown_platform(const struct ocv_platform *p)
 }
 
 /* The place of the entry with this digest, or the number of entries. */
-static size_t find(const struct ocv_lint *lint, const char *digest)
+static size_t find_entry(const struct ocv_lint *lint, const char *digest)
 {
     size_t n = ocv_index_count(lint->index);
     for (size_t i = 0; i < n; i++)
@@ -30,7 +30,7 @@ static void check_subject(struct ocv_lint *lint, size_t i)
                           "%s is missing", REFERENCE_DIGEST);
         return;
     }
-    size_t subject = find(lint, digest);
+    size_t subject = find_entry(lint, digest);
     if (subject == ocv_index_count(lint->index)) {
         ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_DANGLING, i, "/annotations/" REFERENCE_DIGEST,
                           "%.140s is not in the index", digest);

@@ -23,8 +23,8 @@ static int by_leaf(const void *a, const void *b)
     return x->subleaf == y->subleaf ? 0 : x->subleaf < y->subleaf ? -1 : 1;
 }
 
-static const struct ocv_cpuid_row *find(const struct ocv_cpuid *cpuid, uint32_t leaf,
-                                        uint32_t subleaf)
+static const struct ocv_cpuid_row *find_row(const struct ocv_cpuid *cpuid, uint32_t leaf,
+                                            uint32_t subleaf)
 {
     struct ocv_cpuid_row key = {.leaf = leaf, .subleaf = subleaf};
     if (cpuid->n == 0)
@@ -35,7 +35,7 @@ static const struct ocv_cpuid_row *find(const struct ocv_cpuid *cpuid, uint32_t 
 static uint32_t raw(const struct ocv_cpuid *cpuid, uint32_t leaf, uint32_t subleaf,
                     enum ocv_register reg)
 {
-    const struct ocv_cpuid_row *row = find(cpuid, leaf, subleaf);
+    const struct ocv_cpuid_row *row = find_row(cpuid, leaf, subleaf);
     return row ? row->registers[reg] : 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* /proc/cpuinfo: the flags that every processor has, and the architecture it speaks of. The kernel
- * lists a flag only where it is usable, so XCR0 needs no second look here. */
+/* /proc/cpuinfo: the flags that every processor has, and the architecture that it describes. The
+ * kernel lists a flag only where it is usable, so XCR0 needs no second look here. */
 #include "lib/probe/cpu/cpuinfo.h"
 
 #include <stdlib.h>
@@ -201,7 +201,7 @@ static int read_line(struct ocv_cpuinfo *cpuinfo, struct walk *walk, const char 
     return intersect(&walk->flags, value, split_line, err);
 }
 
-static const char *keep(char **at, struct span span)
+static const char *keep_span(char **at, struct span span)
 {
     char *text = *at;
     memcpy(text, span.data, span.len);
@@ -223,11 +223,11 @@ static int keep_strings(struct ocv_cpuinfo *cpuinfo, const struct walk *walk, st
     if (!cpuinfo->strings || !cpuinfo->flags)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < walk->flags.n; i++)
-        cpuinfo->flags[i] = keep(&at, walk->flags.items[i]);
+        cpuinfo->flags[i] = keep_span(&at, walk->flags.items[i]);
     cpuinfo->n_flags = walk->flags.n;
     for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
         if (walk->fields[i].data)
-            cpuinfo->fields[i] = keep(&at, walk->fields[i]);
+            cpuinfo->fields[i] = keep_span(&at, walk->fields[i]);
     return OCV_OK;
 }
 

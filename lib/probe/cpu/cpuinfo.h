@@ -43,7 +43,7 @@ struct ocv_isa {
     const char *const *general; /**< rest of what `g` stands for */
 };
 
-/** False unless the line speaks of 64-bit RISC-V. */
+/** False unless the line is of 64-bit RISC-V. */
 bool ocv_isa_begin(struct ocv_isa *isa, const char *line, size_t len);
 /** Next extension in line order, without its version: letters and digits, not terminated. False at
  *  the end, or where the line is no isa line any more. */

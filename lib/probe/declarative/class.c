@@ -151,7 +151,7 @@ static bool entry_address(const struct ocv_matcher *m, const struct ocv_yaml *wa
 }
 
 /* What is known of the device already; entries of one class name a device once. */
-static struct ocv_declared *known(const struct ocv_matcher *m, const char *id)
+static struct ocv_declared *find_declared(const struct ocv_matcher *m, const char *id)
 {
     for (size_t i = 0; i < m->out->n; i++)
         if (strcasecmp(m->out->items[i].id, id) == 0)
@@ -188,7 +188,7 @@ static int match_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
         pci = shown_pci(m, id);
     else
         snprintf(id, sizeof(id), "%s/%s", directory + strlen("sys/class/"), name);
-    struct ocv_declared *device = known(m, id);
+    struct ocv_declared *device = find_declared(m, id);
     if (device && device->class_rule)
         return OCV_OK; /* an earlier rule knows it */
     if (!device && (!ocv_yaml_get(rule, "set") || !may_stand_alone(m, pci)))
@@ -224,7 +224,7 @@ static int match_platform(const struct ocv_matcher *m, const struct ocv_yaml *ru
     for (size_t at = 0; at < text.len && !fits; at += strlen(text.data + at) + 1)
         fits = ocv_yaml_find(want, text.data + at) >= 0;
     snprintf(id, sizeof(id), "platform/%s", name);
-    if (!fits || known(m, id))
+    if (!fits || find_declared(m, id))
         return OCV_OK;
     struct ocv_declared *device = ocv_match_append(m, &status);
     if (!device)

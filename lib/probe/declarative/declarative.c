@@ -246,7 +246,7 @@ static int fill_devices(const struct filler *f, const struct ocv_declared_list *
 /* ---------------------------------------------------------------------------------------------- */
 
 /* What an operator has to know of the first device that serves nothing. */
-static void note(const struct filler *f, const struct ocv_declared_list *devices)
+static void note_unusable(const struct filler *f, const struct ocv_declared_list *devices)
 {
     const struct ocv_declared *first = NULL;
     size_t n = 0;
@@ -293,7 +293,7 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
     if (status == OCV_OK)
         status = fill_devices(&f, &devices);
     if (status == OCV_OK)
-        note(&f, &devices);
+        note_unusable(&f, &devices);
     free(devices.items);
     return status;
 }

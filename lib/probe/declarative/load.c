@@ -139,8 +139,8 @@ static int conflict(const struct ocv_declaration *d, const char *name, const cha
 }
 
 /* Apply `replaces`; afterwards every namespace has one provider. */
-static int settle(struct ocv_declarations *set, const struct provider *const *builtin,
-                  size_t n_builtin, struct ocv_error *err)
+static int apply_replacements(struct ocv_declarations *set, const struct provider *const *builtin,
+                              size_t n_builtin, struct ocv_error *err)
 {
     for (size_t i = 0; i < set->n; i++) {
         int status = set->items[i].replaces ? replace(set, i, builtin, n_builtin, err) : OCV_OK;
@@ -178,7 +178,7 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
         if (status == OCV_OK)
             status = ocv_declarations_load(&set, own, NULL, err);
         if (status == OCV_OK)
-            status = settle(&set, builtin, n_builtin, err);
+            status = apply_replacements(&set, builtin, n_builtin, err);
         free(shipped);
     }
     if (status < 0)

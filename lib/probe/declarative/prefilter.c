@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shipped files that need not be parsed: most machines have the devices of one or two, and parsing
  * the others costs more than all else that a probe does. The build has noted what each file asks
- * for. Invariant: a file is passed over only if its bytes are those that the build saw, and these
+ * for. Invariant: a file is skipped only if its bytes are those that the build saw, and these
  * are tested; whatever an administrator adds or changes is parsed and checked like any other. */
 #include "gen/providers.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Who says so: our name for it, whatever it calls itself. */
+/* The provider's name: ours for it, whatever it calls itself. */
 static json_t *describe_provider(const char *name, const json_t *answer)
 {
     static const char *const kept[] = {"source", "version"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an executable provider printed. Everything is checked before anything is used: an unknown
- * key is a mistake of its author's who should hear of it, and what goes into a profile must be read
+ * key is a mistake that its author should see, and what goes into a profile must be read
  * back by every command. */
 #include "lib/base/text.h"
 #include "lib/probe/executable/executable.h"
@@ -20,8 +20,8 @@ struct check {
 };
 
 /* Enter a member; leave() with what this returns. */
-static size_t enter(struct check *check, const char *format, ...) OCV_PRINTF(2, 3);
-static size_t enter(struct check *check, const char *format, ...)
+static size_t enter_member(struct check *check, const char *format, ...) OCV_PRINTF(2, 3);
+static size_t enter_member(struct check *check, const char *format, ...)
 {
     size_t before = check->len;
     va_list args;
@@ -32,7 +32,7 @@ static size_t enter(struct check *check, const char *format, ...)
     return before;
 }
 
-static void leave(struct check *check, size_t before)
+static void leave_member(struct check *check, size_t before)
 {
     check->len = before;
     check->where[before] = '\0';
@@ -156,11 +156,11 @@ static int check_features(struct check *check, const json_t *object)
     const json_t *features = json_object_get(object, "features");
     int status = check_list(check, object, "features", OCV_EXECUTABLE_FEATURES_MAX);
     for (size_t i = 0; status == OCV_OK && i < json_array_size(features); i++) {
-        size_t before = enter(check, "%sfeatures[%zu]", check->len ? "." : "", i);
+        size_t before = enter_member(check, "%sfeatures[%zu]", check->len ? "." : "", i);
         status = check_feature(check, json_array_get(features, i));
         if (status == OCV_OK && twin(features, i, "name"))
             status = fault(check, "a feature of this name is listed already");
-        leave(check, before);
+        leave_member(check, before);
     }
     return status;
 }
@@ -221,13 +221,13 @@ static int check_devices(struct check *check, const json_t *answer)
     const json_t *devices = json_object_get(answer, "devices");
     int status = check_list(check, answer, "devices", OCV_EXECUTABLE_DEVICES_MAX);
     for (size_t i = 0; status == OCV_OK && i < json_array_size(devices); i++) {
-        size_t before = enter(check, "devices[%zu]", i);
+        size_t before = enter_member(check, "devices[%zu]", i);
         status = check_device(check, json_array_get(devices, i));
         if (status == OCV_OK && (twin(devices, i, "id") || twin(devices, i, "index")))
             status = fault(check, "its id or index is that of an earlier device");
         if (status == OCV_OK && has_index(devices, i) != has_index(devices, 0))
             status = fault(check, "either every device has an 'index' or none");
-        leave(check, before);
+        leave_member(check, before);
     }
     return status;
 }
@@ -258,11 +258,11 @@ static int check_provider(struct check *check, const json_t *answer)
 {
     static const char *const keys[] = {"name", "kind", "source", "version", NULL};
     const json_t *provider = json_object_get(answer, "provider");
-    size_t before = enter(check, "provider");
+    size_t before = enter_member(check, "provider");
     int status = provider ? check_keys(check, provider, keys) : OCV_OK;
     for (size_t i = 0; status == OCV_OK && provider && keys[i]; i++)
         status = check_text(check, provider, keys[i], OCV_EXECUTABLE_NAME_MAX);
-    leave(check, before);
+    leave_member(check, before);
     return status;
 }
 

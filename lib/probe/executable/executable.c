@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Executable providers in a probe: run them all, decide who answers for what, report. */
+/* Executable providers in a probe: run them all, decide which one answers for a namespace, report.
+ */
 #include "lib/probe/executable/executable.h"
 
 #include "lib/probe/host/child.h"
@@ -14,7 +15,7 @@
  */
 
 /* Take what a program printed, as long as the profile has room for it. */
-static void take(struct ocv_executable *item, const struct ocv_buffer *text, size_t *room)
+static void take_output(struct ocv_executable *item, const struct ocv_buffer *text, size_t *room)
 {
     item->status = ocv_executable_answer(item->name, text->data, text->len, &item->answer,
                                          item->replaces, &item->error);
@@ -36,7 +37,7 @@ static void take(struct ocv_executable *item, const struct ocv_buffer *text, siz
         *room -= pretty.len;
 }
 
-static void collect(struct ocv_executables *set, const struct ocv_child *children)
+static void collect_answers(struct ocv_executables *set, const struct ocv_child *children)
 {
     size_t room = OCV_EXECUTABLE_PROFILE_MAX;
     for (size_t i = 0; i < set->n; i++) {
@@ -47,15 +48,16 @@ static void collect(struct ocv_executables *set, const struct ocv_child *childre
         item->status = child->status;
         item->error = child->error;
         if (item->status == OCV_OK)
-            take(item, child->out, &room);
+            take_output(item, child->out, &room);
         if (item->status < 0 && item->status != OCV_ERR_NOMEM)
             ocv_error_prefix(&item->error, "%s", item->path);
     }
 }
 
-/* Where the programs shall look: they are told always, so that none forgets that it is asked. */
-static void run(const struct ocv_probe_options *options, struct ocv_executables *set,
-                struct ocv_child *children, struct ocv_buffer *texts, const char *(*argv)[5])
+/* The sysroot is always passed, so that no program forgets to use it. */
+static void run_programs(const struct ocv_probe_options *options, struct ocv_executables *set,
+                         struct ocv_child *children, struct ocv_buffer *texts,
+                         const char *(*argv)[5])
 {
     static const struct ocv_child none = {0};
     const struct ocv_child_limits limits = {.timeout_ms = options->timeout_ms};
@@ -76,7 +78,7 @@ static void run(const struct ocv_probe_options *options, struct ocv_executables 
         const bool ran = set->items[i].status == OCV_OK;
         children[i] = ran ? children[--n] : none;
     }
-    collect(set, children);
+    collect_answers(set, children);
     for (size_t i = 0; i < set->n; i++)
         ocv_buffer_free(&texts[i]);
 }
@@ -89,7 +91,7 @@ static int run_all(const struct ocv_probe_options *options, struct ocv_executabl
     const char *(*argv)[5] = calloc(set->n, sizeof(*argv));
     int status = OCV_OK;
     if (children && texts && argv)
-        run(options, set, children, texts, argv);
+        run_programs(options, set, children, texts, argv);
     else
         status = ocv_error_nomem(err);
     for (size_t i = 0; status == OCV_OK && i < set->n; i++)
@@ -101,7 +103,7 @@ static int run_all(const struct ocv_probe_options *options, struct ocv_executabl
     return status;
 }
 
-/* ---- who answers for what ---------------------------------------------------------------------
+/* ---- one provider for each namespace -----------------------------------------------------------
  */
 
 static const char *namespace_of(const struct ocv_executable *item)
@@ -109,7 +111,7 @@ static const char *namespace_of(const struct ocv_executable *item)
     return item->answer ? json_string_value(json_object_get(item->answer, "namespace")) : NULL;
 }
 
-/* Everybody else who could answer for a namespace. */
+/* All other providers that could answer for a namespace. */
 struct others {
     const struct ocv_declarations *declarations;
     const struct provider *const *builtin;
@@ -138,8 +140,8 @@ static const char *owner_of(struct ocv_executables *set, size_t at, const struct
     return NULL;
 }
 
-static int settle(struct ocv_executables *set, size_t at, const struct others *others,
-                  struct ocv_error *err)
+static int settle_namespace(struct ocv_executables *set, size_t at, const struct others *others,
+                            struct ocv_error *err)
 {
     struct ocv_executable *item = &set->items[at], *earlier;
     const char *ns = namespace_of(item);
@@ -180,7 +182,7 @@ int ocv_executables_open(const struct ocv_probe_options *options, const struct o
     if (status == OCV_OK && set.n > 0)
         status = run_all(options, &set, err);
     for (size_t i = 0; status == OCV_OK && i < set.n; i++)
-        status = settle(&set, i, &others, err);
+        status = settle_namespace(&set, i, &others, err);
     if (status < 0)
         ocv_executables_free(&set);
     else
@@ -200,7 +202,7 @@ bool ocv_executables_replace(const struct ocv_executables *set, const char *ns, 
 /* ---- reporting --------------------------------------------------------------------------------
  */
 
-static json_t *find(const json_t *namespaces, const char *name)
+static json_t *find_namespace(const json_t *namespaces, const char *name)
 {
     for (size_t i = 0; i < json_array_size(namespaces); i++) {
         json_t *ns = json_array_get(namespaces, i);
@@ -230,7 +232,7 @@ static int remark(json_t *ns, const char *message, struct ocv_error *err)
 static int report_failure(const struct ocv_executable *item, json_t *namespaces,
                           struct ocv_error *err)
 {
-    json_t *ns = find(namespaces, item->name);
+    json_t *ns = find_namespace(namespaces, item->name);
     if (ns)
         return remark(ns, item->error.message, err);
     ns = json_pack("{s:s, s:{s:s, s:s}, s:s, s:s, s:[]}", "namespace", item->name, "provider",

@@ -62,8 +62,8 @@ int ocv_executable_answer(const char *name, const char *bytes, size_t len, json_
 
 /* ---- All of it (executable.c) ---------------------------------------------------------------- */
 
-/** Run the programs of a probe and decide who answers for what. One that fails is kept with its
- *  reason; two providers for one namespace: OCV_ERR_CONFIG. `host` says where they look. */
+/** Run the programs of a probe and decide which one answers for a namespace. One that fails is kept
+ * with its reason; two providers for one namespace: OCV_ERR_CONFIG. `host` says where they look. */
 int ocv_executables_open(const struct ocv_probe_options *options, const struct ocv_probe_host *host,
                          const struct ocv_declarations *declarations,
                          const struct provider *const *builtin, size_t n_builtin,

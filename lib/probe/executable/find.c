@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The directory of executable providers. Whoever can write there runs code as us, which is root in
- * a daemon: what anybody but root or ourselves could have written is not run. */
+/* The directory of executable providers. A user who can write there runs code as us, which is root
+ * in a daemon: what others than root or ourselves could have written is not run. */
 #include "lib/probe/executable/executable.h"
 #include "ocivariant/property.h"
 
@@ -44,8 +44,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 }
 
 /* Why this file is not run, or NULL. Links are not followed: their targets' directories could
- * belong to anybody. */
-static const char *refuse(int directory, const char *file)
+ * belong to any user. */
+static const char *find_refusal(int directory, const char *file)
 {
     struct stat st;
     if (fstatat(directory, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -58,8 +58,8 @@ static const char *refuse(int directory, const char *file)
     return why ? why : st.st_mode & 0111 ? NULL : "it is not executable";
 }
 
-static int add(struct ocv_executables *set, const char *directory, int fd, const char *distrust,
-               const char *file, struct ocv_error *err)
+static int add_program(struct ocv_executables *set, const char *directory, int fd,
+                       const char *distrust, const char *file, struct ocv_error *err)
 {
     struct ocv_executable *item = &set->items[set->n];
     if (asprintf(&item->path, "%s/%s", directory, file) < 0) {
@@ -68,7 +68,7 @@ static int add(struct ocv_executables *set, const char *directory, int fd, const
     }
     set->n++;
     ocv_executable_name(file, item->name);
-    const char *why = distrust ? NULL : refuse(fd, file);
+    const char *why = distrust ? NULL : find_refusal(fd, file);
     if (distrust)
         item->status = ocv_error_set(&item->error, OCV_ERR_DENIED, "%s: not run: its directory: %s",
                                      item->path, distrust);
@@ -78,8 +78,8 @@ static int add(struct ocv_executables *set, const char *directory, int fd, const
     return OCV_OK;
 }
 
-static int list(const char *directory, int fd, const char *distrust, struct ocv_executables *set,
-                struct ocv_error *err)
+static int list_programs(const char *directory, int fd, const char *distrust,
+                         struct ocv_executables *set, struct ocv_error *err)
 {
     struct dirent **entries;
     int n = scandirat(fd, ".", &entries, visible, by_name);
@@ -96,7 +96,7 @@ static int list(const char *directory, int fd, const char *distrust, struct ocv_
                                OCV_EXECUTABLES_MAX);
     for (int i = 0; i < n; i++) {
         if (status == OCV_OK)
-            status = add(set, directory, fd, distrust, entries[i]->d_name, err);
+            status = add_program(set, directory, fd, distrust, entries[i]->d_name, err);
         free(entries[i]);
     }
     free(entries);
@@ -116,7 +116,7 @@ int ocv_executables_find(const char *directory, struct ocv_executables *out, str
     if (fstat(fd, &st) < 0)
         status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", directory, strerror(errno));
     else
-        status = list(directory, fd, ocv_executable_distrust(&st, geteuid()), &set, err);
+        status = list_programs(directory, fd, ocv_executable_distrust(&st, geteuid()), &set, err);
     close(fd);
     if (status < 0)
         ocv_executables_free(&set);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Listening to programs that cannot be trusted to answer, to stop, or to be silent. Invariant: one
  * loop serves all of them, no wait in it lasts past the next deadline, and a child is reaped only
- * after its group was killed: until then its number cannot name anybody else. */
+ * after its group was killed: until then its number cannot be reused. */
 #include "lib/probe/host/child.h"
 #include "lib/base/clock.h"
 
@@ -45,7 +45,7 @@ static void close_fd(int *fd)
 /* ---- one child --------------------------------------------------------------------------------
  */
 
-static void begin(struct running *r, struct ocv_child *child)
+static void start_child(struct running *r, struct ocv_child *child)
 {
     const struct ocv_child_limits *asked = child->limits;
     *r = (struct running){.child = child, .pidfd = -1, .before = child->out->len};
@@ -65,7 +65,7 @@ static void begin(struct running *r, struct ocv_child *child)
 }
 
 /* Take what was printed. */
-static void keep(struct running *r, bool is_out, const char *bytes, size_t n)
+static void keep_output(struct running *r, bool is_out, const char *bytes, size_t n)
 {
     struct ocv_child *child = r->child;
     if (!is_out) {
@@ -89,7 +89,7 @@ static bool listen_once(struct running *r, int *fd)
         return false;
     ssize_t n = read(*fd, block, sizeof(block));
     if (n > 0)
-        keep(r, fd == &r->process.out, block, (size_t)n);
+        keep_output(r, fd == &r->process.out, block, (size_t)n);
     else if (n == 0 || (errno != EINTR && errno != EAGAIN))
         close_fd(fd);
     return n > 0 || (n < 0 && errno == EINTR);
@@ -103,7 +103,7 @@ static bool ended(const struct running *r)
     return status < 0 ? errno == ECHILD : info.si_pid != 0;
 }
 
-static void look(struct running *r)
+static void read_state(struct running *r)
 {
     listen_once(r, &r->process.out);
     if (r->outcome == RUNNING)
@@ -135,7 +135,7 @@ static int judge_exit(struct running *r, int state)
     return OCV_OK;
 }
 
-static int judge(struct running *r, int state)
+static int judge_end(struct running *r, int state)
 {
     struct ocv_error *err = &r->child->error;
     unsigned ms = r->limits.timeout_ms;
@@ -148,7 +148,7 @@ static int judge(struct running *r, int state)
 }
 
 /* Kill what is left of its group, hear what still stands in the pipes, reap. */
-static void finish(struct running *r)
+static void finish_child(struct running *r)
 {
     int state = 0;
     if (r->process.pid > 0) {
@@ -161,7 +161,7 @@ static void finish(struct running *r)
                 break;
         while (waitpid(r->process.pid, &state, 0) < 0 && errno == EINTR)
             ;
-        r->child->status = judge(r, state);
+        r->child->status = judge_end(r, state);
     }
     if (r->child->status < 0 && r->child->out->data) { /* half an answer is none */
         r->child->out->len = r->before;
@@ -175,7 +175,7 @@ static void finish(struct running *r)
 /* ---- all of them ------------------------------------------------------------------------------
  */
 
-static size_t watch(const struct running *r, struct pollfd *fds, size_t n, int *timeout)
+static size_t watch_children(const struct running *r, struct pollfd *fds, size_t n, int *timeout)
 {
     int64_t left = r->deadline - ocv_clock_ms();
     int wait = left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
@@ -184,28 +184,28 @@ static size_t watch(const struct running *r, struct pollfd *fds, size_t n, int *
     if (*timeout < 0 || wait < *timeout)
         *timeout = wait;
     const int all[] = {r->process.out, r->process.err, r->pidfd};
-    for (size_t i = 0; i < 3; i++) /* a negative descriptor is passed over by poll(2) */
+    for (size_t i = 0; i < 3; i++) /* poll(2) ignores a negative descriptor */
         fds[n++] = (struct pollfd){.fd = all[i], .events = POLLIN};
     return n;
 }
 
-static void serve(struct running *all, size_t n, struct pollfd *fds)
+static void serve_children(struct running *all, size_t n, struct pollfd *fds)
 {
     for (;;) {
         size_t n_fds = 0;
         int timeout = -1;
         for (size_t i = 0; i < n; i++)
             if (all[i].outcome == RUNNING)
-                n_fds = watch(&all[i], fds, n_fds, &timeout);
+                n_fds = watch_children(&all[i], fds, n_fds, &timeout);
         if (n_fds == 0)
             return;
         poll(fds, (nfds_t)n_fds, timeout);
         for (size_t i = 0; i < n; i++) {
             if (all[i].outcome != RUNNING)
                 continue;
-            look(&all[i]);
+            read_state(&all[i]);
             if (all[i].outcome != RUNNING)
-                finish(&all[i]);
+                finish_child(&all[i]);
         }
     }
 }
@@ -219,10 +219,10 @@ void ocv_child_run_all(struct ocv_child *children, size_t n)
             children[i].status = ocv_error_nomem(&children[i].error);
             continue;
         }
-        begin(&all[i], &children[i]);
+        start_child(&all[i], &children[i]);
     }
     if (all && fds)
-        serve(all, n, fds);
+        serve_children(all, n, fds);
     free(all);
     free(fds);
 }

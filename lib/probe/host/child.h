@@ -5,7 +5,7 @@
  *
  * What such a program sees: stdin is /dev/null, the directory is the caller's, the environment is
  * PATH (the system's directories), LANG=C, LC_ALL=C and, where the caller has it, LD_LIBRARY_PATH
- * (vendors' libraries lie in many places). Nothing else is passed on, OCV_* neither: whoever runs a
+ * (vendors' libraries are in many places). Nothing else is passed on, OCV_* neither: whoever runs a
  * program says what it has to know in its arguments, so that a daemon that ignores OCV_* does so in
  * its children, too. */
 #ifndef OCV_CHILD_H

@@ -12,7 +12,7 @@
 
 struct ocv_probe_host {
     int root;  /**< directory that stands for / */
-    bool live; /**< that directory is /, so system calls speak of the same machine */
+    bool live; /**< that directory is /, so system calls describe the same machine */
     bool deep;
     bool no_environment;
     /** as the options give them, for ocv_probe_host_libexec() */
@@ -38,7 +38,7 @@ void ocv_probe_host_close(struct ocv_probe_host *host);
  * one. Too long: false. Whether it exists is not said. */
 bool ocv_probe_host_libexec(const struct ocv_probe_host *host, const char *name, char *path,
                             size_t size);
-/** A variable of the environment that speaks of the machine this runs on: NULL where it is unset or
+/** A variable of the environment that describes the machine this runs on: NULL where it is unset or
  *  empty, the machine is another one, or the options say that the environment does not count. */
 const char *ocv_probe_host_variable(const struct ocv_probe_host *host, const char *name);
 /** True if nothing says which processor a sysroot's machine has, because what would say it cannot

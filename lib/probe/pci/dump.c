@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PCI devices from a text of `lspci -x`, as users attach them to reports: a line with the address,
  * then rows of the configuration header; with `-k`, the driver between them. A malformed row or
- * line is passed over. */
+ * line is skipped. */
 #include "lib/base/file.h"
 #include "lib/probe/pci/pci_backend.h"
 
@@ -119,7 +119,7 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
         } else if (reader.in_rows && is_row(line, n)) {
             take_row(&reader, line, n);
         } else if (n == 0) {
-            reader.in_rows = false; /* rows after it are nobody's */
+            reader.in_rows = false; /* rows after it belong to no device */
         } else if (reader.device.address[0]) {
             take_driver(&reader, line, n);
         }

@@ -186,7 +186,7 @@ void ocv_libpci_close(struct ocv_libpci *pci)
 
 #ifdef PCI_FILL_SUBSYS
 
-static void fill(struct ocv_libpci *pci)
+static void fill_device(struct ocv_libpci *pci)
 {
     int wanted = PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_CLASS_EXT;
     pci->dev = pci->api.get_dev(pci->access, (int)pci->domain, (int)pci->bus, (int)pci->slot,
@@ -214,7 +214,7 @@ static void copy_fields(const struct pci_dev *dev, struct ocv_pci_device *out)
 
 #else
 
-static void fill(struct ocv_libpci *pci)
+static void fill_device(struct ocv_libpci *pci)
 {
     (void)pci; /* no session is opened for devices */
 }
@@ -247,7 +247,7 @@ bool ocv_libpci_read(struct ocv_libpci *pci, const char *address, struct ocv_pci
     pci->dev = NULL;
     if (!parse_address(pci, address))
         return false;
-    bool found = guarded(pci, fill) && pci->found;
+    bool found = guarded(pci, fill_device) && pci->found;
     if (found)
         copy_fields(pci->dev, out);
     if (pci->dev) /* not in the list that the session frees */

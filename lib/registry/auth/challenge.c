@@ -19,7 +19,7 @@ static bool is_token(char c)
            (c && strchr("!#$%&'*+-.^_`|~/", c));
 }
 
-static void skip(struct cursor *c, const char *set)
+static void skip_set(struct cursor *c, const char *set)
 {
     while (c->p < c->end && *c->p && strchr(set, *c->p))
         c->p++;
@@ -83,7 +83,7 @@ static bool parameter(struct cursor *c, struct ocv_challenge *challenge, const c
     return true;
 }
 
-static void begin(struct ocv_challenge *challenge, const char *name, size_t len)
+static void begin_challenge(struct ocv_challenge *challenge, const char *name, size_t len)
 {
     memset(challenge, 0, sizeof(*challenge));
     if (len >= sizeof(challenge->scheme))
@@ -100,21 +100,21 @@ size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *o
     bool open = false, good = true;
     size_t n = 0;
     while (n < max) {
-        skip(&c, " \t,\r\n");
+        skip_set(&c, " \t,\r\n");
         const char *name = NULL;
         size_t name_len = token(&c, &name);
         if (!name_len)
             break;
-        skip(&c, " \t");
+        skip_set(&c, " \t");
         if (open && c.p < c.end && *c.p == '=') {
             c.p++;
-            skip(&c, " \t=");
+            skip_set(&c, " \t=");
             good = parameter(&c, &current, name, name_len) && good;
             continue;
         }
         if (open && good && current.scheme[0])
             out[n++] = current;
-        begin(&current, name, name_len);
+        begin_challenge(&current, name, name_len);
         open = good = true;
     }
     if (n < max && open && good && current.scheme[0])

@@ -43,8 +43,8 @@ static int check_time(int64_t until, const volatile int *interrupted, struct ocv
 }
 
 /* Read until the end, the limit, the time limit or an interruption. */
-static int collect(int fd, int64_t until, const volatile int *interrupted, struct ocv_buffer *out,
-                   struct ocv_error *err)
+static int read_output(int fd, int64_t until, const volatile int *interrupted,
+                       struct ocv_buffer *out, struct ocv_error *err)
 {
     char chunk[4096];
     for (;;) {
@@ -91,8 +91,8 @@ static int await(pid_t pid, int64_t until, const volatile int *interrupted, stru
     }
 }
 
-static int judge(int code, const struct ocv_buffer *text, struct ocv_credentials *out,
-                 struct ocv_error *err)
+static int judge_answer(int code, const struct ocv_buffer *text, struct ocv_credentials *out,
+                        struct ocv_error *err)
 {
     const char *words = text->data ? text->data : "";
     if (code <= 0 && words[0] == '{')
@@ -130,7 +130,7 @@ int ocv_helper_get(const char *name, const char *server, const volatile int *int
     }
     ocv_buffer_init(&text, OCV_HELPER_ANSWER_MAX);
     int64_t until = ocv_clock_ms() + HELPER_TIMEOUT_MS;
-    int status = collect(ends[0], until, interrupted, &text, err);
+    int status = read_output(ends[0], until, interrupted, &text, err);
     close(ends[0]);
     if (status == OCV_OK)
         status = await(pid, until, interrupted, err);
@@ -138,7 +138,7 @@ int ocv_helper_get(const char *name, const char *server, const volatile int *int
         kill(pid, SIGKILL);
     code = reap(pid);
     if (status == OCV_OK)
-        status = judge(code, &text, out, err);
+        status = judge_answer(code, &text, out, err);
     if (text.data)
         explicit_bzero(text.data, text.len);
     ocv_buffer_free(&text);

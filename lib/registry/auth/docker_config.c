@@ -14,7 +14,7 @@
 #define KEY_MAX 1024 /* longest key that is compared */
 #define HUB_KEY "https://index.docker.io/v1/"
 
-static void forget(char **secret)
+static void wipe_secret(char **secret)
 {
     if (*secret)
         explicit_bzero(*secret, strlen(*secret));
@@ -24,9 +24,9 @@ static void forget(char **secret)
 
 void ocv_credentials_free(struct ocv_credentials *credentials)
 {
-    forget(&credentials->username);
-    forget(&credentials->password);
-    forget(&credentials->identity_token);
+    wipe_secret(&credentials->username);
+    wipe_secret(&credentials->password);
+    wipe_secret(&credentials->identity_token);
 }
 
 bool ocv_credentials_empty(const struct ocv_credentials *credentials)
@@ -74,7 +74,7 @@ static size_t fit(const char *key, const char *host, const char *repository)
     return 1 + n;
 }
 
-static bool take(char **out, const char *text, size_t len)
+static bool copy_text(char **out, const char *text, size_t len)
 {
     *out = len ? strndup(text, len) : NULL;
     return *out || !len;
@@ -90,8 +90,8 @@ static int split_auth(const char *auth, struct ocv_credentials *out, struct ocv_
     int status = OCV_OK;
     if (!colon || memchr(pair, '\0', (size_t)(colon - pair)))
         status = ocv_error_set(err, OCV_ERR_CONFIG, "auth is not base64 of user:password");
-    else if (!take(&out->username, pair, (size_t)(colon - pair)) ||
-             !take(&out->password, colon + 1, strlen(colon + 1)))
+    else if (!copy_text(&out->username, pair, (size_t)(colon - pair)) ||
+             !copy_text(&out->password, colon + 1, strlen(colon + 1)))
         status = ocv_error_nomem(err);
     explicit_bzero(pair, len);
     free(pair);
@@ -107,11 +107,12 @@ static int read_entry(const json_t *entry, struct ocv_credentials *out, struct o
     int status = OCV_OK;
     if (auth && *auth)
         status = split_auth(auth, out, err);
-    else if (user &&
-             (!take(&out->username, user, strlen(user)) ||
-              !take(&out->password, password ? password : "", password ? strlen(password) : 0)))
+    else if (user && (!copy_text(&out->username, user, strlen(user)) ||
+                      !copy_text(&out->password, password ? password : "",
+                                 password ? strlen(password) : 0)))
         status = ocv_error_nomem(err);
-    if (status == OCV_OK && identity && !take(&out->identity_token, identity, strlen(identity)))
+    if (status == OCV_OK && identity &&
+        !copy_text(&out->identity_token, identity, strlen(identity)))
         status = ocv_error_nomem(err);
     if (status < 0)
         ocv_credentials_free(out);
@@ -194,9 +195,9 @@ int ocv_helper_parse(const char *text, size_t len, struct ocv_credentials *out,
     if (!user || !secret)
         status = ocv_error_set(err, OCV_ERR_CONFIG, "no Username and Secret in its answer");
     else if (!strcmp(user, "<token>")) /* the helpers' protocol for identity tokens */
-        status = take(&out->identity_token, secret, strlen(secret)) ? OCV_OK : OCV_ERR_NOMEM;
-    else if (!take(&out->username, user, strlen(user)) ||
-             !take(&out->password, secret, strlen(secret)))
+        status = copy_text(&out->identity_token, secret, strlen(secret)) ? OCV_OK : OCV_ERR_NOMEM;
+    else if (!copy_text(&out->username, user, strlen(user)) ||
+             !copy_text(&out->password, secret, strlen(secret)))
         status = OCV_ERR_NOMEM;
     json_decref(root);
     if (status == OCV_ERR_NOMEM)

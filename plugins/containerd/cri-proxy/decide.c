@@ -91,7 +91,7 @@ static void record(const struct question *q)
         log_line("what was chosen is not recorded: %s", err.message);
 }
 
-static int keep(const struct question *q, struct ocv_error *err)
+static int keep_choice(const struct question *q, struct ocv_error *err)
 {
     int status = map_put(q->decide->map, q->key, q->entry->digest, q->body.data, q->body.len, err);
     if (status == OCV_OK)
@@ -122,8 +122,8 @@ void decide_doubt(const struct decide *decide, const char *text)
         map_set_checked(decide->map, key, false);
 }
 
-/* Nothing of the index meets what is required: what the engine takes by itself is no way out. */
-static void refuse(const struct question *q, const char *text, char refused[DECIDE_REASON_MAX])
+/* Nothing in the index meets what is required: the engine must not choose by itself, either. */
+static void refuse_pin(const struct question *q, const char *text, char refused[DECIDE_REASON_MAX])
 {
     const char *const *required = NULL;
     const struct ocv_config *config = ocv_config_for_reference(q->decide->config, q->reference);
@@ -175,13 +175,13 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     bool found =
         status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
     if (found && !shadow) /* what cannot be kept would not be found again by ImageStatus */
-        status = keep(&q, &err);
+        status = keep_choice(&q, &err);
     if (found && status == OCV_OK && !shadow)
         map_set_checked(decide->map, q.key, true);
     if (status == OCV_OK && !q.entry)
         map_add_plain(decide->map, q.key);
     if (status == OCV_ERR_NO_MATCH)
-        refuse(&q, text, refused);
+        refuse_pin(&q, text, refused);
     if (status < 0 && !refused[0])
         log_line("%s passes unchanged: %s", text, err.message);
     else if (found && q.entry)
@@ -206,7 +206,7 @@ static void choose_again(const struct decide *decide, struct ocv_profile *profil
     if (status == OCV_OK)
         status = decide_choose(&q, NULL, &err);
     if (status == OCV_OK && q.entry && strcmp(q.entry->digest, child) != 0) {
-        status = keep(&q, &err);
+        status = keep_choice(&q, &err);
         if (status == OCV_OK)
             log_line("the node has changed: %s -> %s (%s)", key, q.entry->digest,
                      q.entry->label ? q.entry->label : "default");

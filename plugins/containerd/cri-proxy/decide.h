@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which image of a pinned index fits this node: the index is read with what the request itself
- * brought, resolved with variantd's profile, and the child is looked at before anybody relies on
+ * brought, resolved with variantd's profile, and the child is checked before anything relies on
  * it. Whatever fails means that the request goes on as it came. */
 #ifndef CRI_PROXY_DECIDE_H
 #define CRI_PROXY_DECIDE_H
@@ -30,7 +30,7 @@ struct decide {
  *  An index that was read before, by us and of this repository, is not read again: its digest is
  * its content, and it is resolved again with the current profile. Is that the child of before,
  * which was seen in the registry, no registry is asked at all (`*known`): the engine shows this
- * request's credentials for the child, so that who may not read it does not get it.
+ * request's credentials for the child, so that a client that may not read it does not get it.
  *
  *  Under `shadow` the log says what would be pulled, or refused, and the pull goes on as it came.
  *

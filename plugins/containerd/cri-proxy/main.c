@@ -169,7 +169,7 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-static int serve(const struct arguments *a, struct map *map, struct ocv_error *err)
+static int serve_proxy(const struct arguments *a, struct map *map, struct ocv_error *err)
 {
     const struct decide decide = {.profile_file = a->profile, .records = a->records, .map = map};
     struct proxy_options options = {.listen_fd = -1,
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
     if (status == OCV_OK && strcmp(a.state, STATE) == 0)
         map_adopt(map, OLD_STATE);
     if (status == OCV_OK)
-        status = serve(&a, map, &err);
+        status = serve_proxy(&a, map, &err);
     map_free(map);
     live_policy_free(current);
     if (status < 0)

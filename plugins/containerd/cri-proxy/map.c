@@ -13,7 +13,7 @@
  */
 
 /* With the lock held. */
-static struct map_entry *find(struct map *map, const char *key)
+static struct map_entry *find_entry(struct map *map, const char *key)
 {
     for (size_t i = 0; i < map->n; i++)
         if (map->entries[i].key && strcmp(map->entries[i].key, key) == 0)
@@ -24,7 +24,7 @@ static struct map_entry *find(struct map *map, const char *key)
 bool map_find(struct map *map, const char *key, char child[OCV_DIGEST_MAX])
 {
     pthread_mutex_lock(&map->lock);
-    const struct map_entry *entry = find(map, key);
+    const struct map_entry *entry = find_entry(map, key);
     if (entry)
         memcpy(child, entry->child, OCV_DIGEST_MAX);
     pthread_mutex_unlock(&map->lock);
@@ -46,7 +46,7 @@ bool map_get(struct map *map, size_t i, char key[PINNED_TEXT_MAX], char child[OC
 bool map_checked(struct map *map, const char *key, const char *child)
 {
     pthread_mutex_lock(&map->lock);
-    const struct map_entry *entry = find(map, key);
+    const struct map_entry *entry = find_entry(map, key);
     bool checked = entry && entry->checked && strcmp(entry->child, child) == 0;
     pthread_mutex_unlock(&map->lock);
     return checked;
@@ -55,7 +55,7 @@ bool map_checked(struct map *map, const char *key, const char *child)
 void map_set_checked(struct map *map, const char *key, bool checked)
 {
     pthread_mutex_lock(&map->lock);
-    struct map_entry *entry = find(map, key);
+    struct map_entry *entry = find_entry(map, key);
     if (entry)
         entry->checked = checked;
     pthread_mutex_unlock(&map->lock);
@@ -96,7 +96,7 @@ int map_keep(struct map *map, const char *key, const char *child, int64_t when, 
              struct ocv_error *err)
 {
     *gone = NULL;
-    struct map_entry *entry = find(map, key);
+    struct map_entry *entry = find_entry(map, key);
     if (!entry) {
         char *copy = strdup(key);
         if (!copy)

@@ -4,7 +4,7 @@
  *
  * DIR/<sha256 of the key>.json is one entry {"reference", "child", "time"}; DIR/index-<digest> the
  * bytes of an index, to choose again when the node has changed. Both appear by rename after fsync,
- * names are made of digests only, and what is not well-formed when it is read is passed over. */
+ * names are made of digests only, and malformed ones are skipped when they are read. */
 #ifndef CRI_PROXY_MAP_H
 #define CRI_PROXY_MAP_H
 

@@ -5,7 +5,7 @@
 
 #include "plugins/containerd/cri-proxy/wire.h"
 
-#define PINNED_TEXT_MAX 1024u /**< of a reference in a request; longer ones are nobody's */
+#define PINNED_TEXT_MAX 1024u /**< of a reference in a request; longer ones are not valid */
 
 /** Parse a reference that names a digest known here. NULL for anything else: a tag, an image's id,
  *  what is no reference. `text` needs no NUL at its end. Freed with ocv_reference_free. */

@@ -67,7 +67,7 @@ static int start(struct proxy *p, struct ocv_error *err)
                                                .log = log_trouble};
     pthread_attr_t attributes;
     int status = grpc_server_new(&server, p->options.listen_fd, &p->server, err);
-    if (status == OCV_OK) /* which nobody asks for before it runs */
+    if (status == OCV_OK) /* which is not asked for before it runs */
         status = grpc_client_new(p->options.backend, &p->engine, err);
     if (status < 0)
         return status;

@@ -89,7 +89,7 @@ int wire_replace_image(const uint8_t *message, size_t len, const struct wire_ima
 /* ---- credentials -------------------------------------------------------------------------------
  */
 
-static void forget(char *secret)
+static void wipe_secret(char *secret)
 {
     if (secret)
         explicit_bzero(secret, strlen(secret));
@@ -98,12 +98,12 @@ static void forget(char *secret)
 
 void wire_auth_free(struct wire_auth *auth)
 {
-    forget(auth->username);
-    forget(auth->password);
-    forget(auth->auth);
-    forget(auth->server_address);
-    forget(auth->identity_token);
-    forget(auth->registry_token);
+    wipe_secret(auth->username);
+    wipe_secret(auth->password);
+    wipe_secret(auth->auth);
+    wipe_secret(auth->server_address);
+    wipe_secret(auth->identity_token);
+    wipe_secret(auth->registry_token);
     *auth = (struct wire_auth){0};
 }
 
@@ -122,7 +122,7 @@ static int read_texts(const uint8_t *bytes, size_t len, struct wire_auth *out,
         if (field.number > AUTH_TEXTS || field.type != GRPC_BYTES)
             continue;
         char **text = texts[field.number - 1];
-        forget(*text);
+        wipe_secret(*text);
         *text = NULL;
         if (!field.len)
             continue;

@@ -46,7 +46,7 @@ struct program {
 /* What signal handlers reach. */
 static struct program program = {.root = DEFAULT_ROOT, .socket = DEFAULT_SOCKET, .lock_fd = -1};
 
-static void say(const char *line)
+static void print_line(const char *line)
 {
     fprintf(stderr, "ocivariant-snapshotter: %s\n", line);
 }
@@ -54,7 +54,7 @@ static void say(const char *line)
 static void say_data(void *data, const char *line)
 {
     (void)data;
-    say(line);
+    print_line(line);
 }
 
 /* ---- options -----------------------------------------------------------------------------------
@@ -98,11 +98,11 @@ static int check_options(void)
         }
     }
     if (program.backend_name && (!program.backend || strlen(program.backend_name) > 76)) {
-        say("--backend-name: a short name, together with --backend");
+        print_line("--backend-name: a short name, together with --backend");
         return 3;
     }
     if (program.backend_ns && (!program.backend_name || strlen(program.backend_ns) > 76)) {
-        say("--backend-namespace: a namespace, together with --backend-name");
+        print_line("--backend-namespace: a namespace, together with --backend-name");
         return 3;
     }
     return 0;
@@ -237,14 +237,15 @@ static int open_back_end(struct ocv_error *err)
     if (status == OCV_OK && program.backend)
         status = snap_relay_new(&relay, &s->relay, err);
     else if (status == OCV_OK)
-        status = snap_overlay_open(program.root, program.remap_ids, s->meta, say, &s->overlay, err);
+        status = snap_overlay_open(program.root, program.remap_ids, s->meta, print_line,
+                                   &s->overlay, err);
     const struct snap_fit_options options = {.config_file = program.config,
                                              .records = program.records,
                                              .metrics = program.metrics,
-                                             .log = say};
+                                             .log = print_line};
     if (status == OCV_OK)
         status = snap_fit_new(&options, s->meta, &s->fit, err);
-    s->log = say;
+    s->log = print_line;
     return status;
 }
 
@@ -329,7 +330,7 @@ int main(int argc, char **argv)
         notify_send("STOPPING=1");
     }
     if (status < 0)
-        say(err.message);
+        print_line(err.message);
     signal(SIGHUP, SIG_IGN); /* what handlers reach is going */
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);

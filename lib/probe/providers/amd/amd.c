@@ -32,8 +32,8 @@ enum value { EXACT, GENERIC, XNACK, SRAMECC, N_VALUES };
 static const char *const feature_of[N_VALUES] = {"gfx_arch", "gfx_arch", "xnack", "sramecc"};
 
 /* What a program that asks for nothing gets. It is one mode for all GPUs of the process: off as
- * soon as one of them cannot retry (Linux, kfd_process_xnack_mode, which asks nobody before gfx9).
- * NULL where it cannot be told. */
+ * soon as one of them cannot retry (Linux, kfd_process_xnack_mode, which does not look at GPUs
+ * before gfx9). NULL where it cannot be told. */
 static const char *xnack_mode(const struct run *run)
 {
     bool unsettled = false;
@@ -214,7 +214,7 @@ static void read_xnack(struct run *run)
     run->xnack = xnack_mode(run);
 }
 
-static int fill(struct run *run)
+static int fill_result(struct run *run)
 {
     struct ocv_rocm_version rocm = {0};
     int status = run->force ? add_forced(run) : OCV_OK;
@@ -250,7 +250,7 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
         run.driver = ocv_amd_driver(host);
         ocv_gpu_driver_version(host, "amdgpu", result->driver, sizeof(result->driver));
         ocv_amd_judge(host, &m, result);
-        status = fill(&run);
+        status = fill_result(&run);
         result->guess = run.driver.guess && (m.usable || run.force);
         for (size_t i = 0; i < m.usable; i++)
             result->guess = result->guess || m.gpus[i].guess ||

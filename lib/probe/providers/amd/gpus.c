@@ -16,7 +16,7 @@ static bool is_gpu(const struct ocv_pci_device *device)
     return !device->virtual_function || strcmp(device->driver, "amdgpu") == 0;
 }
 
-static struct ocv_amd_gpu *find(struct ocv_amd_machine *m, const char *address)
+static struct ocv_amd_gpu *find_gpu(struct ocv_amd_machine *m, const char *address)
 {
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->gpus[i].address, address) == 0)
@@ -35,10 +35,10 @@ static void attach(struct ocv_amd_machine *m, const struct ocv_kfd_node *node)
 {
     char address[24];
     address_of(node, node->location & FUNCTION_MASK, address, sizeof(address));
-    struct ocv_amd_gpu *gpu = find(m, address);
+    struct ocv_amd_gpu *gpu = find_gpu(m, address);
     if (!gpu) {
         address_of(node, 0, address, sizeof(address));
-        gpu = find(m, address);
+        gpu = find_gpu(m, address);
     }
     if (!gpu && m->n < OCV_AMD_GPUS_MAX) {
         gpu = &m->gpus[m->n++];

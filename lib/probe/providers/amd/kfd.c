@@ -40,7 +40,7 @@ struct keyed {
     uint64_t *value;
 };
 
-/* Read "KEY NUMBER" lines into the wanted places; others are passed over. False where a wanted key
+/* Read "KEY NUMBER" lines into the wanted places; others are skipped. False where a wanted key
  * has no number. */
 static bool read_lines(const char *text, size_t len, const struct keyed *wanted, size_t n)
 {

@@ -64,7 +64,7 @@ static bool newer(struct ocv_rocm_version a, struct ocv_rocm_version b)
     return a.major != b.major ? a.major > b.major : a.minor > b.minor;
 }
 
-/* The newest of /opt/rocm-6.4.1 and the like, where nobody made one of them /opt/rocm. */
+/* The newest of /opt/rocm-6.4.1 and the like, where /opt/rocm does not exist. */
 static struct ocv_rocm_version newest_tree(const struct ocv_probe_host *host)
 {
     struct ocv_rocm_version best = {0}, found;

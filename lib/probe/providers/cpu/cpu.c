@@ -10,7 +10,7 @@ static int by_name(const void *key, const void *item)
     return strcmp(key, *(const char *const *)item);
 }
 
-static bool said(const struct ocv_cpu_facts *facts, const struct ocv_cpu_flag *flag)
+static bool is_reported(const struct ocv_cpu_facts *facts, const struct ocv_cpu_flag *flag)
 {
     if (flag->bit != OCV_CPU_NO_BIT && (facts->words[flag->word] >> flag->bit & 1))
         return true;
@@ -20,7 +20,7 @@ static bool said(const struct ocv_cpu_facts *facts, const struct ocv_cpu_flag *f
                                          sizeof(*facts->names), by_name) != NULL;
 }
 
-static const struct ocv_cpu_flag *find(const struct ocv_cpu *cpu, const char *name)
+static const struct ocv_cpu_flag *find_flag(const struct ocv_cpu *cpu, const char *name)
 {
     for (size_t i = 0; i < cpu->n_flags; i++)
         if (strcmp(cpu->flags[i].name, name) == 0)
@@ -28,16 +28,17 @@ static const struct ocv_cpu_flag *find(const struct ocv_cpu *cpu, const char *na
     return NULL;
 }
 
-static bool has(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts,
-                const struct ocv_cpu_flag *flag)
+static bool has_flag(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts,
+                     const struct ocv_cpu_flag *flag)
 {
-    return said(facts, flag) || (flag->implied_by && ocv_cpu_has(cpu, facts, flag->implied_by));
+    return is_reported(facts, flag) ||
+           (flag->implied_by && ocv_cpu_has(cpu, facts, flag->implied_by));
 }
 
 bool ocv_cpu_has(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts, const char *name)
 {
-    const struct ocv_cpu_flag *flag = find(cpu, name);
-    return flag && has(cpu, facts, flag);
+    const struct ocv_cpu_flag *flag = find_flag(cpu, name);
+    return flag && has_flag(cpu, facts, flag);
 }
 
 void ocv_cpu_put(struct ocv_cpu_answer *answer, const char *feature, const char *value)
@@ -67,7 +68,7 @@ void ocv_cpu_detect(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts
         for (size_t i = levels; i-- > 0;)
             ocv_cpu_put(answer, cpu->feature, cpu->levels[i].name);
     for (size_t i = 0; i < cpu->n_flags; i++)
-        if (!cpu->flags[i].internal && has(cpu, facts, &cpu->flags[i]))
+        if (!cpu->flags[i].internal && has_flag(cpu, facts, &cpu->flags[i]))
             ocv_cpu_put(answer, cpu->flags[i].name, "on");
 }
 

@@ -75,7 +75,7 @@ bool ocv_cpu_live(const struct ocv_cpu *cpu, struct ocv_cpu_facts *facts);
 /** /proc/cpuinfo can add to what the processor told. */
 bool ocv_cpu_thin(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts);
 /** Add what /proc/cpuinfo says; its names are borrowed. False, and nothing is added, where it
- *  speaks of another architecture, as it does under an emulator. */
+ *  is of another architecture, as it is under an emulator. */
 bool ocv_cpu_recorded(const struct ocv_cpu *cpu, const struct ocv_cpuinfo *cpuinfo,
                       struct ocv_cpu_facts *facts);
 

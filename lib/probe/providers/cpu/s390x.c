@@ -27,7 +27,7 @@ static const struct ocv_cpu_level levels[] = {
     {"z16", {"vxp2"}}, {"z17", {"arch15"}},
 };
 
-/* z17 adds no flag to /proc/cpuinfo; its machine types do tell. */
+/* z17 adds no flag to /proc/cpuinfo, but its machine types show it. */
 static void correct(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts)
 {
     const char *machine = cpuinfo->fields[OCV_CPUINFO_MACHINE];

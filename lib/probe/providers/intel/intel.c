@@ -102,7 +102,7 @@ static int by_capability(const void *a, const void *b)
     return order ? order : left->index < right->index ? -1 : 1;
 }
 
-static void look(const struct ocv_probe_host *host, struct machine *m)
+static void scan_devices(const struct ocv_probe_host *host, struct machine *m)
 {
     bool discrete = false;
     m->n = m->usable = 0;
@@ -298,7 +298,7 @@ static int probe(const struct ocv_probe_host *host, struct ocv_result *result,
     struct machine m;
     const char *force;
     int status = read_force(host, &force, err);
-    look(host, &m);
+    scan_devices(host, &m);
     if (status < 0 || (m.n == 0 && !force))
         return status;
     result->source = force ? "environment" : "sysfs";

@@ -17,7 +17,7 @@ static void OCV_PRINTF(2, 3) partial(struct ocv_result *result, const char *form
     result->status = OCV_RESULT_PARTIAL;
 }
 
-/* There is no GPU to speak of. */
+/* There is no usable GPU. */
 static void judge_none(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
     if (m->trouble[0])

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The GPU that is spoken of; one that no file shows is added: containers and WSL2 show none. */
-static struct ocv_nvidia_gpu *find(struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *told,
-                                   bool *used)
+/* The GPU that NVML means; one that no file shows is added: containers and WSL2 show none. */
+static struct ocv_nvidia_gpu *find_gpu(struct ocv_nvidia_machine *m,
+                                       const struct ocv_nvidia_gpu *told, bool *used)
 {
     char id[sizeof(told->id)];
     for (size_t i = 0; told->id[0] && i < m->n; i++)
@@ -22,7 +22,7 @@ static struct ocv_nvidia_gpu *find(struct ocv_nvidia_machine *m, const struct oc
     return ocv_nvidia_add_gpu(m, told->id[0] ? told->id : id);
 }
 
-static void correct(struct ocv_nvidia_gpu *gpu, const struct ocv_nvidia_gpu *told)
+static void correct_gpu(struct ocv_nvidia_gpu *gpu, const struct ocv_nvidia_gpu *told)
 {
     gpu->shown = true;
     if (told->sm) {
@@ -55,7 +55,7 @@ static void correct_versions(struct ocv_nvidia_machine *m, const struct ocv_nvml
     }
     if (!answer->cuda.major)
         return;
-    /* A forward compatibility package speaks for the programs that are started with it. A container
+    /* A forward compatibility package counts for the programs that are started with it. A container
      * is given the driver's own library, and an image may bring a package of its own. */
     if (answer->compat && m->cuda.major)
         return;
@@ -90,7 +90,7 @@ static void tell_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_fai
                  failure->code, failure->name[0] ? failure->name : "unknown");
 }
 
-static void tell(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer)
+static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer)
 {
     if (answer->failure.call[0])
         tell_failure(m, &answer->failure);
@@ -132,12 +132,12 @@ void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer
             if (!device->readable)
                 continue;
         }
-        struct ocv_nvidia_gpu *gpu = find(m, &device->gpu, used);
+        struct ocv_nvidia_gpu *gpu = find_gpu(m, &device->gpu, used);
         if (!gpu)
             continue;
         used[gpu - m->gpus] = true;
         m->loaded = m->answered = true;
-        correct(gpu, &device->gpu);
+        correct_gpu(gpu, &device->gpu);
     }
     if (answer->hung[0])
         complete = false;
@@ -146,5 +146,5 @@ void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer
     qsort(m->gpus, m->n, sizeof(*m->gpus), by_address);
     for (size_t i = 0; i < m->n; i++)
         m->gpus[i].index = (unsigned)i;
-    tell(m, answer);
+    merge_answer(m, answer);
 }

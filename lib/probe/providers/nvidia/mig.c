@@ -13,9 +13,9 @@
 #define ENTRIES_MAX 64u /* of a directory; a GPU has 7 instances at most */
 
 /* Call `entry` with the number of each directory "PREFIXn". */
-static void each(const struct ocv_probe_host *host, const char *path, const char *prefix,
-                 void (*entry)(const struct ocv_probe_host *, const char *, unsigned *),
-                 unsigned *count)
+static void each_directory(const struct ocv_probe_host *host, const char *path, const char *prefix,
+                           void (*entry)(const struct ocv_probe_host *, const char *, unsigned *),
+                           unsigned *count)
 {
     char below[160];
     struct dirent *found;
@@ -47,7 +47,7 @@ static void count_one(const struct ocv_probe_host *host, const char *path, unsig
 
 static void count_compute(const struct ocv_probe_host *host, const char *path, unsigned *count)
 {
-    each(host, path, "ci", count_one, count);
+    each_directory(host, path, "ci", count_one, count);
 }
 
 void ocv_nvidia_look_mig(const struct ocv_probe_host *host, unsigned minor,
@@ -56,7 +56,7 @@ void ocv_nvidia_look_mig(const struct ocv_probe_host *host, unsigned minor,
     char path[96];
     unsigned count = 0;
     snprintf(path, sizeof(path), "proc/driver/nvidia/capabilities/gpu%u/mig", minor);
-    each(host, path, "gi", count_compute, &count);
+    each_directory(host, path, "gi", count_compute, &count);
     if (count == 0)
         return;
     gpu->mig = 1;

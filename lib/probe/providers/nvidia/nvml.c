@@ -20,7 +20,7 @@
 #define ERRORS_MAX 64u /* failed calls that are looked at */
 
 /* A member that is plain ASCII and fits; false and empty otherwise. */
-static bool copy(const json_t *object, const char *key, char *out, size_t size)
+static bool copy_text(const json_t *object, const char *key, char *out, size_t size)
 {
     const char *text = json_string_value(json_object_get(object, key));
     size_t len = text ? strlen(text) : 0;
@@ -39,7 +39,7 @@ static void copy_address(const json_t *object, char *out, size_t size)
 {
     char text[32], *colon;
     out[0] = '\0';
-    if (!copy(object, "bus_id", text, sizeof(text)) || !(colon = strchr(text, ':')) ||
+    if (!copy_text(object, "bus_id", text, sizeof(text)) || !(colon = strchr(text, ':')) ||
         strspn(text, "0123456789abcdefABCDEF:.") != strlen(text) || strlen(colon) != 8)
         return;
     unsigned long domain = strtoul(text, NULL, 16);
@@ -67,9 +67,9 @@ static void read_failure(const json_t *errors, bool essential, struct ocv_nvml_f
         bool extra = !call || strncmp(call, "cu", 2) == 0;
         for (size_t k = 0; !extra && k < sizeof(extras) / sizeof(*extras); k++)
             extra = strcmp(call, extras[k]) == 0;
-        if (extra == essential || !copy(error, "call", out->call, sizeof(out->call)))
+        if (extra == essential || !copy_text(error, "call", out->call, sizeof(out->call)))
             continue;
-        copy(error, "name", out->name, sizeof(out->name));
+        copy_text(error, "name", out->name, sizeof(out->name));
         out->code = (long)json_integer_value(json_object_get(error, "code"));
     }
 }
@@ -80,7 +80,7 @@ static void read_instances(const json_t *list, struct ocv_nvidia_gpu *gpu)
     for (size_t i = 0; i < json_array_size(list) && i < OCV_NVML_MIG_MAX; i++) {
         char uuid[OCV_NVIDIA_TEXT_MAX];
         gpu->mig_instances++;
-        if (!copy(json_array_get(list, i), "uuid", uuid, sizeof(uuid)) ||
+        if (!copy_text(json_array_get(list, i), "uuid", uuid, sizeof(uuid)) ||
             strlen(uuid) + 3 > sizeof(gpu->mig_uuids) - at)
             continue;
         at += (size_t)snprintf(gpu->mig_uuids + at, sizeof(gpu->mig_uuids) - at, "%s%s",
@@ -97,9 +97,9 @@ static void read_device(const json_t *object, struct ocv_nvml_device *out)
     json_int_t minor = json_integer_value(json_array_get(capability, 1));
     json_int_t memory = json_integer_value(json_object_get(object, "memory"));
     copy_address(object, gpu->id, sizeof(gpu->id));
-    copy(object, "name", gpu->name, sizeof(gpu->name));
-    copy(object, "uuid", gpu->uuid, sizeof(gpu->uuid));
-    copy(object, "virtualization", gpu->virtualization, sizeof(gpu->virtualization));
+    copy_text(object, "name", gpu->name, sizeof(gpu->name));
+    copy_text(object, "uuid", gpu->uuid, sizeof(gpu->uuid));
+    copy_text(object, "virtualization", gpu->virtualization, sizeof(gpu->virtualization));
     if (major > 0 && major <= CAPABILITY_MAX && minor >= 0 && minor <= 9)
         gpu->sm = (unsigned)(major * 10 + minor);
     gpu->memory = memory > 0 ? (uint64_t)memory : 0;
@@ -142,16 +142,17 @@ int ocv_nvml_parse(const char *text, size_t len, struct ocv_nvml_answer *out, st
         status = read_devices(root, &answer, err);
     if (status == OCV_OK) {
         json_int_t cuda = json_integer_value(json_object_get(root, "cuda"));
-        bool told = copy(root, "library", library, sizeof(library));
+        bool told = copy_text(root, "library", library, sizeof(library));
         answer.cuda_library = told && strcmp(library, "libcuda") == 0;
         if (cuda > 0 && cuda <= CUDA_NUMBER_MAX)
             answer.cuda =
                 (struct ocv_cuda_version){(unsigned)(cuda / 1000), (unsigned)(cuda % 1000 / 10)};
-        copy(root, "driver", answer.driver, sizeof(answer.driver));
+        copy_text(root, "driver", answer.driver, sizeof(answer.driver));
         if (strspn(answer.driver, "0123456789.") != strlen(answer.driver))
             answer.driver[0] = '\0';
-        copy(root, "hung", answer.hung, sizeof(answer.hung));
-        answer.compat = copy(root, "cuda_library", path, sizeof(path)) && strstr(path, "/compat/");
+        copy_text(root, "hung", answer.hung, sizeof(answer.hung));
+        answer.compat =
+            copy_text(root, "cuda_library", path, sizeof(path)) && strstr(path, "/compat/");
         read_failure(json_object_get(root, "errors"), true, &answer.failure);
         if (!answer.failure.call[0] && !answer.counted)
             read_failure(json_object_get(root, "errors"), false, &answer.failure);

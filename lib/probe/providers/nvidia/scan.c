@@ -122,7 +122,7 @@ static void read_details(const struct ocv_probe_host *host, struct ocv_nvidia_gp
         gpu->memory = strtoull(value, NULL, 16);
 }
 
-static bool there(const struct ocv_probe_host *host, const char *path)
+static bool path_exists(const struct ocv_probe_host *host, const char *path)
 {
     int fd = ocv_sysroot_openat(host->root, path, O_PATH);
     if (fd >= 0)
@@ -162,7 +162,7 @@ static bool computes(const struct ocv_probe_host *host, const struct ocv_pci_dev
         if (strcmp(pci->driver, computing[i]) == 0)
             return true;
     snprintf(path, sizeof(path), PROC_GPUS "/%s", pci->address);
-    return !pci->driver[0] && (!drivers_recorded(host) || there(host, path));
+    return !pci->driver[0] && (!drivers_recorded(host) || path_exists(host, path));
 }
 
 static void look_at_bus(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
@@ -188,7 +188,7 @@ static void look_at_bus(const struct ocv_probe_host *host, struct ocv_nvidia_mac
     }
 }
 
-static bool known(const struct ocv_nvidia_machine *m, const char *id)
+static bool is_known(const struct ocv_nvidia_machine *m, const char *id)
 {
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->gpus[i].id, id) == 0)
@@ -221,7 +221,7 @@ static void look_at_proc(const struct ocv_probe_host *host, struct ocv_nvidia_ma
     }
     size_t before = m->n;
     for (unsigned i = 0; i < PROC_ENTRIES_MAX && (entry = readdir(dir)); i++) {
-        if (!is_address(entry->d_name) || known(m, entry->d_name))
+        if (!is_address(entry->d_name) || is_known(m, entry->d_name))
             continue;
         m->loaded = true;
         struct ocv_nvidia_gpu *gpu = ocv_nvidia_add_gpu(m, entry->d_name);
@@ -265,9 +265,10 @@ int ocv_nvidia_look(const struct ocv_probe_host *host, struct ocv_nvidia_machine
     look_for_driver(host, m);
     look_at_bus(host, m);
     look_at_proc(host, m);
-    m->vgpu_host = m->loaded && there(host, "sys/module/nvidia_vgpu_vfio");
-    m->wsl = there(host, "dev/dxg") && (there(host, "usr/lib/wsl/lib/libcuda.so.1") ||
-                                        there(host, "usr/lib/wsl/lib/libnvidia-ml.so.1"));
+    m->vgpu_host = m->loaded && path_exists(host, "sys/module/nvidia_vgpu_vfio");
+    m->wsl =
+        path_exists(host, "dev/dxg") && (path_exists(host, "usr/lib/wsl/lib/libcuda.so.1") ||
+                                         path_exists(host, "usr/lib/wsl/lib/libnvidia-ml.so.1"));
     if (m->driver[0])
         m->cuda = ocv_nvidia_cuda((unsigned)strtoul(m->driver, NULL, 10), &m->newer);
     ocv_nvidia_look_tegra(host, m);

@@ -51,7 +51,7 @@ static void free_variant(const struct snap_variant *v)
     free(v->reference);
 }
 
-/* Any that is allowed speaks for all, else the first. */
+/* One that is allowed decides for all, else the first. */
 static void ask_for_all(struct snap_fit *f, const struct variants *all, struct verdict_answer *out)
 {
     struct verdict_answer answer;

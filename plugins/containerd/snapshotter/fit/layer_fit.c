@@ -40,7 +40,7 @@ static void write_metrics(const struct snap_fit *f)
     char *temporary = NULL;
     if (!f->metrics || asprintf(&temporary, "%s.tmp", f->metrics) < 0)
         return;
-    (void)unlink(temporary); /* of a writer that was killed, or somebody's link */
+    (void)unlink(temporary); /* left by a writer that was killed, or a link made by others */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); /* umask is 0 here */
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     bool ok = file && fprintf(file,
@@ -96,7 +96,7 @@ static bool recall(struct snap_fit *f, const char *key, struct verdict_answer *o
 }
 
 /* Takes `key` over. */
-static void remember(struct snap_fit *f, char *key, const struct verdict_answer *answer)
+static void remember_answer(struct snap_fit *f, char *key, const struct verdict_answer *answer)
 {
     pthread_mutex_lock(&f->lock);
     struct remembered *r = &f->remembered[f->next++ % REMEMBERED];
@@ -105,7 +105,7 @@ static void remember(struct snap_fit *f, char *key, const struct verdict_answer 
     pthread_mutex_unlock(&f->lock);
 }
 
-static void forget(struct snap_fit *f)
+static void forget_answers(struct snap_fit *f)
 {
     for (size_t i = 0; i < REMEMBERED; i++) {
         free(f->remembered[i].key);
@@ -128,7 +128,7 @@ static void read_policy_again(struct snap_fit *f)
     f->policy = policy;
     pthread_rwlock_unlock(&f->policy_lock);
     pthread_mutex_lock(&f->lock);
-    forget(f);
+    forget_answers(f);
     pthread_mutex_unlock(&f->lock);
     verdict_policy_free(&old);
 }
@@ -186,7 +186,7 @@ static void ask_once(struct snap_fit *f, const struct ocv_verdict_question *q,
     if (out->action != VERDICT_ALLOW)
         snap_fit_say(f, out->action == VERDICT_REFUSE ? "refused" : "warning", out->reason);
     if (key)
-        remember(f, key, out);
+        remember_answer(f, key, out);
 }
 
 /* ---- what follows ------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ static enum grpc_code fit_unpack(struct snap_fit *f, const char *ns, const char 
                                            .properties = snap_labels_get(labels, LABEL_PROPERTIES)};
     struct verdict_answer answer = {.action = VERDICT_ALLOW};
     if (!q.digest && !q.label && !q.properties)
-        return GRPC_OK; /* a lower layer, or an image that nobody described */
+        return GRPC_OK; /* a lower layer, or an image without a description */
     ask_once(f, &q, &answer);
     bool ours = answer.verdict == OCV_VERDICT_FITS || answer.verdict == OCV_VERDICT_LESSER ||
                 answer.verdict == OCV_VERDICT_MISFIT ||
@@ -306,7 +306,7 @@ void snap_fit_free(struct snap_fit *f)
 {
     if (!f)
         return;
-    forget(f);
+    forget_answers(f);
     verdict_policy_free(&f->policy);
     pthread_rwlock_destroy(&f->policy_lock);
     pthread_mutex_destroy(&f->lock);

@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* Who is looked for, and what was found. */
+/* What is looked for, and what was found. */
 struct search {
     const char *label;
     struct record_set *set;
 };
 
-static bool known(const struct record_set *set, const struct ocv_record *record)
+static bool is_known(const struct record_set *set, const struct ocv_record *record)
 {
     for (size_t i = 0; i < set->n; i++)
         if (strcmp(set->records[i].properties, record->properties) == 0 &&
@@ -22,12 +22,12 @@ static bool known(const struct record_set *set, const struct ocv_record *record)
     return false;
 }
 
-static int take(void *data, const struct ocv_record *record)
+static int take_record(void *data, const struct ocv_record *record)
 {
     const struct search *search = data;
     struct record_set *set = search->set;
     if (!record->label || strcmp(record->label, search->label) != 0 || !record->properties ||
-        known(set, record))
+        is_known(set, record))
         return OCV_OK;
     if (set->n == RECORDS_MAX) {
         set->full = true;
@@ -45,7 +45,7 @@ int records_by_label(const char *dir, const char *label, struct record_set *out,
 {
     struct search search = {label, out};
     *out = (struct record_set){0};
-    int status = dir ? ocv_record_walk(dir, NULL, NULL, take, &search, err) : OCV_OK;
+    int status = dir ? ocv_record_walk(dir, NULL, NULL, take_record, &search, err) : OCV_OK;
     if (status >= 0)
         return OCV_OK;
     records_free(out);

@@ -11,7 +11,7 @@ struct snap_meta;
 int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void snap_meta_close(struct snap_meta *meta);
 /** Insert an active snapshot or a view. `place` makes its directory inside the transaction, while
- *  nobody else writes; when it fails nothing has happened. */
+ *  nothing else writes; when it fails, nothing has changed. */
 enum grpc_code snap_meta_create(struct snap_meta *meta, enum snap_kind kind, const char *name,
                                 const char *parent, const struct ocv_buffer *labels,
                                 enum grpc_code (*place)(void *data, const struct snap_chain *chain,

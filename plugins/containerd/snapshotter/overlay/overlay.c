@@ -122,7 +122,8 @@ int snap_overlay_make_inside(struct snap_overlay *o, const char *name,
                : fchownat(o->fd, fs, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW);
 }
 
-static enum grpc_code place(void *data, const struct snap_chain *chain, struct ocv_error *err)
+static enum grpc_code place_snapshot(void *data, const struct snap_chain *chain,
+                                     struct ocv_error *err)
 {
     struct snap_placement *p = data;
     struct snap_overlay *o = p->overlay;
@@ -146,7 +147,8 @@ enum grpc_code snap_overlay_create(struct snap_overlay *o, enum snap_kind kind, 
     struct snap_chain chain;
     enum grpc_code code = read_owner(labels, &p, err);
     if (code == GRPC_OK)
-        code = snap_meta_create(o->meta, kind, key, parent, labels, place, &p, &chain, err);
+        code =
+            snap_meta_create(o->meta, kind, key, parent, labels, place_snapshot, &p, &chain, err);
     return code == GRPC_OK ? snap_overlay_mount(o, &chain, labels, out, err) : code;
 }
 

@@ -50,7 +50,7 @@ static bool grow(struct seen *seen)
 }
 
 /* 1: new, 0: seen, -1: out of memory. */
-static int note(struct seen *seen, const struct stat *st)
+static int note_file(struct seen *seen, const struct stat *st)
 {
     const struct inode wanted = {st->st_dev, st->st_ino};
     if (S_ISDIR(st->st_mode) || st->st_nlink < 2)
@@ -72,7 +72,7 @@ struct walk {
     size_t n;
 };
 
-static enum grpc_code failed(struct ocv_error *err, const char *name)
+static enum grpc_code walk_failed(struct ocv_error *err, const char *name)
 {
     return snap_fail(err, errno == ENOMEM ? GRPC_RESOURCE_EXHAUSTED : GRPC_INTERNAL, "%s: %s", name,
                      strerror(errno));
@@ -80,7 +80,7 @@ static enum grpc_code failed(struct ocv_error *err, const char *name)
 
 static enum grpc_code count(struct walk *w, const struct stat *st, struct ocv_error *err)
 {
-    int news = note(&w->seen, st);
+    int news = note_file(&w->seen, st);
     if (news < 0)
         return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
     w->out->inodes += news;
@@ -89,7 +89,8 @@ static enum grpc_code count(struct walk *w, const struct stat *st, struct ocv_er
 }
 
 /* Takes `fd` over. */
-static enum grpc_code enter(struct walk *w, int fd, const char *name, struct ocv_error *err)
+static enum grpc_code enter_directory(struct walk *w, int fd, const char *name,
+                                      struct ocv_error *err)
 {
     DIR *dir = NULL;
     if (w->n == LEVELS_MAX)
@@ -100,7 +101,7 @@ static enum grpc_code enter(struct walk *w, int fd, const char *name, struct ocv
         w->open[w->n++] = dir;
         return GRPC_OK;
     }
-    enum grpc_code code = failed(err, name);
+    enum grpc_code code = walk_failed(err, name);
     close(fd);
     return code;
 }
@@ -110,15 +111,16 @@ static enum grpc_code visit(struct walk *w, int parent, const char *name, struct
 {
     struct stat st;
     if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? GRPC_OK : failed(err, name);
+        return errno == ENOENT ? GRPC_OK : walk_failed(err, name);
     if (!S_ISDIR(st.st_mode))
         return count(w, &st, err);
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? GRPC_OK : failed(err, name);
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? GRPC_OK
+                                                                     : walk_failed(err, name);
     enum grpc_code code = count(w, &st, err);
     if (code == GRPC_OK)
-        return enter(w, fd, name, err);
+        return enter_directory(w, fd, name, err);
     close(fd);
     return code;
 }
@@ -155,11 +157,11 @@ enum grpc_code snap_tree_usage(const char *path, struct grpc_call *call, struct 
     w->out = out;
     if (fd < 0)
         code = errno == ENOENT ? snap_fail(err, GRPC_NOT_FOUND, "%s: %s", path, strerror(errno))
-                               : failed(err, path);
+                               : walk_failed(err, path);
     else if (fstat(fd, &st) < 0 || (code = count(w, &st, err)) != GRPC_OK)
         close(fd);
     else
-        code = enter(w, fd, path, err);
+        code = enter_directory(w, fd, path, err);
     if (code == GRPC_OK)
         code = walk(w, call, err);
     while (w->n)

@@ -77,7 +77,7 @@ static bool operator_of(struct filter_parser *p, enum op *op)
     return true;
 }
 
-static char *take(struct ocv_buffer *buffer)
+static char *take_text(struct ocv_buffer *buffer)
 {
     char *text = buffer->data ? buffer->data : strdup("");
     buffer->data = NULL;
@@ -89,13 +89,13 @@ static bool fieldpath(struct filter_parser *p, struct selector *s, struct ocv_bu
 {
     if (!field(p, text))
         return false;
-    s->field = take(text);
+    s->field = take_text(text);
     for (bool first = true; *p->at == '.'; first = false) {
         p->at++;
         if ((!first && ocv_buffer_append(text, ".", 1, NULL) < 0) || !field(p, text))
             return p->wrong ? false : filter_fail(p, "memory");
     }
-    s->rest = take(text);
+    s->rest = take_text(text);
     return (s->field && s->rest) || filter_fail(p, "memory");
 }
 
@@ -109,7 +109,7 @@ static bool selector(struct filter_parser *p, struct selector *s)
         return true;
     if (!operator_of(p, &s->op) || !value(p, &text))
         return false;
-    s->value = take(&text);
+    s->value = take_text(&text);
     return s->value || filter_fail(p, "memory");
 }
 

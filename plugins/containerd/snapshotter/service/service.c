@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The calls, and who answers which. */
+/* The calls and their handlers. */
 #include "plugins/containerd/snapshotter/service/service.h"
 #include "plugins/containerd/snapshotter/service/message.h"
 

@@ -41,8 +41,9 @@ bool snap_labels_sound(const char *bytes, size_t len)
     return true;
 }
 
-/* Where the key stands, or would: `end` is behind its value if it is there. */
-static bool find(const struct ocv_buffer *labels, const char *wanted, size_t *start, size_t *end)
+/* The place of the key, or where it belongs: `end` is after its value if it is there. */
+static bool find_label(const struct ocv_buffer *labels, const char *wanted, size_t *start,
+                       size_t *end)
 {
     const char *key, *value;
     size_t at = 0;
@@ -58,7 +59,7 @@ static bool find(const struct ocv_buffer *labels, const char *wanted, size_t *st
 const char *snap_labels_get(const struct ocv_buffer *labels, const char *key)
 {
     size_t start, end;
-    return find(labels, key, &start, &end) ? labels->data + start + strlen(key) + 1 : NULL;
+    return find_label(labels, key, &start, &end) ? labels->data + start + strlen(key) + 1 : NULL;
 }
 
 enum grpc_code snap_labels_set(struct ocv_buffer *labels, const char *key, const char *value,
@@ -70,7 +71,7 @@ enum grpc_code snap_labels_set(struct ocv_buffer *labels, const char *key, const
                          "label key and value length (%zu bytes) greater than maximum size (%u "
                          "bytes), key: %.64s",
                          key_len + value_len - 2, SNAP_LABEL_MAX, key);
-    if (find(labels, key, &start, &end)) {
+    if (find_label(labels, key, &start, &end)) {
         memmove(labels->data + start, labels->data + end, labels->len - end);
         labels->len -= end - start;
     }
