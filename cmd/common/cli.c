@@ -31,6 +31,11 @@ void cli_init(struct cli *cli, const char *program)
     occupy_standard_streams();
 }
 
+const char *cli_datadir(const struct cli *cli)
+{
+    return cli->datadir ? cli->datadir : getenv("OCV_DATADIR");
+}
+
 void cli_free(struct cli *cli)
 {
     cli_profile_drop(cli);

@@ -29,6 +29,7 @@ struct cli {
     bool no_environment; /**< a daemon: neither OCV_* variables nor the user's own file */
     void (*say)(void *data, const char *line); /**< takes what cli_say says; NULL: stderr */
     void *say_data;
+    const char *datadir;      /**< this data directory instead of the installed one, or NULL */
     const char *config_file;  /**< --config: instead of both files */
     const char *profile_file; /**< --profile, "-" is standard input */
     const char *platform_text;
@@ -61,6 +62,8 @@ struct cli {
 
 void cli_init(struct cli *cli, const char *program);
 void cli_free(struct cli *cli);
+/** Where data are read: cli->datadir, else $OCV_DATADIR; NULL: where they were installed. */
+const char *cli_datadir(const struct cli *cli);
 /** cli_free, then end the process without the exit handlers of libraries (libcurl brings some
  * thirty, which take half a millisecond to say goodbye). Returns `code` where a sanitizer wants to
  * look. */

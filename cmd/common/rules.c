@@ -55,7 +55,7 @@ int rules_load_from(const char *datadir, const struct ocv_config *config,
 int rules_load(struct cli *cli, const struct ocv_reference *only, struct ocv_tag_rules **out,
                struct ocv_error *err)
 {
-    int status = rules_load_from(getenv("OCV_DATADIR"), cli->config, only, out, err);
+    int status = rules_load_from(cli_datadir(cli), cli->config, only, out, err);
     if (status == OCV_OK)
         cli_say(cli, "%zu families of tag rules", ocv_tag_rules_count(*out));
     return status;
@@ -77,7 +77,7 @@ int rules_load_more(struct cli *cli, const char *extra, const struct ocv_referen
     struct stat st;
     int status = rules_load(cli, only, out, err);
     char dir[DIR_MAX];
-    shipped_dir(getenv("OCV_DATADIR"), dir);
+    shipped_dir(cli_datadir(cli), dir);
     if (status == OCV_OK && !extra && access(dir, F_OK) != 0 &&
         access(OCV_PATH_TAG_RULES, F_OK) != 0)
         cli_warn(cli, "there are no tag rules: neither %s nor %s", dir, OCV_PATH_TAG_RULES);

@@ -36,7 +36,7 @@ int cmd_explain(struct cli *cli, int argc, char **argv);
 int cmd_lint(struct cli *cli, int argc, char **argv);
 int cmd_index(struct cli *cli, int argc, char **argv);
 int cmd_index_create(struct cli *cli, int argc, char **argv);
-int cmd_index_coverage(struct cli *cli, int argc, char **argv);
+int cmd_coverage(struct cli *cli, int argc, char **argv);
 int cmd_index_show(struct cli *cli, int argc, char **argv);
 int cmd_tags(struct cli *cli, int argc, char **argv);
 int cmd_lock(struct cli *cli, int argc, char **argv);

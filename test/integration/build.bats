@@ -213,7 +213,7 @@ completed()
     PATH=$OCV_BUILD:$PATH
     # shellcheck source=contrib/completions/variantctl
     . "$installed/share/bash-completion/completions/variantctl"
-    for verb in probe resolve explain verify lint lock setup index\ {create,add,remove,annotate,show,coverage,diff,copy,push} \
+    for verb in probe resolve explain verify lint lock setup coverage index\ {create,add,remove,annotate,show,coverage,diff,copy,push} \
         tags\ {parse,plan,check}; do
         read -ra words <<<"$verb"
         offered=$(completed _variantctl variantctl "${words[@]}" --)

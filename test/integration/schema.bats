@@ -91,6 +91,11 @@ setup_file()
     "$VARIANTCTL" index coverage --format json --profiles "$profiles" "oci:$dir/images:app" >"$dir/out.json"
     valid coverage "$dir/out.json"
     jq -e '.variants | length == 2' "$dir/out.json"
+    mkdir -p "$dir/bare/tags.d" "$dir/bare/providers"
+    "$VARIANTCTL" coverage --format json --before "$dir/bare" --after "$dir/bare" --profiles "$profiles" "oci:$dir/images:app" >"$dir/out.json"
+    valid coverage-changes "$dir/out.json"
+    jq '.changes = [{image: "a", host: "b", profile: "c", before: null, after: {problem: "d"}}]' "$dir/out.json" >"$dir/more.json"
+    valid coverage-changes "$dir/more.json"
     "$VARIANTCTL" setup podman --registry docker.io --root "$dir/tree" >/dev/null
     run "$VARIANTCTL" setup --status --format json --root "$dir/tree"
     echo "$output" >"$dir/out.json"

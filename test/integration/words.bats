@@ -26,7 +26,7 @@ teardown_file()
     state_stop
 }
 
-VERBS=(probe resolve explain lint lock verify setup
+VERBS=(probe resolve explain coverage lint lock verify setup
     "setup containerd" "setup docker" "setup podman" "setup crio" index\ {create,add,remove,annotate,show,coverage,diff,copy}
     tags\ {parse,plan,check})
 

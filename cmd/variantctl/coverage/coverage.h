@@ -9,8 +9,20 @@
 #define COVERAGE_HOSTS_MAX 10000u
 #define COVERAGE_OUTPUT_MAX (256u * 1024 * 1024)
 
+/** What was asked. */
+struct coverage_request {
+    struct cli *cli;
+    const char *index_file;
+    const char *const *images;
+    size_t n_images;
+    const char *before, *after; /**< data directories; NULL: the installed one */
+    const char *profiles[COVERAGE_SOURCES_MAX];
+    size_t n_profiles;
+    bool json;
+};
+
 struct coverage_host {
-    char *path, *name; /**< the profile's file, and its name without .json */
+    char *path, *name; /**< the profile's file, or a recorded machine's directory, and its name */
     struct ocv_profile *profile;
     struct ocv_decision *decision;
     size_t
@@ -23,6 +35,18 @@ struct coverage {
     struct coverage_host *hosts;
     size_t n;
 };
+
+/** Read the fleet: profiles, directories of them, and recorded machines, which are probed. */
+int coverage_read_hosts(struct cli *cli, const char *const *paths, size_t n, struct coverage *c,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
+/** Resolve an image for all of them. By a rule, its index may be another one afterwards. */
+int coverage_decide(struct cli *cli, struct image *image, struct coverage *c,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** Drop the decisions, before their image is closed. */
+void coverage_forget(struct coverage *c);
+void coverage_free(struct coverage *c);
+/** Show what changes from one data directory to the other: the exit code. */
+int coverage_compare(const struct coverage_request *request);
 
 enum coverage_cell { COVERAGE_NOT_FIT, COVERAGE_FITS, COVERAGE_CHOSEN };
 /** What an entry is to a host. */

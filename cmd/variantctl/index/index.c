@@ -14,7 +14,7 @@ static const struct verb all[] = {
     {"show", "what an index holds", cmd_index_show},
     {"ls", NULL, cmd_index_show},
     {"inspect", NULL, cmd_index_show},
-    {"coverage", "which hosts of a fleet get which variant", cmd_index_coverage},
+    {"coverage", NULL, cmd_coverage},
     {"diff", "what changed from one index to another", cmd_index_diff},
     {"copy", "copy an index with everything in it", cmd_index_copy},
     {"push", NULL, cmd_index_copy},

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/coverage/changes.h"
+
+#include "lib/base/array.h"
+#include "lib/base/format/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGEST_SHOWN 12 /* digits, as docker shows them */
+
+static bool same(const struct coverage_choice *a, const struct coverage_choice *b)
+{
+    return !strcmp(a->digest, b->digest) && !*a->problem == !*b->problem;
+}
+
+int coverage_changes_add(struct coverage_changes *changes, const char *image,
+                         const char *const host[2], const struct coverage_choice choices[2],
+                         struct ocv_error *err)
+{
+    if (same(&choices[0], &choices[1]))
+        return OCV_OK;
+    struct coverage_change *change = ocv_array_grow(&changes->list, changes->n);
+    if (!change)
+        return ocv_error_nomem(err);
+    changes->n++;
+    change->image = strdup(image);
+    change->host = strdup(host[0]);
+    change->profile = strdup(host[1]);
+    change->before = choices[0];
+    change->after = choices[1];
+    return change->image && change->host && change->profile ? OCV_OK : ocv_error_nomem(err);
+}
+
+void coverage_changes_free(struct coverage_changes *changes)
+{
+    for (size_t i = 0; i < changes->n; i++) {
+        free(changes->list[i].image);
+        free(changes->list[i].host);
+        free(changes->list[i].profile);
+    }
+    free(changes->list);
+}
+
+/* ---- for people ---- */
+
+static int put_choice(const struct coverage_choice *c, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    const char *colon = strchr(c->digest, ':');
+    if (*c->problem)
+        return ocv_buffer_printf(out, err, "cannot be chosen (%s)", c->problem);
+    if (!*c->digest)
+        return ocv_buffer_printf(out, err, "nothing");
+    return ocv_buffer_printf(out, err, "%s (%.*s)", c->name, DIGEST_SHOWN,
+                             colon ? colon + 1 : c->digest);
+}
+
+static bool alike(const struct coverage_change *a, const struct coverage_change *b)
+{
+    return !strcmp(a->image, b->image) && same(&a->before, &b->before) &&
+           same(&a->after, &b->after);
+}
+
+/* Its place among those that are alike: the first of them says it for all. */
+static bool is_first(const struct coverage_changes *changes, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (alike(&changes->list[k], &changes->list[i]))
+            return false;
+    return true;
+}
+
+static int put_change(const struct coverage_changes *changes, size_t i, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    const struct coverage_change *change = &changes->list[i];
+    int status = ocv_buffer_printf(out, err, "  %s", change->host);
+    for (size_t k = i + 1; k < changes->n && status == OCV_OK; k++)
+        if (alike(change, &changes->list[k]))
+            status = ocv_buffer_printf(out, err, ", %s", changes->list[k].host);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, ": ");
+    if (status == OCV_OK)
+        status = put_choice(&change->before, out, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, " -> ");
+    if (status == OCV_OK)
+        status = put_choice(&change->after, out, err);
+    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+}
+
+int coverage_changes_format(const struct coverage_changes *changes, struct ocv_buffer *out,
+                            struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < changes->n && status == OCV_OK; i++) {
+        const char *image = changes->list[i].image;
+        if (i == 0 || strcmp(image, changes->list[i - 1].image) != 0)
+            status = ocv_buffer_printf(out, err, "%s\n", image);
+        if (status == OCV_OK && is_first(changes, i))
+            status = put_change(changes, i, out, err);
+    }
+    if (status == OCV_OK)
+        status =
+            ocv_buffer_printf(out, err, "%s%zu of %zu choices change (images %zu, machines %zu)\n",
+                              changes->n ? "\n" : "", changes->n, changes->images * changes->hosts,
+                              changes->images, changes->hosts);
+    return status;
+}
+
+/* ---- JSON ---- */
+
+static json_t *choice_json(const struct coverage_choice *c)
+{
+    if (*c->problem)
+        return json_pack("{s:s}", "problem", c->problem);
+    if (!*c->digest)
+        return json_null();
+    return json_pack("{s:s, s:s}", "digest", c->digest, "name", c->name);
+}
+
+int coverage_changes_format_json(const struct coverage_changes *changes, struct ocv_buffer *out,
+                                 struct ocv_error *err)
+{
+    ocv_auto_json *list = json_array();
+    for (size_t i = 0; i < changes->n; i++) {
+        const struct coverage_change *c = &changes->list[i];
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:o, s:o}", "image", c->image,
+                                                  "host", c->host, "profile", c->profile, "before",
+                                                  choice_json(&c->before), "after",
+                                                  choice_json(&c->after))) < 0)
+            return ocv_error_nomem(err);
+    }
+    ocv_auto_json *root = json_pack("{s:s, s:s?, s:s?, s:I, s:I, s:O}", "schema",
+                                    "dev.ocivariant.coverage-changes/v1", "before", changes->before,
+                                    "after", changes->after, "images", (json_int_t)changes->images,
+                                    "hosts", (json_int_t)changes->hosts, "changes", list);
+    if (!root)
+        return ocv_error_nomem(err);
+    int status = ocv_json_append(root, JSON_INDENT(2), out, err);
+    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The same images for the same fleet by two data directories. Tag rules and providers are read from
+ * each; the program, the administrator's own rules and the configuration are the same for both. */
+#include "cmd/common/explain.h"
+#include "cmd/variantctl/coverage/changes.h"
+#include "cmd/variantctl/coverage/coverage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIDES 2
+
+struct side {
+    const char *datadir;
+    struct coverage fleet;
+    struct coverage_choice *choices; /* by host */
+};
+
+static int check_datadir(const char *dir, struct ocv_error *err)
+{
+    static const char *const parts[] = {"tags.d", "providers"};
+    char path[4096];
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && dir; i++) {
+        snprintf(path, sizeof(path), "%.4000s/%s", dir, parts[i]);
+        if (access(path, R_OK) < 0)
+            return ocv_error_set(err, OCV_ERR_CONFIG, "%s is not a data directory: it has no %s",
+                                 dir, parts[i]);
+    }
+    return OCV_OK;
+}
+
+static int read_side(const struct coverage_request *r, const char *datadir, struct side *side,
+                     struct ocv_error *err)
+{
+    int status = check_datadir(datadir, err);
+    side->datadir = r->cli->datadir = datadir;
+    if (status == OCV_OK)
+        status = coverage_read_hosts(r->cli, r->profiles, r->n_profiles, &side->fleet, err);
+    side->choices = calloc(side->fleet.n + 1, sizeof(*side->choices));
+    return status == OCV_OK && !side->choices ? ocv_error_nomem(err) : status;
+}
+
+static void take_choices(struct side *side, const struct image *image)
+{
+    char name[80];
+    for (size_t i = 0; i < side->fleet.n; i++) {
+        const struct ocv_entry *entry = ocv_decision_selected(side->fleet.hosts[i].decision);
+        struct coverage_choice *choice = &side->choices[i];
+        if (!entry)
+            continue;
+        const char *tag = image_tag(image, entry);
+        snprintf(choice->digest, sizeof(choice->digest), "%s", entry->digest);
+        snprintf(choice->name, sizeof(choice->name), "%s",
+                 tag ? tag : explain_name(image->index, entry, name, sizeof(name)));
+    }
+}
+
+/* What rules make of the name, or that they make nothing of it: that is an answer, too. */
+static bool is_answer(int status)
+{
+    return status == OCV_ERR_NOT_FOUND || status == OCV_ERR_DATA;
+}
+
+static int decide(struct cli *cli, const char *text, struct side *side, struct ocv_error *err)
+{
+    struct image image = {0};
+    struct ocv_error why = {0};
+    memset(side->choices, 0, side->fleet.n * sizeof(*side->choices));
+    cli->datadir = side->datadir;
+    int status = image_open_by_rule(cli, text, &image, &why);
+    if (status == OCV_OK)
+        status = coverage_decide(cli, &image, &side->fleet, &why);
+    if (status == OCV_OK)
+        take_choices(side, &image);
+    coverage_forget(&side->fleet);
+    image_close(&image);
+    if (status < 0)
+        *err = why;
+    for (size_t i = 0; i < side->fleet.n && is_answer(status); i++)
+        snprintf(side->choices[i].problem, sizeof(side->choices[i].problem), "%.255s", why.message);
+    return status;
+}
+
+static int compare_image(struct cli *cli, const char *text, struct side sides[SIDES],
+                         struct coverage_changes *changes, struct ocv_error *err)
+{
+    int of[SIDES], status = OCV_OK;
+    for (size_t i = 0; i < SIDES; i++) {
+        of[i] = decide(cli, text, &sides[i], err);
+        if (of[i] < 0 && !is_answer(of[i]))
+            return of[i];
+    }
+    if (of[0] < 0 && of[1] < 0) /* it is not the rules */
+        return of[1];
+    for (size_t i = 0; i < sides[0].fleet.n && status == OCV_OK; i++) {
+        const char *const host[2] = {sides[0].fleet.hosts[i].name, sides[0].fleet.hosts[i].path};
+        const struct coverage_choice choices[2] = {sides[0].choices[i], sides[1].choices[i]};
+        status = coverage_changes_add(changes, text, host, choices, err);
+    }
+    return status;
+}
+
+static int run(const struct coverage_request *r, struct side sides[SIDES],
+               struct coverage_changes *changes, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
+    int status = cli_load(r->cli, err);
+    if (status == OCV_OK)
+        status = read_side(r, r->before, &sides[0], err);
+    if (status == OCV_OK)
+        status = read_side(r, r->after, &sides[1], err);
+    changes->hosts = sides[0].fleet.n;
+    for (size_t i = 0; i < r->n_images && status == OCV_OK; i++)
+        status = compare_image(r->cli, r->images[i], sides, changes, err);
+    if (status == OCV_OK)
+        status = r->json ? coverage_changes_format_json(changes, &out, err)
+                         : coverage_changes_format(changes, &out, err);
+    return status == OCV_OK ? cli_print(out.data, out.len, err) : status;
+}
+
+int coverage_compare(const struct coverage_request *r)
+{
+    struct ocv_error err = {0};
+    struct side sides[SIDES] = {{0}};
+    struct coverage_changes changes = {
+        .before = r->before, .after = r->after, .images = r->n_images};
+    int status = run(r, sides, &changes, &err);
+    int code = status < 0 ? cli_fail(r->cli, &err) : changes.n ? 5 : 0;
+    for (size_t i = 0; i < SIDES; i++) {
+        coverage_free(&sides[i].fleet);
+        free(sides[i].choices);
+    }
+    coverage_changes_free(&changes);
+    return code;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The hosts of a fleet: profiles, and recorded machines that are probed. */
+#include "cmd/common/names.h"
+#include "cmd/variantctl/coverage/coverage.h"
+#include "lib/base/array.h"
+#include "ocivariant-probe.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int add_host(struct coverage *c, const char *path, struct ocv_error *err)
+{
+    if (c->n == COVERAGE_HOSTS_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "more than %u profiles", COVERAGE_HOSTS_MAX);
+    struct coverage_host *host = ocv_array_grow(&c->hosts, c->n);
+    if (!host)
+        return ocv_error_nomem(err);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t len = strlen(name);
+    host->path = strdup(path);
+    host->name = strndup(name, len > 5 && !strcmp(name + len - 5, ".json") ? len - 5 : len);
+    c->n++;
+    return host->path && host->name ? OCV_OK : ocv_error_nomem(err);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A directory with /sys or /proc of a machine in it (`variantctl probe --sysroot`). */
+static bool is_machine(const char *path)
+{
+    char below[2][4096];
+    snprintf(below[0], sizeof(below[0]), "%.4000s/sys", path);
+    snprintf(below[1], sizeof(below[1]), "%.4000s/proc", path);
+    return is_directory(below[0]) || is_directory(below[1]);
+}
+
+static int not_hidden(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int add_member(struct coverage *c, const char *dir, const char *name, struct ocv_error *err)
+{
+    char path[4096];
+    size_t len = strlen(name);
+    int n = snprintf(path, sizeof(path), "%s/%s", dir, name);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: the name is too long", dir);
+    bool profile = len > 5 && !strcmp(name + len - 5, ".json");
+    return profile || is_machine(path) ? add_host(c, path, err) : OCV_OK;
+}
+
+static int add_directory(struct coverage *c, const char *dir, struct ocv_error *err)
+{
+    struct dirent **names = NULL;
+    size_t before = c->n;
+    int n = scandir(dir, &names, not_hidden, by_bytes), status = OCV_OK;
+    if (n < 0)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
+    for (int i = 0; i < n; i++) {
+        if (status == OCV_OK)
+            status = add_member(c, dir, names[i]->d_name, err);
+        free(names[i]);
+    }
+    free(names);
+    if (status == OCV_OK && c->n == before)
+        status = ocv_error_set(err, OCV_ERR_DATA,
+                               "%s has no profile (*.json) and no recorded machine", dir);
+    return status;
+}
+
+static int add_source(struct coverage *c, const char *path, struct ocv_error *err)
+{
+    return is_directory(path) && !is_machine(path) ? add_directory(c, path, err)
+                                                   : add_host(c, path, err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(struct coverage_host *const *)a)->name,
+                  (*(struct coverage_host *const *)b)->name);
+}
+
+/* a/gpu.json and b/gpu.json: the path tells them apart. */
+static int tell_apart(struct coverage *c, struct ocv_error *err)
+{
+    struct coverage_host **sorted = calloc(c->n + 1, sizeof(struct coverage_host *));
+    bool failed = !sorted;
+    for (size_t i = 0; sorted && i < c->n; i++)
+        sorted[i] = &c->hosts[i];
+    if (sorted)
+        qsort(sorted, c->n, sizeof(*sorted), by_name);
+    for (size_t i = 0, end; !failed && i < c->n; i = end) {
+        for (end = i + 1; end < c->n && !strcmp(sorted[i]->name, sorted[end]->name); end++)
+            ;
+        for (size_t k = i; end - i > 1 && k < end && !failed; k++) {
+            char *path = strdup(sorted[k]->path);
+            size_t len = path ? strlen(path) : 0;
+            failed = !path;
+            if (len > 5 && !strcmp(path + len - 5, ".json"))
+                path[len - 5] = '\0';
+            free(sorted[k]->name);
+            sorted[k]->name = path;
+        }
+    }
+    free(sorted);
+    return failed ? ocv_error_nomem(err) : OCV_OK;
+}
+
+static int read_json(struct cli *cli, const char *path, struct ocv_buffer *out,
+                     struct ocv_error *err)
+{
+    const struct ocv_probe_options options = {
+        .sysroot = path, .datadir = cli_datadir(cli), .libexecdir = getenv("OCV_LIBEXECDIR")};
+    if (!is_machine(path))
+        return cli_read_file(path, out, err);
+    int status = ocv_probe(&options, out, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
+}
+
+static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    int status = read_json(cli, host->path, &text, err);
+    if (status < 0)
+        return status;
+    status = ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err);
+    if (status == OCV_OK)
+        status = ocv_config_override_profile(cli->config, profile, &host->profile, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+}
+
+int coverage_read_hosts(struct cli *cli, const char *const *paths, size_t n, struct coverage *c,
+                        struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = add_source(c, paths[i], err);
+    if (status == OCV_OK)
+        status = tell_apart(c, err);
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+        status = read_profile(cli, &c->hosts[i], err);
+    return status;
+}
+
+/* What one of the hosts knows is no mistake. */
+static int check_names(struct cli *cli, const struct coverage *c, const struct image *image,
+                       struct ocv_error *err)
+{
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    int status = OCV_OK;
+    for (size_t i = 0; i < c->n; i++) {
+        status = names_check(cli, config, c->hosts[i].profile, image->index, err);
+        if (status == OCV_OK)
+            break;
+    }
+    return status;
+}
+
+/* ---- one image ---- */
+
+static int resolve_host(struct cli *cli, const struct image *image, struct coverage_host *host,
+                        struct ocv_error *err)
+{
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    struct ocv_resolve_options how = {.preferences = ocv_config_preferences(config),
+                                      .platform = cli->platform,
+                                      .label = cli->label,
+                                      .unchecked = cli->unchecked};
+    int status = ocv_resolve(image->index, host->profile, &how, &host->decision, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+}
+
+/* By a rule, an image's platform is read when it is first chosen, and that makes another index: all
+ * hosts choose once before decisions are kept. */
+static int settle(struct cli *cli, struct image *image, const struct coverage_host *host,
+                  struct ocv_error *err)
+{
+    ocv_auto(ocv_decision) decision = NULL;
+    if (!image->choice)
+        return OCV_OK;
+    int status = image_resolve_for(cli, image, host->profile, &decision, err);
+    return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
+}
+
+int coverage_decide(struct cli *cli, struct image *image, struct coverage *c, struct ocv_error *err)
+{
+    coverage_forget(c);
+    int status = check_names(cli, c, image, err);
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+        status = settle(cli, image, &c->hosts[i], err);
+    for (size_t i = 0; i < c->n && status == OCV_OK; i++)
+        status = resolve_host(cli, image, &c->hosts[i], err);
+    c->image = image;
+    return status;
+}
+
+void coverage_forget(struct coverage *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        ocv_decision_free(c->hosts[i].decision);
+        c->hosts[i].decision = NULL;
+    }
+    c->image = NULL;
+}
+
+void coverage_free(struct coverage *c)
+{
+    coverage_forget(c);
+    for (size_t i = 0; i < c->n; i++) {
+        ocv_profile_free(c->hosts[i].profile);
+        free(c->hosts[i].path);
+        free(c->hosts[i].name);
+    }
+    free(c->hosts);
+}
