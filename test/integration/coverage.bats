@@ -79,6 +79,9 @@ compare()
     # a name that stands for nothing by either is no change
     run -1 compare --profiles "$STATE/fleet" "$TEI:7.7"
     [[ $output == *"$TEI:7.7"* ]]
+    # all others are compared none the less, and the first failure counts
+    run -1 --separate-stderr compare --profiles "$STATE/fleet" "$TEI:7.7" "$TEI:1.9"
+    [[ $output == *"2 of 3 choices change (images 1, machines 3)" ]]
 }
 
 @test "providers: a recorded machine is probed by those of each directory" {

@@ -27,7 +27,7 @@ teardown_file()
 }
 
 VERBS=(probe resolve explain coverage lint lock verify setup
-    "setup containerd" "setup docker" "setup podman" "setup crio" index\ {create,add,remove,annotate,show,coverage,diff,copy}
+    "setup containerd" "setup docker" "setup podman" "setup crio" index\ {create,add,remove,annotate,show,diff,copy}
     tags\ {parse,plan,check})
 
 # said WORDS COMMAND...: exit 2, and the first lines on stderr are those ("~" between two)

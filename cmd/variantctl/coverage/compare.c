@@ -92,8 +92,10 @@ static int compare_image(struct cli *cli, const char *text, struct side sides[SI
         if (of[i] < 0 && !is_answer(of[i]))
             return of[i];
     }
-    if (of[0] < 0 && of[1] < 0) /* it is not the rules */
+    if (of[0] < 0 && of[1] < 0 && of[1] != OCV_ERR_DATA) /* it is not the rules */
         return of[1];
+    if (of[0] < 0 && of[1] < 0)
+        cli_warn(cli, "by neither: %s", err->message);
     for (size_t i = 0; i < sides[0].fleet.n && status == OCV_OK; i++) {
         const char *const host[2] = {sides[0].fleet.hosts[i].name, sides[0].fleet.hosts[i].path};
         const struct coverage_choice choices[2] = {sides[0].choices[i], sides[1].choices[i]};
@@ -102,8 +104,24 @@ static int compare_image(struct cli *cli, const char *text, struct side sides[SI
     return status;
 }
 
+/* All are tried; the first failure's exit code is returned. */
+static int compare_images(const struct coverage_request *r, struct side sides[SIDES],
+                          struct coverage_changes *changes)
+{
+    int code = 0;
+    for (size_t i = 0; i < r->n_images; i++) {
+        struct ocv_error err = {0};
+        if (compare_image(r->cli, r->images[i], sides, changes, &err) == OCV_OK)
+            continue;
+        int failed = cli_fail(r->cli, &err);
+        code = code ? code : failed;
+        changes->images--;
+    }
+    return code;
+}
+
 static int run(const struct coverage_request *r, struct side sides[SIDES],
-               struct coverage_changes *changes, struct ocv_error *err)
+               struct coverage_changes *changes, int *code, struct ocv_error *err)
 {
     ocv_auto_buffer out;
     ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
@@ -113,8 +131,8 @@ static int run(const struct coverage_request *r, struct side sides[SIDES],
     if (status == OCV_OK)
         status = read_side(r, r->after, &sides[1], err);
     changes->hosts = sides[0].fleet.n;
-    for (size_t i = 0; i < r->n_images && status == OCV_OK; i++)
-        status = compare_image(r->cli, r->images[i], sides, changes, err);
+    if (status == OCV_OK)
+        *code = compare_images(r, sides, changes);
     if (status == OCV_OK)
         status = r->json ? coverage_changes_format_json(changes, &out, err)
                          : coverage_changes_format(changes, &out, err);
@@ -127,8 +145,8 @@ int coverage_compare(const struct coverage_request *r)
     struct side sides[SIDES] = {{0}};
     struct coverage_changes changes = {
         .before = r->before, .after = r->after, .images = r->n_images};
-    int status = run(r, sides, &changes, &err);
-    int code = status < 0 ? cli_fail(r->cli, &err) : changes.n ? 5 : 0;
+    int code = 0, status = run(r, sides, &changes, &code, &err);
+    code = status < 0 ? cli_fail(r->cli, &err) : code ? code : changes.n ? 5 : 0;
     for (size_t i = 0; i < SIDES; i++) {
         coverage_free(&sides[i].fleet);
         free(sides[i].choices);
