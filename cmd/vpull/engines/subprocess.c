@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -221,14 +222,6 @@ int subprocess_run_terminal(const char *const *argv, take_line line, void *data,
 
 bool subprocess_available(const char *name)
 {
-    const char *path = getenv("PATH");
-    char file[4096];
-    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
-        size_t n = strcspn(at, ":");
-        snprintf(file, sizeof(file), "%.*s/%s", (int)n, at, name);
-        if (n && access(file, X_OK) == 0)
-            return true;
-        at += n + (at[n] == ':');
-    }
-    return false;
+    char path[PATH_MAX];
+    return ocv_spawn_find(name, path, sizeof(path));
 }
