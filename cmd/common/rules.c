@@ -3,6 +3,7 @@
 
 #include "gen/datadir.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/paths.h"
 
 #include <stdlib.h>
@@ -47,8 +48,7 @@ int rules_load_from(const char *datadir, const struct ocv_config *config,
         status = ocv_tag_rules_load(rules, OCV_PATH_TAG_RULES, only, err);
     if (status < 0)
         return status;
-    *out = rules;
-    rules = NULL;
+    *out = ocv_steal(&rules);
     return OCV_OK;
 }
 

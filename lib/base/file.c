@@ -88,8 +88,7 @@ int ocv_file_open_at(int dirfd, const char *dir, const char *name, int *fd, int6
     if (!S_ISREG(st.st_mode))
         return ocv_error_set(err, OCV_ERR_DATA, "%s/%s: not a regular file", dir, name);
     *size = st.st_size;
-    *fd = file;
-    file = -1;
+    *fd = ocv_fd_steal(&file);
     return OCV_OK;
 }
 

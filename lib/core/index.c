@@ -2,6 +2,7 @@
 /* Image indexes with variant annotations (image-spec image-index.md; schema/annotations.md).
  * A malformed index is an error; a malformed entry keeps its code and never counts as a
  * non-variant. */
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/core/index_internal.h"
 #include "lib/core/json_document.h"
@@ -101,11 +102,9 @@ static int read_entries(struct ocv_index *index, const json_t *manifests, struct
         return ocv_error_set(err, OCV_ERR_DATA, "index has %zu entries, at most %u are read", n,
                              OCV_INDEX_ENTRIES_MAX);
     index->entries = ocv_arena_alloc(&index->arena, n ? n : 1, sizeof(*index->entries));
-    struct ocv_properties **sets = calloc(n + 1, sizeof(*sets));
-    if (!index->entries || !sets) {
-        free(sets);
+    ocv_auto_free struct ocv_properties **sets = calloc(n + 1, sizeof(*sets));
+    if (!index->entries || !sets)
         return ocv_error_nomem(err);
-    }
     index->n_entries = n;
     int status = OCV_OK;
     for (size_t i = 0; i < n && status == OCV_OK; i++)
@@ -114,7 +113,6 @@ static int read_entries(struct ocv_index *index, const json_t *manifests, struct
         status = ocv_index_intern(index, sets, err);
     for (size_t i = 0; i < n; i++)
         ocv_properties_free(sets[i]);
-    free(sets);
     return status;
 }
 
@@ -156,8 +154,7 @@ int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struc
         status = read_root(index, media_type, bytes, len, err);
     if (status < 0)
         return status;
-    *out = index;
-    index = NULL;
+    *out = ocv_steal(&index);
     return OCV_OK;
 }
 

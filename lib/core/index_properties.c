@@ -2,6 +2,7 @@
 /* The index's distinct properties as small sorted ids, its namespace order and its static
  * namespaces. With ids, selection compares numbers: each distinct property is looked up in the
  * profile once, however many variants carry it. */
+#include "lib/base/cleanup.h"
 #include "lib/core/index_internal.h"
 #include "lib/core/property_internal.h"
 #include "ocivariant/vocabulary.h"
@@ -58,12 +59,10 @@ static const char *keep_text(struct ocv_index *index, const char *s)
 static int sort_table(struct ocv_index *index, const struct table *t, uint32_t *rank,
                       struct ocv_error *err)
 {
-    uint32_t *order = malloc((t->count + 1) * sizeof(*order));
+    ocv_auto_free uint32_t *order = malloc((t->count + 1) * sizeof(*order));
     index->properties = ocv_arena_alloc(&index->arena, t->count + 1, sizeof(*index->properties));
-    if (!order || !index->properties) {
-        free(order);
+    if (!order || !index->properties)
         return ocv_error_nomem(err);
-    }
     for (size_t i = 0; i < t->count; i++)
         order[i] = (uint32_t)i;
     qsort_r(order, t->count, sizeof(*order), compare_indirect, t->list);
@@ -81,7 +80,6 @@ static int sort_table(struct ocv_index *index, const struct table *t, uint32_t *
         rank[order[i]] = (uint32_t)i;
     }
     index->n_properties = t->count;
-    free(order);
     return status;
 }
 

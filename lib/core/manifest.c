@@ -2,6 +2,7 @@
 /* Image manifests (image-spec manifest.md, Docker schema 2) and the question whether a document is
  * an index or a manifest. The bytes decide; a Content-Type can only contradict them. */
 #include "ocivariant/manifest.h"
+#include "lib/base/cleanup.h"
 #include "lib/core/json_document.h"
 
 #include <stdlib.h>
@@ -143,8 +144,7 @@ int ocv_manifest_parse(const void *bytes, size_t len, const char *media_type,
     status = read_manifest(manifest, root, layers, err);
     if (status < 0)
         return status;
-    *out = manifest;
-    manifest = NULL;
+    *out = ocv_steal(&manifest);
     return OCV_OK;
 }
 

@@ -3,6 +3,7 @@
  * host's preference order is a vector of (architecture, variant); the place of an entry in it is
  * its score. */
 
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/core/index_internal.h"
 #include "lib/core/platform_internal.h"
@@ -286,7 +287,7 @@ static bool architecture_known(const char *name)
 int ocv_platform_parse(const char *text, struct ocv_platform **out, struct ocv_error *err)
 {
     size_t len = strnlen(text, 200);
-    struct ocv_platform *platform = calloc(1, sizeof(*platform) + len + 1);
+    ocv_auto_free struct ocv_platform *platform = calloc(1, sizeof(*platform) + len + 1);
     if (!platform)
         return ocv_error_nomem(err);
     char *copy = (char *)(platform + 1), *parts[4] = {0};
@@ -301,19 +302,15 @@ int ocv_platform_parse(const char *text, struct ocv_platform **out, struct ocv_e
     }
     for (size_t i = 0; i < n; i++)
         ok = ok && component_valid(parts[i]);
-    if (!ok || n == 0 || n > 3) {
-        free(platform);
+    if (!ok || n == 0 || n > 3)
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "'%.100s' is not a platform (OS/ARCHITECTURE[/VARIANT])", text);
-    }
     static const char *const systems[] = {"linux", "windows", "darwin", "freebsd", "unknown"};
     bool has_os = n == 3 || (n == 2 && !architecture_known(parts[0]));
     for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++)
         has_os = has_os || !strcmp(parts[0], systems[i]);
-    if (has_os && n == 1) {
-        free(platform);
+    if (has_os && n == 1)
         return ocv_error_set(err, OCV_ERR_INVALID, "platform '%.100s' names no architecture", text);
-    }
     platform->os = has_os ? parts[0] : "linux";
     platform->architecture = parts[has_os ? 1 : 0];
     platform->variant = parts[has_os ? 2 : 1];
@@ -325,7 +322,7 @@ int ocv_platform_parse(const char *text, struct ocv_platform **out, struct ocv_e
             platform->variant = aliases[i].variant;
         break;
     }
-    *out = platform;
+    *out = ocv_steal(&platform);
     return OCV_OK;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Profiles (schema/profile.schema.json): what one host supports, best first. */
+#include "lib/base/cleanup.h"
 #include "lib/core/profile_internal.h"
 #include "ocivariant/descriptor.h"
 
@@ -212,8 +213,7 @@ static int make_profile(json_t *root, struct ocv_profile **out, struct ocv_error
     int status = read_profile(profile, err);
     if (status < 0)
         return status;
-    *out = profile;
-    profile = NULL;
+    *out = ocv_steal(&profile);
     return OCV_OK;
 }
 

@@ -7,6 +7,8 @@
  * The first part is a host if it has a "." or ":", is "localhost", or has upper-case letters. */
 #include "ocivariant/reference.h"
 
+#include "lib/base/cleanup.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <netinet/in.h>
@@ -240,19 +242,15 @@ int ocv_reference_parse(const char *text, struct ocv_reference **out, struct ocv
         return OCV_ERR_INVALID;
     }
     ocv_auto(ocv_reference) ref = calloc(1, sizeof(*ref));
-    char *rest = strdup(text);
-    if (!ref || !rest) {
-        free(rest);
+    ocv_auto_free char *rest = strdup(text);
+    if (!ref || !rest)
         return ocv_error_nomem(err);
-    }
     int status = split_suffixes(text, rest, ref, err);
     if (status == OCV_OK)
         status = split_name(text, rest, ref, err);
-    free(rest);
     if (status < 0)
         return status;
-    *out = ref;
-    ref = NULL;
+    *out = ocv_steal(&ref);
     return OCV_OK;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Annotations of the index, and the last check before its bytes are given out: what this library
  * would not fully use itself is not written. */
+#include "lib/base/format/json.h"
 #include "lib/edit/edit_internal.h"
 #include "ocivariant/vocabulary.h"
 
@@ -81,16 +82,13 @@ int ocv_edit_derive_namespaces(struct ocv_edit *edit, struct ocv_buffer *out, st
     ocv_auto_buffer bytes;
     ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
     bool was[2] = {edit->changed, edit->annotations_changed};
-    json_t *without = json_copy(kept);
-    if (!without || json_object_size(without) != json_object_size(kept)) {
-        json_decref(without); /* jansson does not tell that it lost a member */
-        return ocv_error_nomem(err);
-    }
+    ocv_auto_json *without = json_copy(kept);
+    if (!without || json_object_size(without) != json_object_size(kept))
+        return ocv_error_nomem(err); /* jansson does not tell that it lost a member */
     json_object_del(without, OCV_ANNOTATION_NAMESPACES);
     edit->annotations = without;
     edit->changed = edit->annotations_changed = true;
     int status = ocv_edit_write(edit, &bytes, err);
-    json_decref(without);
     edit->annotations = kept;
     edit->changed = was[0];
     edit->annotations_changed = was[1];

@@ -4,6 +4,7 @@
 #include "lib/edit/edit_internal.h"
 
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,8 +153,7 @@ int ocv_edit_new(enum ocv_edit_layout layout, struct ocv_edit **out, struct ocv_
     int status = read_document(edit, empty_index, strlen(empty_index), err);
     if (status < 0)
         return status;
-    *out = edit;
-    edit = NULL;
+    *out = ocv_steal(&edit);
     return OCV_OK;
 }
 
@@ -190,8 +190,7 @@ int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out, struct o
     int status = read_document(edit, edit->original, len, err);
     if (status < 0)
         return status;
-    *out = edit;
-    edit = NULL;
+    *out = ocv_steal(&edit);
     return OCV_OK;
 }
 
@@ -215,8 +214,7 @@ int ocv_edit_open(const void *bytes, size_t len, const char *media_type,
     status = note_namespaces(edit, index, err);
     if (status < 0)
         return status;
-    *out = edit;
-    edit = NULL;
+    *out = ocv_steal(&edit);
     return OCV_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "lib/edit/source.h"
 
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,8 +144,7 @@ int ocv_edit_source_parse(const char *name, const char *text, size_t len,
     }
     if (status < 0)
         return status;
-    *out = source;
-    source = NULL;
+    *out = ocv_steal(&source);
     return OCV_OK;
 }
 

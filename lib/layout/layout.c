@@ -4,6 +4,8 @@
  * A new layout gets index.json before oci-layout, so that whatever says it is a layout is one. */
 #include "lib/layout/layout_internal.h"
 
+#include "lib/base/cleanup.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -65,8 +67,7 @@ static int take_lock(const struct ocv_layout *layout, int private, int *fd, stru
     while (rc < 0 && errno == EINTR);
     if (rc < 0)
         return ocv_file_fail(err, layout->path, OCV_LAYOUT_PRIVATE "/lock", "lock");
-    *fd = lock;
-    lock = -1;
+    *fd = ocv_fd_steal(&lock);
     return OCV_OK;
 }
 
@@ -145,8 +146,7 @@ int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct 
     layout->writable = create;
     layout->nosync = flags & OCV_LAYOUT_NOSYNC;
     layout->distrust = flags & OCV_LAYOUT_VERIFY;
-    layout->fd = fd;
-    fd = -1;
+    layout->fd = ocv_fd_steal(&fd);
     if (create)
         status = prepare(layout, err);
     if (status == OCV_OK)

@@ -105,8 +105,7 @@ int ocv_record_open(const char *dir, const char *name, int *out, bool *other, st
     }
     status = act_as_owner(fd, dir, other, err);
     if (status == OCV_OK) {
-        *out = fd;
-        fd = -1;
+        *out = ocv_fd_steal(&fd);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 /* Answering a 401: Basic, or a token from the realm that the registry names (distribution's token
  * specification: GET with Basic, or OAuth2 POST for identity tokens and for realms without GET).
  * Tokens are kept per host and repository until shortly before they expire. */
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/format/base64.h"
 #include "lib/registry/registry_internal.h"
@@ -331,13 +332,11 @@ int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, stru
 {
     enum { CHALLENGES = 8 };
     const struct ocv_buffer *text = &x->transfer.response.challenges;
-    struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
+    ocv_auto_free struct ocv_challenge *list = calloc(CHALLENGES, sizeof(*list));
     struct ocv_credentials credentials = {0};
     *used = false;
-    if (x->registry->registry_token && !x->registry->anonymous) {
-        free(list);
+    if (x->registry->registry_token && !x->registry->anonymous)
         return answer_token(x, used, err);
-    }
     if (!list)
         return ocv_error_nomem(err);
     size_t n = 0;
@@ -353,6 +352,5 @@ int ocv_auth_answer(struct ocv_exchange *x, const char *origin, bool *used, stru
     if (status == OCV_OK)
         status = answer_challenge(x, origin, list, n, &credentials, err);
     ocv_credentials_free(&credentials);
-    free(list);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The client object: settings, the multi handle that keeps connections, the table of hosts. */
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/registry/registry_internal.h"
 
@@ -118,19 +119,15 @@ int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_regi
     int status = ocv_registry_global(err);
     if (status < 0)
         return status;
-    struct ocv_registry *registry = calloc(1, sizeof(*registry));
+    ocv_auto(ocv_registry) registry = calloc(1, sizeof(*registry));
     if (!registry)
         return ocv_error_nomem(err);
     registry->multi = curl_multi_init();
-    if (!registry->multi || !copy_options(registry, options ? options : &defaults)) {
-        ocv_registry_free(registry);
+    if (!registry->multi || !copy_options(registry, options ? options : &defaults))
         return ocv_error_nomem(err);
-    }
-    if (registry->key_file && !registry->cert_file) {
-        ocv_registry_free(registry);
+    if (registry->key_file && !registry->cert_file)
         return ocv_error_set(err, OCV_ERR_INVALID, "a client key needs its certificate");
-    }
-    *out = registry;
+    *out = ocv_steal(&registry);
     return OCV_OK;
 }
 

@@ -5,6 +5,7 @@
  * the registry is plain, as it nearly always is; a server that turns out to speak TLS answers 400
  * or garbage and is asked again with TLS. Hosts configured as insecure start with TLS. Nothing else
  * is ever contacted without TLS. */
+#include "lib/base/cleanup.h"
 #include "lib/core/registry_find.h"
 #include "lib/registry/registry_internal.h"
 
@@ -226,20 +227,15 @@ int ocv_registry_host_get(struct ocv_registry *registry, const char *name,
             return OCV_OK;
         }
     }
-    struct ocv_registry_host *host = calloc(1, sizeof(*host));
-    if (!host || !(host->name = strdup(name))) {
-        ocv_registry_host_free(host);
+    ocv_auto(ocv_registry_host) host = calloc(1, sizeof(*host));
+    if (!host || !(host->name = strdup(name)))
         return ocv_error_nomem(err);
-    }
     ocv_buffer_init(&host->ca, OCV_CA_MAX);
     int status = set_up(registry, host, err);
-    if (status < 0) {
-        ocv_registry_host_free(host);
+    if (status < 0)
         return status;
-    }
     host->next = registry->hosts;
-    registry->hosts = host;
-    *out = host;
+    *out = registry->hosts = ocv_steal(&host);
     return OCV_OK;
 }
 

@@ -107,6 +107,7 @@ int ocv_registry_host_get(struct ocv_registry *registry, const char *name,
 int ocv_registry_host_at(struct ocv_registry *registry, const char *authority,
                          struct ocv_registry_host **out, struct ocv_error *err);
 void ocv_registry_host_free(struct ocv_registry_host *host);
+OCV_DEFINE_CLEANUP(ocv_registry_host)
 /** The URL without its path: scheme://host:port in lower case with the port always there.
  *  Anything but http and https, or user information in it: OCV_ERR_DATA. */
 int ocv_url_origin(const char *url, char out[OCV_ORIGIN_MAX], struct ocv_error *err);

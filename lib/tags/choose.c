@@ -2,6 +2,7 @@
 /* The choice among the tags that stand for one name. Their digests are fixed once, before anything
  * is chosen: what is pulled is what was shown, whatever happens to the tags meanwhile. */
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/core/index_internal.h"
 #include "lib/tags/tag_plan.h"
 #include "lib/tags/tags_internal.h"
@@ -191,8 +192,7 @@ static int make_index(struct ocv_tag_choice *choice, struct ocv_error *err)
     if (status < 0)
         return status;
     ocv_index_free(choice->index);
-    choice->index = index;
-    index = NULL;
+    choice->index = ocv_steal(&index);
     return OCV_OK;
 }
 
@@ -340,8 +340,7 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
         const struct ocv_entry *winner = ocv_decision_selected(decision);
         struct fixed *f = winner && !winner->has_platform ? fixed_of(choice, winner) : NULL;
         if (!f) {
-            *out = decision;
-            decision = NULL;
+            *out = ocv_steal(&decision);
             return OCV_OK;
         }
         status = read_platform(source, f, err);

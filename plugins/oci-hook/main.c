@@ -2,6 +2,7 @@
 /* ocivariant-oci-hook: an OCI runtime hook (runtime-spec, "createRuntime").
  * The runtime gives the container's state as JSON on standard input; an exit status other than 0
  * refuses the container, and standard error has the reason. */
+#include "lib/base/format/json.h"
 #include "plugins/common/output.h"
 #include "plugins/oci-hook/state.h"
 
@@ -27,12 +28,10 @@ static int check_image(const struct verdict_policy *policy)
     struct state state;
     if (policy->off)
         return 0;
-    json_t *json = state_parse(STDIN_FILENO);
-    if (!json_is_object(json)) { /* no runtime sends this: do not trust any of it */
-        json_decref(json);
+    ocv_auto_json *json = state_parse(STDIN_FILENO);
+    if (!json_is_object(json)) /* no runtime sends this: do not trust any of it */
         return report(verdict_decide(policy, OCV_VERDICT_MISFIT, NULL),
                       "the container's state on standard input is not JSON");
-    }
     int code = 0;
     if (state_read(json, &state)) {
         verdict_ask(policy, &state.question, &answer);
@@ -45,7 +44,6 @@ static int check_image(const struct verdict_policy *policy)
                 : "the image cannot be judged: the engine's storage does not tell its digest");
     }
     state_free(&state);
-    json_decref(json);
     return code;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 #include "lib/edit/edit.h"
 
 #include <stdlib.h>
@@ -124,8 +125,7 @@ static int add_argument(struct build *b, char *copy, const char *text, struct oc
     }
     if (comma && ocv_properties_parse(comma + 1, strlen(comma + 1), &properties, err) < 0)
         return ocv_error_prefix(err, "%s", copy);
-    struct ocv_properties *taken = properties;
-    properties = NULL;
+    struct ocv_properties *taken = ocv_steal(&properties);
     return build_item(b, copy, equals + 1, taken, NULL, err);
 }
 

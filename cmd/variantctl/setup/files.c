@@ -3,6 +3,7 @@
  * link is followed inside it. */
 #include "cmd/variantctl/setup/tree.h"
 #include "lib/base/array.h"
+#include "lib/base/cleanup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -240,24 +241,21 @@ static void file_free(struct setup_file *file)
 int setup_open(struct setup *setup, const char *path, struct setup_file **out,
                struct ocv_error *err)
 {
-    char *real = NULL;
+    ocv_auto_free char *real = NULL;
     int status = setup_resolve(setup, path, &real, err);
     if (status < 0)
         return status;
     for (size_t i = 0; i < setup->n_files; i++)
         if (strcmp(setup->files[i]->path, real) == 0) {
-            free(real);
             *out = setup->files[i];
             return OCV_OK;
         }
     struct setup_file *file = setup->n_files < SETUP_FILES_MAX ? calloc(1, sizeof(*file)) : NULL;
-    if (!file) {
-        free(real);
+    if (!file)
         return setup->n_files < SETUP_FILES_MAX
                    ? ocv_error_nomem(err)
                    : ocv_error_set(err, OCV_ERR_UNSUPPORTED, "more than %u files", SETUP_FILES_MAX);
-    }
-    file->path = real;
+    file->path = ocv_steal(&real);
     content_init(&file->disk);
     content_init(&file->base);
     content_init(&file->want);

@@ -5,6 +5,7 @@
 #include "cmd/variantctl/setup/run.h"
 #include "cmd/variantctl/setup/tree.h"
 #include "cmd/variantctl/verbs.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/nearest.h"
 #include "lib/base/paths.h"
@@ -104,19 +105,15 @@ static int add_registry(struct setup *setup, const char *text, struct ocv_error 
 {
     if (!registry_valid(text))
         return ocv_error_set(err, OCV_ERR_INVALID, "--registry: '%.200s' is not HOST[:PORT]", text);
-    char *name = registry_name(text);
+    ocv_auto_free char *name = registry_name(text);
     if (!name)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < setup->n_registries; i++)
-        if (strcmp(setup->registries[i], name) == 0) {
-            free(name);
+        if (strcmp(setup->registries[i], name) == 0)
             return OCV_OK;
-        }
-    if (setup->n_registries == SETUP_REGISTRIES_MAX) {
-        free(name);
+    if (setup->n_registries == SETUP_REGISTRIES_MAX)
         return ocv_error_set(err, OCV_ERR_INVALID, "more than %u registries", SETUP_REGISTRIES_MAX);
-    }
-    setup->registries[setup->n_registries++] = name;
+    setup->registries[setup->n_registries++] = ocv_steal(&name);
     return OCV_OK;
 }
 

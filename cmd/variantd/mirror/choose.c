@@ -2,6 +2,7 @@
 /* From the bytes at a name to what this node gets. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/cleanup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +29,7 @@ static int find_in(const struct document *document, const struct ocv_platform *h
     status = ocv_index_parse(body->data, body->len, *type ? type : NULL, &found, err);
     if (status == OCV_OK &&
         (host ? ocv_index_has_levels(found, host) : ocv_index_has_variants(found))) {
-        *index = found;
-        found = NULL;
+        *index = ocv_steal(&found);
     }
     return status;
 }

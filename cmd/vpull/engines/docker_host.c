@@ -4,6 +4,8 @@
  * are read from docker's files, so that no docker client need be installed. */
 #include "cmd/vpull/engines/docker_host.h"
 
+#include "lib/base/format/json.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,13 +77,12 @@ static int from_context(const char *dir, const char *name, struct endpoint *out,
         return status;
     const char *id = strchr(digest, ':') + 1;
     snprintf(path, sizeof(path), "%s/contexts/meta/%s/meta.json", dir, id);
-    json_t *meta = load_json(path);
+    ocv_auto_json *meta = load_json(path);
     const char *host = json_string_value(
         json_object_get(json_object_get(json_object_get(meta, "Endpoints"), "docker"), "Host"));
     if (!host || !*host) {
         ocv_error_set(err, OCV_ERR_CONFIG, "docker context '%.100s': not found", name);
         ocv_error_hint(err, "docker context ls");
-        json_decref(meta);
         return OCV_ERR_CONFIG;
     }
     snprintf(tls, sizeof(tls), "%s/contexts/tls/%s/docker", dir, id);
@@ -89,7 +90,6 @@ static int from_context(const char *dir, const char *name, struct endpoint *out,
     status = endpoint_parse(host, has_tls, out, err);
     if (status == OCV_OK && has_tls)
         use_tls(out, tls);
-    json_decref(meta);
     return status < 0 ? ocv_error_prefix(err, "docker context '%.100s'", name) : OCV_OK;
 }
 

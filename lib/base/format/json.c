@@ -3,6 +3,8 @@
  */
 #include "lib/base/format/json.h"
 
+#include "lib/base/cleanup.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -30,19 +32,15 @@ static int load_any(const char *what, const char *text, size_t len, json_t **out
     struct feed feed = {text, text + len, false};
     json_error_t e;
     errno = 0;
-    json_t *json = json_load_callback(feed_byte, &feed, JSON_REJECT_DUPLICATES, &e);
-    if (feed.nomem || errno == ENOMEM) {
-        json_decref(json);
+    ocv_auto_json *json = json_load_callback(feed_byte, &feed, JSON_REJECT_DUPLICATES, &e);
+    if (feed.nomem || errno == ENOMEM)
         return ocv_error_nomem(err);
-    }
     if (!json)
         return ocv_error_set(err, OCV_ERR_DATA, "%s is not valid JSON: line %d: %s", what, e.line,
                              e.text);
-    if (!json_is_object(json)) {
-        json_decref(json);
+    if (!json_is_object(json))
         return ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
-    }
-    *out = json;
+    *out = ocv_steal(&json);
     return OCV_OK;
 }
 

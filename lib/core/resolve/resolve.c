@@ -5,6 +5,8 @@
  * does not depend on the order of entries, except for non-variants that are otherwise equal. */
 #include "lib/core/resolve/resolve_internal.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,7 +270,6 @@ int ocv_resolve(const struct ocv_index *index, const struct ocv_profile *profile
     if (d->n_candidates > 1)
         qsort(d->candidates, d->n_candidates, sizeof(*d->candidates), compare_candidates);
     d->fallback = older_clients_choice(d);
-    *out = d;
-    d = NULL;
+    *out = ocv_steal(&d);
     return OCV_OK;
 }

@@ -2,6 +2,7 @@
 /* docker-credential-NAME get: the server's name on its standard input, JSON on its output. Run
  * without a shell; the input is a memory file, so that a helper that does not read it cannot raise
  * SIGPIPE or block us. */
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/spawn.h"
 #include "lib/registry/auth/credentials.h"
@@ -113,25 +114,20 @@ int ocv_helper_get(const char *name, const char *server, const volatile int *int
     struct ocv_buffer text;
     *out = (struct ocv_credentials){0};
     snprintf(program, sizeof(program), "docker-credential-%s", name);
-    int in = input_file(server, err);
+    ocv_auto_fd int in = input_file(server, err);
     if (in < 0)
         return ocv_error_prefix(err, "%s", program);
-    if (pipe2(ends, O_CLOEXEC) < 0) {
-        close(in);
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", program, strerror(errno));
-    }
+    ocv_auto_fd int answer = ends[0];
     const char *const argv[] = {program, "get", NULL};
     int code = ocv_spawn(argv, in, ends[1], -1, &pid);
-    close(in);
     close(ends[1]);
-    if (code) {
-        close(ends[0]);
+    if (code)
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", program, strerror(code));
-    }
     ocv_buffer_init(&text, OCV_HELPER_ANSWER_MAX);
     int64_t until = ocv_clock_ms() + HELPER_TIMEOUT_MS;
-    int status = read_output(ends[0], until, interrupted, &text, err);
-    close(ends[0]);
+    int status = read_output(answer, until, interrupted, &text, err);
     if (status == OCV_OK)
         status = await(pid, until, interrupted, err);
     if (status < 0)

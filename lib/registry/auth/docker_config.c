@@ -3,6 +3,7 @@
  * URLs with a host (docker's old form), or host/part/of/repository (podman): the longest key that
  * names the repository wins. */
 #include "lib/base/format/base64.h"
+#include "lib/base/format/json.h"
 #include "lib/registry/auth/credentials.h"
 
 #include <jansson.h>
@@ -160,12 +161,10 @@ int ocv_docker_config_find(const char *text, size_t len, const char *host, const
     size_t best = 0;
     helper[0] = '\0';
     *out = (struct ocv_credentials){0};
-    json_t *root = json_loadb(text, len, 0, &where);
-    if (!json_is_object(root)) {
-        json_decref(root);
+    ocv_auto_json *root = json_loadb(text, len, 0, &where);
+    if (!json_is_object(root))
         return ocv_error_set(err, OCV_ERR_CONFIG, "line %d: %s", root ? 1 : where.line,
                              root ? "not a JSON object" : where.text);
-    }
     json_object_foreach(json_object_get(root, "auths"), key, value)
     {
         size_t n = fit(key, host, repository);
@@ -180,7 +179,6 @@ int ocv_docker_config_find(const char *text, size_t len, const char *host, const
         ocv_error_prefix(err, "auths: %.200s", best_key);
     if (status == OCV_OK)
         find_helper(root, host, repository, helper);
-    json_decref(root);
     return status;
 }
 

@@ -20,6 +20,8 @@ static void question_free(struct question *q)
     ocv_reference_free(q->reference);
 }
 
+#define auto_question __attribute__((cleanup(question_free))) struct question
+
 /* ---- profile and choice ------------------------------------------------------------------------
  */
 
@@ -150,7 +152,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
                  const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known,
                  char refused[DECIDE_REASON_MAX])
 {
-    struct question q = {.decide = decide};
+    auto_question q = {.decide = decide};
     struct ocv_error err = {0};
     char child[OCV_DIGEST_MAX];
     bool shadow = decide->choose == OCV_CHOOSE_SHADOW;
@@ -158,14 +160,11 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     q.reference = pinned_parse(text, strlen(text));
     *known = false;
     refused[0] = '\0';
-    if (!q.reference || !pinned_key(q.reference, q.key) || map_is_plain(decide->map, q.key)) {
-        question_free(&q);
+    if (!q.reference || !pinned_key(q.reference, q.key) || map_is_plain(decide->map, q.key))
         return false;
-    }
     if (!shadow && choose_kept(decide, q.key, child) &&
         pinned_rewrite(text, strlen(text), child, out)) {
         log_line("%s -> %s, as before", text, child);
-        question_free(&q);
         return *known = true;
     }
     int status = pinned_credentials(auth, q.reference->host, &err);
@@ -188,7 +187,6 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         log_decision(&q, text);
     else
         log_debug("%s has no variants", text);
-    question_free(&q);
     return found && status == OCV_OK && !shadow;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests go on as they came, unless they must say something else. */
+#include "lib/base/cleanup.h"
 #include "plugins/containerd/snapshotter/service/message.h"
 #include "plugins/containerd/snapshotter/service/service.h"
 
@@ -18,6 +19,8 @@ struct snap_relay {
     char *name, *ns;
 };
 
+OCV_DEFINE_CLEANUP(snap_relay)
+
 /* A call to the back end, for the sake of ours. */
 struct passed {
     struct grpc_call *call;
@@ -34,19 +37,15 @@ static int gone_fd(void *data)
 int snap_relay_new(const struct snap_relay_options *options, struct snap_relay **out,
                    struct ocv_error *err)
 {
-    struct snap_relay *relay = calloc(1, sizeof(*relay));
+    ocv_auto(snap_relay) relay = calloc(1, sizeof(*relay));
     if (!relay || (options->name && !(relay->name = strdup(options->name))) ||
-        (options->ns && !(relay->ns = strdup(options->ns)))) {
-        snap_relay_free(relay);
+        (options->ns && !(relay->ns = strdup(options->ns))))
         return ocv_error_nomem(err);
-    }
     int status = grpc_client_new(options->socket, &relay->client, err);
-    if (status < 0) {
-        snap_relay_free(relay);
+    if (status < 0)
         return status;
-    }
     grpc_client_set_gone(relay->client, gone_fd);
-    *out = relay;
+    *out = ocv_steal(&relay);
     return OCV_OK;
 }
 
