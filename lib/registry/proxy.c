@@ -86,9 +86,10 @@ static bool is_excepted(const char *url)
 const char *ocv_proxy_find(const char *url, char *proxy, size_t size)
 {
     const char *variable = ocv_proxy_variable(url), *host;
-    if (!variable || is_excepted(url))
+    const char *value = variable ? getenv(variable) : NULL;
+    if (!value || is_excepted(url))
         return NULL;
-    size_t n = find_host(getenv(variable), &host);
+    size_t n = find_host(value, &host);
     snprintf(proxy, size, "%.*s", (int)n, host);
     return variable;
 }
