@@ -218,6 +218,15 @@ known()
     fi
 }
 
+@test "each alert fires when its time has come, and not for a daemon that is well" {
+    command -v promtool >/dev/null || skip "promtool is not installed"
+    cp "$OCV_TOP/contrib/prometheus/variantd.yaml" "$OCV_TOP/test/data/prometheus/variantd_test.yaml" "$BATS_TEST_TMPDIR"
+    (cd "$BATS_TEST_TMPDIR" && promtool test rules variantd_test.yaml)
+    # none is left out
+    diff <(sed -n 's/^ *- alert: //p' "$BATS_TEST_TMPDIR/variantd.yaml" | sort) \
+        <(grep -B1 -A1 'alertname:' "$BATS_TEST_TMPDIR/variantd_test.yaml" | grep -B1 exp_alerts | sed -n 's/^ *alertname: //p' | sort -u)
+}
+
 @test "the dashboard can be imported: datasource asked for, panels side by side, only metrics that there are" {
     local dashboard=$OCV_TOP/contrib/grafana/variantd.json
     jq -r '.. | .expr? // empty' "$dashboard" >"$BATS_TEST_TMPDIR/expressions"
