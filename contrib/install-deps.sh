@@ -41,6 +41,7 @@ abigail-tools abidiff
 check check.h
 libsubunit-dev subunit/child.h
 bats bats
+tmux tmux
 umockdev umockdev-run
 jq jq
 python3-jsonschema python:jsonschema,yaml

@@ -27,7 +27,7 @@ static void occupy_standard_streams(void)
 
 void cli_init(struct cli *cli, const char *program)
 {
-    *cli = (struct cli){.program = program};
+    *cli = (struct cli){.program = program, .wait = cli_tell_retry, .say_data = cli};
     occupy_standard_streams();
 }
 
@@ -82,8 +82,10 @@ int cli_quit(struct cli *cli, int code)
 
 int cli_fail(const struct cli *cli, const struct ocv_error *err)
 {
+    bool color = color_wanted(cli->color, stderr);
     fflush(stdout);
-    fprintf(stderr, "%s: %s\n", cli->program, err->message);
+    fprintf(stderr, "%s%s:%s %s\n", color ? COLOR_RED : "", cli->program, color ? COLOR_END : "",
+            err->message);
     if (err->hint[0])
         fprintf(stderr, "hint: %s\n", err->hint);
     return ocv_error_exit_code(err->status);
@@ -91,12 +93,25 @@ int cli_fail(const struct cli *cli, const struct ocv_error *err)
 
 void cli_warn(const struct cli *cli, const char *format, ...)
 {
+    char line[2048];
     va_list args;
-    fprintf(stderr, "%s: warning: ", cli->program);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    fputc('\n', stderr);
+    bool color = !cli->warn && color_wanted(cli->color, stderr);
+    if (cli->warn)
+        cli->warn(cli->say_data, line);
+    else
+        fprintf(stderr, "%s: %swarning:%s %s\n", cli->program, color ? COLOR_YELLOW : "",
+                color ? COLOR_END : "", line);
+}
+
+void cli_tell_retry(void *data, const struct ocv_registry_wait *wait)
+{
+    const struct cli *cli = data;
+    if (wait->trouble)
+        fprintf(stderr, "%s: %s %s, trying again (%u of %u)\n", cli->program, wait->host,
+                wait->trouble, wait->attempt, wait->attempts);
 }
 
 void cli_say(const struct cli *cli, const char *format, ...)
@@ -149,6 +164,18 @@ static int read_tls_verify(struct cli *cli, struct ocv_error *err)
     return 1;
 }
 
+static int read_retries(struct cli *cli, const char *text, struct ocv_error *err)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    if (*end || *text < '0' || *text > '9' || n > CLI_RETRIES_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "--retry-times: '%.20s' is not a number from 0 to %u", text,
+                             CLI_RETRIES_MAX);
+    cli->retries = n > 0 ? (unsigned)n : OCV_RETRIES_NONE;
+    return 1;
+}
+
 int cli_option(struct cli *cli, int value, const struct option *options, int index,
                struct ocv_error *err)
 {
@@ -178,6 +205,8 @@ int cli_option(struct cli *cli, int value, const struct option *options, int ind
         return 1;
     case CLI_OPTION_TIMEOUT:
         return read_timeout(cli, optarg, err);
+    case CLI_OPTION_RETRY_TIMES:
+        return read_retries(cli, optarg, err);
     case CLI_OPTION_INSECURE:
         if (cli->n_insecure == sizeof(cli->insecure) / sizeof(*cli->insecure))
             return ocv_error_set(err, OCV_ERR_INVALID, "too many --insecure");

@@ -4,6 +4,7 @@
 #ifndef OCV_CLI_H
 #define OCV_CLI_H
 
+#include "cmd/common/color.h"
 #include "lib/base/options.h"
 #include "lib/config/config.h"
 #include "ocivariant-registry.h"
@@ -19,6 +20,7 @@ struct cli_flag {
 
 #define CLI_FLAGS_MAX 256u
 #define CLI_TIMEOUT_MAX_S 3600u /* of --timeout */
+#define CLI_RETRIES_MAX 100u    /* of --retry-times */
 
 /** One run of a program. Zero-initialise, then cli_init; cli_free at the end. */
 struct cli {
@@ -26,9 +28,14 @@ struct cli {
     char verb[40];              /**< "index create", for messages; empty: none */
     struct ocv_options options; /**< of the verb that runs */
     bool verbose;
-    bool no_environment; /**< a daemon: neither OCV_* variables nor the user's own file */
-    void (*say)(void *data, const char *line); /**< takes what cli_say says; NULL: stderr */
-    void *say_data;
+    bool no_environment;   /**< a daemon: neither OCV_* variables nor the user's own file */
+    enum color_mode color; /**< --color, of messages */
+    void (*say)(void *data, const char *line);  /**< takes what cli_say says; NULL: stderr */
+    void (*warn)(void *data, const char *line); /**< takes what cli_warn says; NULL: stderr */
+    /** Learns what the registry client waits for; cli_tell_retry unless it is set. */
+    void (*wait)(void *data, const struct ocv_registry_wait *wait);
+    void (*tick)(void *data); /**< called several times a second while an engine works; or NULL */
+    void *say_data;           /**< of these four */
     const char *datadir;      /**< this data directory instead of the installed one, or NULL */
     const char *config_file;  /**< --config: instead of both files */
     const char *profile_file; /**< --profile, "-" is standard input */
@@ -42,6 +49,7 @@ struct cli {
     size_t n_insecure;
     const char *ca_file, *cert_file, *key_file, *auth_file;
     unsigned timeout_s; /**< --timeout; 0: the default */
+    unsigned retries;   /**< --retry-times, as in struct ocv_registry_options */
     bool creds_stdin;
     bool tls_unverified; /**< --tls-verify=false: of the registries that the arguments name */
     char **arguments;    /**< behind the options, to a NULL */
@@ -94,6 +102,7 @@ enum {
     CLI_OPTION_AUTHFILE,
     CLI_OPTION_CREDS_STDIN,
     CLI_OPTION_TIMEOUT,
+    CLI_OPTION_RETRY_TIMES,
     CLI_OPTION_FLAG, /**< any configuration key */
 };
 
@@ -126,16 +135,17 @@ enum {
         "tag-rules", required_argument, NULL, CLI_OPTION_FLAG               \
     }
 /** What commands that talk to registries take. */
-#define CLI_REGISTRY_OPTIONS                                            \
-    {"insecure", required_argument, NULL, CLI_OPTION_INSECURE},         \
-        {"tls-verify", optional_argument, NULL, CLI_OPTION_TLS_VERIFY}, \
-        {"cacert", required_argument, NULL, CLI_OPTION_CACERT},         \
-        {"cert", required_argument, NULL, CLI_OPTION_CERT},             \
-        {"key", required_argument, NULL, CLI_OPTION_KEY},               \
-        {"authfile", required_argument, NULL, CLI_OPTION_AUTHFILE},     \
-        {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT},       \
-    {                                                                   \
-        "creds-stdin", no_argument, NULL, CLI_OPTION_CREDS_STDIN        \
+#define CLI_REGISTRY_OPTIONS                                              \
+    {"insecure", required_argument, NULL, CLI_OPTION_INSECURE},           \
+        {"tls-verify", optional_argument, NULL, CLI_OPTION_TLS_VERIFY},   \
+        {"cacert", required_argument, NULL, CLI_OPTION_CACERT},           \
+        {"cert", required_argument, NULL, CLI_OPTION_CERT},               \
+        {"key", required_argument, NULL, CLI_OPTION_KEY},                 \
+        {"authfile", required_argument, NULL, CLI_OPTION_AUTHFILE},       \
+        {"timeout", required_argument, NULL, CLI_OPTION_TIMEOUT},         \
+        {"retry-times", required_argument, NULL, CLI_OPTION_RETRY_TIMES}, \
+    {                                                                     \
+        "creds-stdin", no_argument, NULL, CLI_OPTION_CREDS_STDIN          \
     }
 #define CLI_OPTIONS_END  \
     {                    \
@@ -159,14 +169,15 @@ enum {
     "  --tag-rules on|off       by tags where the index has no variants (on)\n"
 /** The registry options have a page of their own. */
 #define CLI_REGISTRY_HELP "\nRegistry options: variantctl help registry\n"
-#define CLI_REGISTRY_TOPIC                                                           \
-    "  --creds-stdin            read USER:PASSWORD from standard input\n"            \
-    "  --authfile FILE          credentials from this file only\n"                   \
-    "  --tls-verify=false       unverified TLS and plain HTTP for the images' own\n" \
-    "                           registries, those that the arguments name\n"         \
-    "  --insecure HOST[:PORT]   the same for this registry; again for more\n"        \
-    "  --cacert, --cert, --key FILE   TLS certificates and key (PEM)\n"              \
-    "  --timeout SECONDS        retry after SECONDS without data (default: 60)\n"
+#define CLI_REGISTRY_TOPIC                                                               \
+    "  --creds-stdin            read USER:PASSWORD from standard input\n"                \
+    "  --authfile FILE          credentials from this file only\n"                       \
+    "  --tls-verify=false       unverified TLS and plain HTTP for the images' own\n"     \
+    "                           registries, those that the arguments name\n"             \
+    "  --insecure HOST[:PORT]   the same for this registry; again for more\n"            \
+    "  --cacert, --cert, --key FILE   TLS certificates and key (PEM)\n"                  \
+    "  --timeout SECONDS        try again after SECONDS without data (15; layers: 60)\n" \
+    "  --retry-times N          try again N times (5; documents without answer: 2)\n"
 
 /** Handle a common option returned by getopt_long (`index`: its place in `options`). Returns 1 when
  *  it was one, 0 when it is the verb's own, a negative status on error. --help and --version are
@@ -203,7 +214,10 @@ int cli_registry(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** "PROGRAM: what failed: why" and "hint: ..." on stderr. Returns the exit code of the status. */
 int cli_fail(const struct cli *cli, const struct ocv_error *err);
-/** "PROGRAM: warning: ..." on stderr. */
+/** "PROGRAM: HOST is silent for 15 s, trying again (2 of 3)" on
+ *  stderr. `data` is the struct cli. */
+void cli_tell_retry(void *data, const struct ocv_registry_wait *wait);
+/** "PROGRAM: warning: ..." on stderr, or where cli->warn puts it. */
 void cli_warn(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);
 /** Only with -v: on stderr, or where cli->say puts it. */
 void cli_say(const struct cli *cli, const char *format, ...) OCV_PRINTF(2, 3);

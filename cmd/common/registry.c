@@ -20,11 +20,15 @@ int cli_registry(struct cli *cli, struct ocv_error *err)
         .username = cli->username,
         .password = cli->password,
         .auth_file = cli->auth_file,
+        .retries = cli->retries,
         .stall_timeout_ms = cli->timeout_s * 1000,
+        .document_timeout_ms = cli->timeout_s * 1000,
         .connect_timeout_ms = cli->timeout_s && cli->timeout_s < 30 ? cli->timeout_s * 1000 : 0,
         .interrupted = cli->interrupted,
         .log = cli->verbose ? log_line : NULL,
         .log_data = cli,
+        .wait = cli->wait,
+        .wait_data = cli->say_data,
     };
     options.n_registries = ocv_config_registries(cli->config, &options.registries);
     return ocv_registry_new(&options, &cli->registry, err);

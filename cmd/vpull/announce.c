@@ -113,6 +113,7 @@ int pull_announce(struct pull *pull, struct ocv_error *err)
         status = note_missed(pull, &missed, err);
     if (status < 0)
         return status;
+    progress_status_end(pull->progress);
     const struct said said = {matched.data ? matched.data : "", note.data ? note.data : "",
                               missed.data ? missed.data : ""};
     if (progress_is_json(pull->progress)) {

@@ -11,6 +11,8 @@ enum {
     OPTION_DRY_RUN = 1,
     OPTION_PRINT_REF,
     OPTION_PROGRESS,
+    OPTION_JSON,
+    OPTION_COLOR,
     OPTION_TAG,
     OPTION_JOBS,
     OPTION_VERIFY,
@@ -24,6 +26,9 @@ static const struct option options_table[] = {
     {"print-ref", no_argument, NULL, OPTION_PRINT_REF},
     {"quiet", no_argument, NULL, 'q'},
     {"progress", required_argument, NULL, OPTION_PROGRESS},
+    {"output", required_argument, NULL, 'o'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"color", required_argument, NULL, OPTION_COLOR},
     {"tag", required_argument, NULL, OPTION_TAG},
     {"jobs", required_argument, NULL, OPTION_JOBS},
     {"verify", no_argument, NULL, OPTION_VERIFY},
@@ -54,7 +59,9 @@ static const char help[] =
     "  --dry-run                show the decision and the bytes, pull nothing\n"
     "  --print-ref              print repo@sha256:... of the choice, pull nothing\n"
     "  -q, --quiet              print the digest only\n"
-    "  --progress auto|plain|json   auto: bars, or lines without a terminal\n"
+    "  --progress auto|plain|json   auto: bars, or lines without a terminal; json\n"
+    "                           (also --json, -o json): events on standard output\n"
+    "  --color auto|always|never   auto: on a terminal, unless NO_COLOR is set\n"
     "  --tag NAME               name of the result, for an IMAGE named by digest\n"
     "  --jobs N                 layers at once, 1 to 8 (default 4)\n"
     "  --verify                 with --to oci:DIR: read again what is there\n"
@@ -94,23 +101,28 @@ static int read_jobs(const char *text, unsigned *out, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int read_mode(const char *text, enum progress_mode *out, struct ocv_error *err)
+/* `name`: of the option. */
+static int read_mode(const char *name, const char *text, enum progress_mode *out,
+                     struct ocv_error *err)
 {
     static const struct {
         const char *name;
         enum progress_mode mode;
-    } modes[] = {{"auto", PROGRESS_AUTO}, {"plain", PROGRESS_PLAIN}, {"json", PROGRESS_JSON}};
+    } modes[] = {{"auto", PROGRESS_AUTO},
+                 {"plain", PROGRESS_PLAIN},
+                 {"text", PROGRESS_PLAIN},
+                 {"json", PROGRESS_JSON}};
     for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
         if (!strcmp(text, modes[i].name)) {
             *out = modes[i].mode;
             return OCV_OK;
         }
     return ocv_error_set(err, OCV_ERR_INVALID,
-                         "--progress: invalid value '%.20s': expected auto, plain or json", text);
+                         "%s: invalid value '%.20s': expected auto, plain or json", name, text);
 }
 
 /* Returns 1 on an unknown option or invalid value. */
-static int own_option(struct settings *s, int value, struct ocv_error *err)
+static int own_option(struct cli *cli, struct settings *s, int value, struct ocv_error *err)
 {
     switch (value) {
     case OPTION_DRY_RUN:
@@ -140,7 +152,14 @@ static int own_option(struct settings *s, int value, struct ocv_error *err)
     case OPTION_JOBS:
         return read_jobs(optarg, &s->pull.jobs, err);
     case OPTION_PROGRESS:
-        return read_mode(optarg, &s->mode, err);
+        return read_mode("--progress", optarg, &s->mode, err);
+    case 'o':
+        return read_mode("-o", optarg, &s->mode, err);
+    case OPTION_JSON:
+        s->mode = PROGRESS_JSON;
+        return OCV_OK;
+    case OPTION_COLOR:
+        return color_read(optarg, &cli->color, err);
     default:
         return 1;
     }
@@ -152,7 +171,7 @@ static int read_options(struct cli *cli, struct settings *s, int argc, char **ar
     struct ocv_error err = {0};
     int value, code = -1;
     while (cli_next_option(cli, argc, argv, options_table, help, &value, &code)) {
-        int status = own_option(s, value, &err);
+        int status = own_option(cli, s, value, &err);
         if (status != OCV_OK)
             return status < 0 ? cli_fail(cli, &err) : cli_bad_option(cli, argv, value);
     }
@@ -324,16 +343,45 @@ static void say(void *data, const char *line)
     progress_log(s->progress, s->program, line);
 }
 
+static void warn(void *data, const char *line)
+{
+    const struct say *s = data;
+    progress_warn(s->progress, s->program, "%s", line);
+}
+
+static void tell_wait(void *data, const struct ocv_registry_wait *wait)
+{
+    const struct say *s = data;
+    progress_wait(s->progress, wait);
+}
+
+static void tick(void *data)
+{
+    const struct say *s = data;
+    progress_tick(s->progress);
+}
+
+static void hook(struct cli *cli, struct settings *s, struct progress *progress, bool quiet)
+{
+    s->say = (struct say){cli->program, progress};
+    cli->say = say;
+    cli->warn = warn;
+    cli->wait = quiet ? NULL : tell_wait;
+    cli->tick = quiet ? NULL : tick;
+    cli->say_data = &s->say;
+}
+
 static int run(struct cli *cli, struct settings *s, char **images)
 {
     struct ocv_error err = {0};
     struct progress *progress = NULL;
-    enum progress_mode mode = s->pull.quiet || s->pull.print_ref ? PROGRESS_QUIET : s->mode;
-    if (progress_new(mode, stderr, NULL, &progress, &err) < 0)
+    bool quiet = s->pull.quiet || s->pull.print_ref;
+    enum progress_mode mode = quiet ? PROGRESS_QUIET : s->mode;
+    FILE *stream = mode == PROGRESS_JSON ? stdout : stderr;
+    if (progress_new(mode, stream, NULL, &progress, &err) < 0)
         return cli_fail(cli, &err);
-    s->say = (struct say){cli->program, progress};
-    cli->say = say;
-    cli->say_data = &s->say;
+    progress_color(progress, color_wanted(cli->color, stream));
+    hook(cli, s, progress, quiet);
     int code;
     if (cli_load(cli, &err) < 0) {
         code = fail(cli, progress, NULL, &err);
@@ -343,7 +391,9 @@ static int run(struct cli *cli, struct settings *s, char **images)
             s->pull.to = to;
         code = pull_all(cli, s, progress, images);
     }
-    cli->say = NULL;
+    cli->say = cli->warn = NULL;
+    cli->wait = NULL;
+    cli->tick = NULL;
     progress_free(progress);
     return code;
 }

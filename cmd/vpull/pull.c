@@ -56,7 +56,7 @@ static void show_rejected(const struct pull *pull, size_t i)
                        json_pack("{s:s, s:s, s:s, s:s}", "name", name, "digest", r.entry->digest,
                                  "code", ocv_reject_name(r.code), "reason", reason.data));
     else
-        fprintf(stderr, "  %s: %s\n", name, reason.data);
+        progress_message(pull->progress, "  %s: %s", name, reason.data);
 }
 
 static int no_match(struct pull *pull, struct ocv_error *err)
@@ -69,7 +69,7 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     for (size_t i = 0; i < n && i < REJECTIONS_SHOWN; i++)
         show_rejected(pull, i);
     if (n > REJECTIONS_SHOWN && !progress_is_json(pull->progress))
-        fprintf(stderr, "  and %zu more\n", n - REJECTIONS_SHOWN);
+        progress_message(pull->progress, "  and %zu more", n - REJECTIONS_SHOWN);
     return status;
 }
 
@@ -195,8 +195,10 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
         options->print_ref && !options->locked ? daemon_choose(cli, text, options->quiet) : NULL;
     if (chosen)
         return print_and_free(chosen, err);
-    if (strncmp(text, "oci:", 4) != 0)
+    if (strncmp(text, "oci:", 4) != 0) {
+        progress_status(progress, "resolving", text, "%s: resolving", text);
         (void)!registry_load(!cli->probe, NULL); /* cli_registry tries again, and reports it */
+    }
     cli_profile_begin(cli);
     int status = options->locked && options->locked->n_tags
                      ? image_open_locked(cli, text, options->locked, &pull.image, err)

@@ -170,6 +170,7 @@ static int ask_token(struct ocv_exchange *x, struct ocv_exchange *request, struc
     request->host = x->host; /* decides whether loopback is fine; its token is not used */
     request->what = what;
     request->kind = "token";
+    request->begun = ocv_exchange_is_document(x) ? x->begun : 0; /* its time is the document's */
     request->body_max = OCV_TOKEN_BODY_MAX;
     status = ocv_exchange_run(request, err);
     if (status == OCV_OK)

@@ -98,9 +98,13 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
             return false;
     r->registries = o->registries;
     r->n_registries = o->n_registries;
-    r->retries = o->retries ? o->retries : 5;
+    r->retries = !o->retries ? 5 : o->retries == OCV_RETRIES_NONE ? 0 : o->retries;
+    r->silent_retries = o->retries ? r->retries : 2;
     r->connect_timeout_ms = o->connect_timeout_ms ? o->connect_timeout_ms : 30000;
     r->stall_timeout_ms = o->stall_timeout_ms ? o->stall_timeout_ms : 60000;
+    r->document_timeout_ms = o->document_timeout_ms        ? o->document_timeout_ms
+                             : r->stall_timeout_ms < 15000 ? r->stall_timeout_ms
+                                                           : 15000;
     r->ca_store = o->ca_store;
     r->anonymous = o->anonymous;
     r->given_only = o->given_only;
@@ -109,6 +113,8 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
     r->log_data = o->log_data;
     r->budget = o->budget;
     r->budget_data = o->budget_data;
+    r->wait = o->wait;
+    r->wait_data = o->wait_data;
     return true;
 }
 

@@ -114,6 +114,8 @@ static int perform(struct engine *e, CURLcode *result, struct ocv_error *err)
     for (;;) {
         if (e->request->interrupted && *e->request->interrupted)
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+        if (e->request->tick)
+            e->request->tick(e->request->tick_data);
         CURLMcode code = ocv_multi_perform(e->multi);
         int left;
         struct CURLMsg *message = curl_multi_info_read(e->multi, &left);

@@ -93,6 +93,7 @@ static void perform_exchange(struct ocv_exchange *x)
         status = ocv_tls_load(x->registry, host, &x->error);
     if (status == OCV_OK) {
         x->started = ocv_clock_ms();
+        x->begun = x->begun ? x->begun : x->started;
         status = ocv_transfer_start(x, url, host, at_home ? authorization(x) : NULL);
     }
     free(url);
@@ -171,6 +172,7 @@ int ocv_exchange_run(struct ocv_exchange *x, struct ocv_error *err)
         ocv_exchange_step(x, &wait_ms);
         if (x->state == OCV_EXCHANGE_DONE)
             break;
+        ocv_wait_tell(x->registry, x);
         int status = ocv_exchange_poll(x->registry, x->transfer.done ? 0 : wait_ms, err);
         if (status == OCV_ERR_NETWORK) /* it does not know whose turn it was */
             (void)ocv_error_prefix(err, "%s", x->what);

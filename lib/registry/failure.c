@@ -61,6 +61,12 @@ static int cannot_connect(struct ocv_exchange *x, const struct ocv_registry_host
 static int tls_failure(struct ocv_exchange *x, const struct ocv_registry_host *host,
                        const char *why)
 {
+    if (strstr(why, "wrong version number")) { /* its first bytes are no TLS record */
+        ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: %s answers in plain HTTP", x->what,
+                      host->authority);
+        ocv_error_hint(&x->error, "--insecure %s", host->name);
+        return OCV_ERR_NETWORK;
+    }
     ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: TLS with %s failed: %s", x->what,
                   host->authority, why);
     ocv_error_hint(
@@ -69,6 +75,27 @@ static int tls_failure(struct ocv_exchange *x, const struct ocv_registry_host *h
         "the host with --insecure",
         host->name);
     return OCV_ERR_NETWORK;
+}
+
+/* What was waited for, and how often. */
+static int timed_out(struct ocv_exchange *x, const struct ocv_registry_host *host)
+{
+    const struct ocv_registry *registry = x->registry;
+    unsigned ms =
+        ocv_exchange_is_document(x) ? registry->document_timeout_ms : registry->stall_timeout_ms;
+    curl_off_t connected = 0;
+    char tries[32] = "";
+    curl_easy_getinfo(x->transfer.easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+    if (!connected && registry->connect_timeout_ms < ms)
+        ms = registry->connect_timeout_ms;
+    if (x->attempts > 0)
+        snprintf(tries, sizeof(tries), ", tried %u times", x->attempts + 1);
+    return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: %s is too slow or silent: %s in %u s%s",
+                         x->what, host->authority,
+                         !connected                    ? "no connection"
+                         : x->transfer.response.status ? "nothing more"
+                                                       : "no answer",
+                         (ms + 999) / 1000, tries);
 }
 
 static int describe_failure(struct ocv_exchange *x, const struct ocv_registry_host *host)
@@ -103,8 +130,7 @@ static int describe_failure(struct ocv_exchange *x, const struct ocv_registry_ho
     case CURLE_SSL_ISSUER_ERROR:
         return tls_failure(x, host, why);
     case CURLE_OPERATION_TIMEDOUT:
-        return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: %s is too slow or silent: %s",
-                             x->what, host->authority, why);
+        return timed_out(x, host);
     case CURLE_PARTIAL_FILE:
         return ocv_error_set(&x->error, OCV_ERR_NETWORK, "%s: answer of %s is cut short: %s",
                              x->what, host->authority, why);

@@ -71,6 +71,7 @@ struct ocv_registry {
     char *username, *password, *identity_token, *registry_token;
     char *auth_file, *certs_dir;
     unsigned retries, connect_timeout_ms, stall_timeout_ms;
+    unsigned document_timeout_ms, silent_retries; /* of documents that are not answered in time */
     struct ocv_ca_store *ca_store;
     bool anonymous, given_only;
     unsigned patience_ms; /* of ocv_registry_deadline, 0: none */
@@ -80,6 +81,9 @@ struct ocv_registry {
     void *log_data;
     int (*budget)(void *data, size_t bytes, struct ocv_error *err);
     void *budget_data;
+    void (*wait)(void *data, const struct ocv_registry_wait *wait);
+    void *wait_data;
+    int64_t told; /* when it was called last */
     struct ocv_registry_host *hosts;
     uint64_t serial;
     char note[256]; /* why stored credentials could not be read; becomes part of a hint */
@@ -240,9 +244,10 @@ struct ocv_exchange {
     unsigned attempts, redirects, logins, restarts;
     uint64_t token_serial;
     int64_t not_before;
-    int64_t started;
-    int64_t sent; /* of the upload */
-    int64_t mark; /* range_from at the last failure: progress resets the count of attempts */
+    int64_t started; /* of this try */
+    int64_t begun;   /* of the first try, or of the request that this one is for */
+    int64_t sent;    /* of the upload */
+    int64_t mark;    /* range_from at the last failure: progress resets the count of attempts */
 };
 
 #define OCV_EXCHANGE_AGAIN 1
@@ -277,6 +282,22 @@ void ocv_transfer_stop(struct ocv_transfer *transfer, struct ocv_registry *regis
 void ocv_transfer_free(struct ocv_transfer *transfer, struct ocv_registry *registry);
 void ocv_response_reset(struct ocv_response *response);
 size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
+
+/* ---- waiting
+ * -------------------------------------------------------------------------------------- */
+
+/** A document is kept in memory and due soon; blobs and uploads may take as long as they flow. */
+bool ocv_exchange_is_document(const struct ocv_exchange *exchange);
+/** Milliseconds that all tries of a document have left. */
+int64_t ocv_exchange_left(const struct ocv_exchange *exchange);
+/** Did the last try end because nothing came in time? */
+bool ocv_exchange_was_silent(const struct ocv_exchange *exchange);
+/** Tries after the first that a failure like the last one is worth. */
+unsigned ocv_exchange_retries(const struct ocv_exchange *exchange);
+/** Tell the program that this is waited for; NULL: several blobs. */
+void ocv_wait_tell(struct ocv_registry *registry, const struct ocv_exchange *exchange);
+/** Tell it that the last try failed, and that another one follows in `wait_ms`. */
+void ocv_wait_tell_retry(const struct ocv_exchange *exchange, int64_t wait_ms);
 
 /* ---- judging answers
  * ------------------------------------------------------------------------------ */

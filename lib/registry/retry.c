@@ -41,14 +41,17 @@ static bool retry(struct ocv_exchange *x, int64_t asked_s)
     if (x->range_from - x->mark >= PROGRESS_BYTES)
         x->attempts = 0;
     x->mark = x->range_from;
-    if (x->once || x->attempts >= x->registry->retries || asked_s > RETRY_AFTER_MAX_S)
+    unsigned most = ocv_exchange_retries(x);
+    if (x->once || x->attempts >= most || asked_s > RETRY_AFTER_MAX_S)
+        return false;
+    int64_t wait = asked_s > 0 ? asked_s * 1000 + backoff(1) : backoff(x->attempts + 1);
+    if (ocv_registry_left(x->registry, (int)wait) < wait ||
+        (ocv_exchange_is_document(x) && ocv_exchange_left(x) <= wait))
         return false;
     x->attempts++;
-    int64_t wait = asked_s > 0 ? asked_s * 1000 + backoff(1) : backoff(x->attempts);
-    if (ocv_registry_left(x->registry, (int)wait) < wait)
-        return false;
-    ocv_registry_log(x->registry, "%s: retry %u of %u in %lld ms", x->what, x->attempts,
-                     x->registry->retries, (long long)wait);
+    ocv_registry_log(x->registry, "%s: retry %u of %u in %lld ms", x->what, x->attempts, most,
+                     (long long)wait);
+    ocv_wait_tell_retry(x, wait);
     drop_redirect(x);
     x->not_before = ocv_clock_ms() + wait;
     x->state = OCV_EXCHANGE_WAITING;
@@ -221,7 +224,7 @@ static void judge_status(struct ocv_exchange *x, struct ocv_registry_host *host)
     if (again && retry(x, asked))
         return;
     ocv_exchange_finish(x, ocv_failure_http(x, host));
-    if (asked > RETRY_AFTER_MAX_S)
+    if (again && asked > 0)
         ocv_error_hint(&x->error, "try again in %lld seconds", (long long)asked);
 }
 

@@ -171,12 +171,16 @@ static void set_reuse(CURL *easy, const struct ocv_registry *registry,
 static void set_limits(CURL *easy, const struct ocv_exchange *exchange)
 {
     const struct ocv_registry *registry = exchange->registry;
-    long stall = (long)(registry->stall_timeout_ms + 999) / 1000;
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)registry->connect_timeout_ms);
+    unsigned stall = registry->stall_timeout_ms, connect = registry->connect_timeout_ms;
+    if (ocv_exchange_is_document(exchange)) { /* a drip must not hold us for long, either */
+        int64_t left = ocv_exchange_left(exchange);
+        stall = registry->document_timeout_ms;
+        connect = connect < stall ? connect : stall;
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, left > 0 ? (long)left : 1L);
+    }
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, stall);
-    if (!exchange->sink) /* 4 MiB at modem speed; a drip must not hold us for ever */
-        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 5L * 60 * 1000);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)(stall + 999) / 1000);
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
                      exchange->buffer_size ? exchange->buffer_size : 64L * 1024);
 }

@@ -156,11 +156,11 @@ vpull()
 
 @test "JSON stays JSON with -v and with a wrong configuration" {
     run -0 --separate-stderr vpull -v --progress json --to "oci:$STATE/json" "oci:$L:app"
-    jq -e . <<<"$stderr" >/dev/null
+    jq -e . <<<"$output" >/dev/null
     echo 'colour: blue' >"$STATE/wrong.yaml"
     run -2 --separate-stderr vpull --config "$STATE/wrong.yaml" -v --progress json "oci:$L:app"
-    [ "$(jq -r 'select(.event == "error").exit' <<<"$stderr")" = 2 ]
-    [ "$(jq -r 'select(.event == "log").message' <<<"$stderr")" = "configuration $STATE/wrong.yaml" ]
+    [ "$(jq -r 'select(.event == "error").exit' <<<"$output")" = 2 ]
+    [ "$(jq -r 'select(.event == "log").message' <<<"$output")" = "configuration $STATE/wrong.yaml" ]
     run -0 --separate-stderr vpull -v --quiet --dry-run --config /dev/null "oci:$L:app"
     [ "${stderr%%$'\n'*}" = "vpull: configuration /dev/null" ]
 }

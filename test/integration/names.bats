@@ -167,7 +167,7 @@ END
         [[ $stderr != *"note:"* ]]
     done
     run -0 --separate-stderr "$VPULL" --config /dev/null --dry-run --progress json --profile "$STATE/old.json" "oci:$L:app"
-    [[ $(jq -r 'select(.event == "decision") | .missed' <<<"$stderr") == "this machine has nvidia, but cuda12.8 "* ]]
+    [[ $(jq -r 'select(.event == "decision") | .missed' <<<"$output") == "this machine has nvidia, but cuda12.8 "* ]]
 }
 
 @test "a repository's own: vpull, explain with the line, lock; a flag counts more" {

@@ -76,6 +76,44 @@ setup_file()
         --profile "$BATS_TEST_TMPDIR/host.json" "oci:$BATS_TEST_TMPDIR/none"
 }
 
+# events FILE: each line is valid
+events()
+{
+    local code=0
+    split -l 1 --additional-suffix=.json "$1" "$1."
+    valid progress-event "$1".*.json || code=1
+    rm "$1".*.json
+    return $code
+}
+
+@test "events of vpull: a pull, nothing that fits, a registry that is not there" {
+    local dir=$BATS_TEST_TMPDIR label profiles=$OCV_TOP/contrib/examples/profiles
+    export OCV_STATE_DIR=$dir/state OCV_SOCKET=$dir/nobody
+    mkdir "$dir/images"
+    for label in null cuda; do
+        "$OCV_BUILD/test/tools/mkimage" "$dir/images" "$label" --layer 100000 --file "etc/build=$label" >/dev/null
+    done
+    "$VARIANTCTL" index create --quiet "oci:$dir/images:app" "null=oci:$dir/images:null" \
+        "cuda=oci:$dir/images:cuda,nvidia :: cuda_version_lower_bound :: 12.8"
+    "$VPULL" -v --json --profile "$profiles/h100.json" --to "oci:$dir/mine:1" "oci:$dir/images:app" >"$dir/out"
+    events "$dir/out"
+    [[ $(jq -r .event "$dir/out" | uniq | paste -sd' ') == *"decision layer progress done" ]]
+    run -0 "$VPULL" --json --profile "$profiles/h100.json" --to "docker-archive:$dir/mine.tar" "oci:$dir/images:app"
+    echo "$output" >"$dir/out"
+    events "$dir/out"
+    grep -q '"event":"writing"' "$dir/out"
+    run -3 "$VPULL" --json --require amd --profile "$profiles/h100.json" --to "oci:$dir/mine:1" "oci:$dir/images:app"
+    echo "$output" >"$dir/out"
+    events "$dir/out"
+    [[ $(jq -r .event "$dir/out" | uniq | paste -sd' ') == *"rejected error" ]]
+    run -1 "$VPULL" --json --profile "$profiles/h100.json" --to "oci:$dir/mine:1" 127.0.0.1:1/app:1
+    echo "$output" >"$dir/out"
+    events "$dir/out"
+    [ "$(jq -r .event "$dir/out" | paste -sd' ')" = "resolving error" ]
+    echo '{"event": "progress", "id": "x", "status": "sleeping", "done": 0}' >"$dir/out"
+    run ! events "$dir/out"
+}
+
 @test "what verify, coverage, setup --status and tags plan print" {
     local dir=$BATS_TEST_TMPDIR label tool=$OCV_BUILD/test/tools/mkimage profiles=$OCV_TOP/contrib/examples/profiles
     mkdir "$dir/images" "$dir/tree"

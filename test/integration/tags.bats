@@ -164,7 +164,7 @@ chooses()
     [ "$output" = "$(digest_of "$VLLM:v0.14.1")" ]
     [[ $stderr == *"$note"* ]]
     run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --progress json --profile "$STATE/driver570.json" "$VLLM:v0.14.1"
-    [ "$(jq -r 'select(.event == "decision") | .note' <<<"$stderr")" = "$note" ]
+    [ "$(jq -r 'select(.event == "decision") | .note' <<<"$output")" = "$note" ]
     run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$STATE/mid.json" "$VLLM:v0.14.1"
     [[ $stderr != *"minor-version"* ]]
     run -0 --separate-stderr "$VARIANTCTL" explain --config "$CONFIG" --profile "$STATE/driver570.json" "$VLLM:v0.14.1"
@@ -326,7 +326,7 @@ locked()
     run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --profile "$STATE/t4.json" "ghcr.io/$TEI:1.9"
     [ "$output" = "$(digest_of "$TEI:turing-1.9")" ]
     run -0 --separate-stderr "$VPULL" --config "$CONFIG" --dry-run --progress json --profile "$STATE/t4.json" "ghcr.io/$TEI:1.9"
-    [ "$(jq -r 'select(.event == "decision") | .tag, .rule' <<<"$stderr" | tr '\n' ' ')" = "turing-1.9 huggingface-tei " ]
+    [ "$(jq -r 'select(.event == "decision") | .tag, .rule' <<<"$output" | tr '\n' ' ')" = "turing-1.9 huggingface-tei " ]
 }
 
 @test "a full tag is locked as what it is" {

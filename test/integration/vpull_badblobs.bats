@@ -73,7 +73,7 @@ fails()
 @test "slow index: given up" {
     run -1 --separate-stderr "$VPULL" --to "oci:$STATE/layout:failed" --timeout 1 --profile "$H100" "$BAD/slow/x:1"
     [ "$(grep -c '^vpull: ' <<<"$stderr")" = 1 ]
-    [[ $stderr == "vpull: $BAD/slow/x:1: "*"too slow or silent"* ]]
+    [[ $stderr == *"vpull: $BAD/slow/x:1: "*"too slow or silent: nothing more in 1 s, tried 3 times"* ]]
     layout_is_sound
 }
 
@@ -103,7 +103,7 @@ fails()
 }
 
 @test "--timeout takes seconds" {
-    for text in 0 -1 x 1s 3601 ''; do
+    for text in 0 x 1s 3601 ''; do
         run -2 --separate-stderr "$VPULL" --print-ref --timeout "$text" "$BAD/good/x:1"
         [[ $stderr == *"--timeout: '$text' is not a number of seconds"* ]]
     done

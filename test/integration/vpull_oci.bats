@@ -124,10 +124,11 @@ blobs_are_whole()
 
 @test "--progress json: one object a line" {
     run -0 --separate-stderr "$VPULL" --progress json --to "oci:$STATE/j" --profile "$H100" "$IMAGE"
-    events=$(jq -r .event <<<"$stderr")
-    [[ $events == decision*done ]]
-    [ "$(jq -r 'select(.event == "decision") | .label' <<<"$stderr")" = cuda12.8 ]
-    [ "$(jq -r 'select(.event == "done") | .digest' <<<"$stderr")" = "$(digest_of cuda12.8)" ]
+    events=$(jq -r .event <<<"$output")
+    [[ $events == resolving*decision*layer*progress*done ]]
+    [ -z "$stderr" ]
+    [ "$(jq -r 'select(.event == "decision") | .label' <<<"$output")" = cuda12.8 ]
+    [ "$(jq -r 'select(.event == "done") | .digest' <<<"$output")" = "$(digest_of cuda12.8)" ]
 }
 
 @test "the largest layer is fetched first" {

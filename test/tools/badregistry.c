@@ -65,6 +65,8 @@ static const struct {
     {"m500", mode_m500},
     {"m503ok", mode_m503ok},
     {"silent", mode_silent},
+    {"mute", mode_mute},
+    {"mutetoken", mode_mutetoken},
     {"loop", mode_loop},
     {"redirect", mode_redirect},
     {"redirfar", mode_redirfar},
@@ -135,6 +137,8 @@ static bool answer(struct request *r)
         return token_get(r);
     if (!strncmp(r->path, "/oauth", 6))
         return token_post(r);
+    if (!strncmp(r->path, "/mute", 5))
+        return mode_mute(r);
     if (!strncmp(r->path, "/badtoken", 9))
         return say(r->fd,
                    "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"token\":\"a\\r\\nb:c\"}");

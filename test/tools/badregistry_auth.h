@@ -69,6 +69,10 @@ static bool mode_farrealm(const struct request *r)
     return error(r, 401, "WWW-Authenticate: Bearer realm=\"http://auth.invalid/token\"\r\n",
                  "UNAUTHORIZED");
 }
+static bool mode_mutetoken(const struct request *r)
+{
+    return challenge(r, "mute");
+}
 static bool mode_badtoken(const struct request *r)
 {
     return challenge(r, "badtoken");

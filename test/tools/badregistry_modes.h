@@ -373,6 +373,14 @@ static bool mode_m503ok(const struct request *r)
 {
     return count("m503ok") < 1 ? error(r, 503, "", "UNAVAILABLE") : good(r);
 }
+/* Never a word, until the client has had enough. */
+static bool mode_mute(const struct request *r)
+{
+    char byte;
+    while (recv(r->fd, &byte, 1, 0) > 0)
+        ;
+    return false;
+}
 static bool mode_silent(const struct request *r)
 {
     return count("silent") < 1 ? false : good(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The end of every verb that makes or edits an index: check, review, show or copy, publish. */
 #include "cmd/common/explain.h"
-#include "cmd/common/format.h"
+#include "cmd/common/progress/format.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/core/resolve/default.h"
 #include "lib/edit/edit.h"

@@ -5,7 +5,7 @@
 #define OCV_INDEX_COPY_H
 
 #include "cmd/common/image_copy.h"
-#include "cmd/common/progress.h"
+#include "cmd/common/progress/progress.h"
 #include "cmd/variantctl/index/index_place.h"
 
 struct copier {

@@ -97,6 +97,7 @@ static int lock_directory(struct pull *pull, struct staging *out, struct ocv_err
 int staging_fetch(struct pull *pull, const char *near, struct staging *out, struct ocv_error *err)
 {
     *out = (struct staging){.lock = -1};
+    pull->staged = true;
     const char *slash = near ? strrchr(near, '/') : NULL, *temporary = getenv("TMPDIR");
     const char *hex = strchr(pull->child.descriptor.digest, ':');
     if (near)
@@ -164,8 +165,12 @@ static int pull_archive(struct pull *pull, const char *argument, char *where, si
         return status;
     status = staging_fetch(pull, special >= 0 ? NULL : path, &staging, err);
     if (status == OCV_OK)
+        progress_status(pull->progress, "writing", pull->image.text, "writing %s", argument);
+    if (status == OCV_OK)
         status = special >= 0 ? staging_write(pull, &staging, special, err)
                               : write_file(pull, &staging, path, err);
+    if (status == OCV_OK)
+        progress_settle(pull->progress, LAYER_DONE);
     staging_remove(&staging, status);
     if (special >= 0)
         close(special);

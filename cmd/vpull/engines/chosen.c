@@ -24,11 +24,9 @@ static void show(void *data, size_t i, int64_t done, bool finished, bool cached)
 {
     struct transfer *t = data;
     t->fetched = t->fetched || !cached;
-    progress_set(t->pull->progress, t->rows[i],
-                 cached     ? LAYER_CACHED
-                 : finished ? LAYER_DONE
-                            : LAYER_DOWNLOADING,
-                 done, -1);
+    enum layer_state finally = t->pull->staged ? LAYER_DOWNLOADED : LAYER_DONE;
+    enum layer_state state = cached ? LAYER_CACHED : finished ? finally : LAYER_DOWNLOADING;
+    progress_set(t->pull->progress, t->rows[i], state, done, -1);
 }
 
 int pull_to_layout(struct pull *pull, struct ocv_layout *layout, struct ocv_error *err)

@@ -8,7 +8,7 @@
 
 #include "cmd/common/image_copy.h"
 #include "cmd/common/lockfile.h"
-#include "cmd/common/progress.h"
+#include "cmd/common/progress/progress.h"
 #include "cmd/vpull/engines/docker_plugin.h"
 
 /** What the command line says beside the options that all commands share. */
@@ -33,6 +33,7 @@ struct pull {
     const struct ocv_entry *entry; /**< the chosen one */
     struct child child;            /**< its manifest; read by pull_child */
     char *name;  /**< what the result is to be called, "host/repo:tag"; may be NULL */
+    bool staged; /**< what is fetched goes on into an engine: a layer is not done with its bytes */
     bool cached; /**< the destination had everything already */
 };
 

@@ -40,9 +40,12 @@ static bool nerdctl_available(struct cli *cli, const struct pull_options *option
     return reachable("nerdctl");
 }
 
+/* Both clients say it when they begin: "unpacking registry.example/app:1 (sha256:...)...". */
 static void show(void *data, const char *text)
 {
     struct pull *pull = data;
+    if (!strncmp(text, "unpacking ", 10))
+        progress_status(pull->progress, "extracting", pull->image.text, "extracting in containerd");
     if (pull->cli->verbose)
         progress_message(pull->progress, "%s", text);
 }
@@ -71,7 +74,7 @@ static int import(struct pull *pull, const char *const *argv, struct ocv_error *
         return OCV_ERR_ENGINE;
     }
     int status = ensure_name(pull, err);
-    return status < 0 ? status : engine_feed(pull, argv, show, err);
+    return status < 0 ? status : engine_feed(pull, "containerd", argv, show, err);
 }
 
 struct check {
@@ -101,7 +104,7 @@ static bool already_there(struct pull *pull, const char *ns)
     const char *argv[] = {"ctr",         "--address", containerd_socket(),
                           "--namespace", ns,          "images",
                           "check",       filter,      NULL};
-    int status = subprocess_run(argv, -1, check_line, &check, pull->cli->interrupted, NULL);
+    int status = subprocess_run(argv, -1, check_line, &check, pull->cli, NULL);
     free(filter);
     return status == OCV_OK && check.complete;
 }
@@ -123,7 +126,7 @@ static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t
                                 "label",       pull->name,  "io.cri-containerd.image=managed",
                                 NULL};
     if (status == OCV_OK)
-        status = subprocess_run(label_argv, -1, NULL, NULL, pull->cli->interrupted, err);
+        status = subprocess_run(label_argv, -1, NULL, NULL, pull->cli, err);
     snprintf(where, size, "into containerd, namespace %s", ns);
     return status;
 }

@@ -53,9 +53,13 @@ static enum layer_state state_of(const char *status)
     static const struct {
         const char *text;
         enum layer_state state;
-    } states[] = {{"Downloading", LAYER_DOWNLOADING},      {"Extracting", LAYER_EXTRACTING},
-                  {"Pull complete", LAYER_DONE},           {"Already exists", LAYER_CACHED},
-                  {"Download complete", LAYER_EXTRACTING}, {"Loading layer", LAYER_LOADING}};
+    } states[] = {{"Downloading", LAYER_DOWNLOADING},
+                  {"Extracting", LAYER_EXTRACTING},
+                  {"Pull complete", LAYER_DONE},
+                  {"Already exists", LAYER_CACHED},
+                  {"Verifying Checksum", LAYER_DOWNLOADED},
+                  {"Download complete", LAYER_DOWNLOADED},
+                  {"Loading layer", LAYER_LOADING}};
     for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
         if (!strcmp(status, states[i].text))
             return states[i].state;
@@ -65,6 +69,14 @@ static enum layer_state state_of(const char *status)
 static bool layer_id(const char *id)
 {
     return strlen(id) == 12 && strspn(id, "0123456789abcdef") == 12;
+}
+
+/* Bytes; engines with containerd's store count the seconds of an extraction instead. */
+static int64_t bytes_done(const json_t *detail)
+{
+    return json_object_get(detail, "units")
+               ? -1
+               : json_integer_value(json_object_get(detail, "current"));
 }
 
 static int stream_line(void *data, const char *text)
@@ -82,8 +94,7 @@ static int stream_line(void *data, const char *text)
         enum layer_state state = state_of(status);
         s->fetched = s->fetched || state == LAYER_DOWNLOADING || state == LAYER_DONE;
         progress_set(s->pull->progress, progress_add(s->pull->progress, id, -1), state,
-                     json_integer_value(json_object_get(detail, "current")),
-                     json_is_integer(total) ? json_integer_value(total) : -1);
+                     bytes_done(detail), json_is_integer(total) ? json_integer_value(total) : -1);
     }
     json_decref(line);
     return 0;
@@ -170,6 +181,7 @@ static int load(struct pull *pull, const struct endpoint *endpoint, struct ocv_e
                                .header = "Content-Type: application/x-tar",
                                .upload = true,
                                .upload_fd = fd};
+    progress_status(pull->progress, "loading", pull->image.text, "loading into docker");
     status = stream_call(pull, endpoint, &call, "/images/load?quiet=1", err);
     pull->cached = false;
     close(fd);

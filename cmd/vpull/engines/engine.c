@@ -123,6 +123,8 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
         .upload_fd = call->upload ? call->upload_fd : -1,
         .timeout_ms = call->timeout_ms,
         .interrupted = cli->interrupted,
+        .tick = cli->tick,
+        .tick_data = cli->say_data,
         .body = receive,
         .data = &r,
     };
@@ -203,7 +205,7 @@ static int run_fed(struct pull *pull, const struct staging *staging, const char 
         close(ends[1]);
         return ocv_error_set(err, OCV_ERR_NOMEM, "cannot start a thread");
     }
-    int status = subprocess_run(argv, ends[0], line, pull, pull->cli->interrupted, err);
+    int status = subprocess_run(argv, ends[0], line, pull, pull->cli, err);
     close(ends[0]); /* a client that gave up leaves the feeder with a broken pipe */
     pthread_join(thread, NULL);
     if (status == OCV_OK && feeder.status < 0 && err)
@@ -211,13 +213,17 @@ static int run_fed(struct pull *pull, const struct staging *staging, const char 
     return status < 0 ? status : feeder.status;
 }
 
-int engine_feed(struct pull *pull, const char *const *argv,
+int engine_feed(struct pull *pull, const char *name, const char *const *argv,
                 void (*line)(void *data, const char *text), struct ocv_error *err)
 {
     struct staging staging;
     int status = staging_fetch(pull, NULL, &staging, err);
-    if (status == OCV_OK)
+    if (status == OCV_OK) {
+        progress_status(pull->progress, "loading", pull->image.text, "loading into %s", name);
         status = run_fed(pull, &staging, argv, line, err);
+    }
+    if (status == OCV_OK)
+        progress_settle(pull->progress, LAYER_DONE);
     staging_remove(&staging, status);
     return status;
 }

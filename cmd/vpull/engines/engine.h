@@ -42,8 +42,9 @@ char *engine_base64_url(const void *data, size_t len);
  * lives. The caller closes `*fd`; the file has no name any more. */
 int engine_archive(struct pull *pull, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Run a client with such an archive as its standard input, without a file between: fetch, then
- * write while it reads. `line` gets `pull` and each line of its output. */
-int engine_feed(struct pull *pull, const char *const *argv,
+ * write while it reads. `line` gets `pull` and each line of its output. `name`: of the engine, for
+ * what is shown. */
+int engine_feed(struct pull *pull, const char *name, const char *const *argv,
                 void (*line)(void *data, const char *text), struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -87,12 +87,12 @@ static void show_progress(void *data, const char *text)
     if (!podman_line_parse(text, &line))
         show(data, text);
     else if ((row = progress_find(pull->progress, line.id)) != SIZE_MAX)
-        progress_set(pull->progress, row, line.state, line.done < 0 ? 0 : line.done, -1);
+        progress_set(pull->progress, row, line.state, line.done, -1);
 }
 
 static int run(struct pull *pull, const char *const *argv, struct ocv_error *err)
 {
-    return subprocess_run(argv, -1, show, pull, pull->cli->interrupted, err);
+    return subprocess_run(argv, -1, show, pull, pull->cli, err);
 }
 
 static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error *err)
@@ -101,7 +101,7 @@ static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error
         const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
         progress_add(pull->progress, layer->digest, layer->size);
     }
-    int status = subprocess_run_terminal(argv, show_progress, pull, pull->cli->interrupted, err);
+    int status = subprocess_run_terminal(argv, show_progress, pull, pull->cli, err);
     if (status == OCV_OK) /* a remote service tells nothing of its layers */
         progress_settle(pull->progress, LAYER_DONE);
     return status;
@@ -131,7 +131,7 @@ static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_e
 static int load(struct pull *pull, struct ocv_error *err)
 {
     const char *argv[] = {"podman", "load", NULL};
-    return engine_feed(pull, argv, show, err);
+    return engine_feed(pull, "podman", argv, show, err);
 }
 
 static int pull_podman(struct pull *pull, const char *argument, char *where, size_t size,

@@ -3,7 +3,7 @@
 #ifndef VPULL_PODMAN_LINE_H
 #define VPULL_PODMAN_LINE_H
 
-#include "cmd/common/format.h"
+#include "cmd/common/progress/format.h"
 
 struct podman_line {
     char id[13]; /**< first 12 digits of the layer's digest */

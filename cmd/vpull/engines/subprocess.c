@@ -80,15 +80,22 @@ static int start(const char *const *argv, int stdin_fd, int out, int errors, pid
     return OCV_OK;
 }
 
+static bool interrupted(const struct cli *cli)
+{
+    return cli->interrupted && *cli->interrupted;
+}
+
 /* Read both streams until they end. Returns false when interrupted. */
-static bool drain(struct stream streams[2], const volatile int *interrupted)
+static bool drain(struct stream streams[2], const struct cli *cli)
 {
     struct pollfd fds[2] = {{.fd = streams[0].fd, .events = POLLIN},
                             {.fd = streams[1].fd, .events = POLLIN}};
     char bytes[4096];
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        if (interrupted && *interrupted)
+        if (interrupted(cli))
             return false;
+        if (cli->tick)
+            cli->tick(cli->say_data);
         if (poll(fds, 2, 100) <= 0)
             continue;
         for (size_t i = 0; i < 2; i++) {
@@ -123,14 +130,14 @@ static void stop(pid_t pid)
 
 /* Its streams have ended, and it is about to; or it goes on with the terminal's interrupts ignored.
  * False when interrupted. */
-static bool await_end(pid_t pid, int *code, const volatile int *interrupted)
+static bool await_end(pid_t pid, int *code, const struct cli *cli)
 {
     int step = 1;
     for (;;) {
         pid_t ended = waitpid(pid, code, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR))
             return true;
-        if (interrupted && *interrupted)
+        if (interrupted(cli))
             return false;
         poll(NULL, 0, step);
         step = step < STOP_STEP_MS ? step * 2 : STOP_STEP_MS;
@@ -168,7 +175,7 @@ static bool open_terminal(int ends[2])
 }
 
 static int run(const char *const *argv, int stdin_fd, const int out[2], const int errors[2],
-               struct stream streams[2], const volatile int *interrupted, struct ocv_error *err)
+               struct stream streams[2], const struct cli *cli, struct ocv_error *err)
 {
     pid_t pid;
     char last[LINE_MAX_BYTES] = "";
@@ -179,8 +186,7 @@ static int run(const char *const *argv, int stdin_fd, const int out[2], const in
     streams[1].fd = errors[0];
     streams[1].last = last;
     int code = 0;
-    bool finished =
-        status < 0 || (drain(streams, interrupted) && await_end(pid, &code, interrupted));
+    bool finished = status < 0 || (drain(streams, cli) && await_end(pid, &code, cli));
     streams[1].last = NULL;
     close(out[0]);
     close(errors[0]);
@@ -193,31 +199,31 @@ static int run(const char *const *argv, int stdin_fd, const int out[2], const in
 }
 
 static int run_with(const char *const *argv, int stdin_fd, bool terminal, struct stream streams[2],
-                    const volatile int *interrupted, struct ocv_error *err)
+                    const struct cli *cli, struct ocv_error *err)
 {
     int out[2], errors[2];
     if (pipe2(out, O_CLOEXEC) != 0)
         return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
     /* without pseudo terminals, as in some containers, the client tells less */
     if ((terminal && open_terminal(errors)) || pipe2(errors, O_CLOEXEC) == 0)
-        return run(argv, stdin_fd, out, errors, streams, interrupted, err);
+        return run(argv, stdin_fd, out, errors, streams, cli, err);
     close(out[0]);
     close(out[1]);
     return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
 }
 
 int subprocess_run(const char *const *argv, int stdin_fd, take_line line, void *data,
-                   const volatile int *interrupted, struct ocv_error *err)
+                   const struct cli *cli, struct ocv_error *err)
 {
     struct stream streams[2] = {{.line = line, .data = data}};
-    return run_with(argv, stdin_fd, false, streams, interrupted, err);
+    return run_with(argv, stdin_fd, false, streams, cli, err);
 }
 
 int subprocess_run_terminal(const char *const *argv, take_line line, void *data,
-                            const volatile int *interrupted, struct ocv_error *err)
+                            const struct cli *cli, struct ocv_error *err)
 {
     struct stream streams[2] = {{0}, {.line = line, .data = data}};
-    return run_with(argv, -1, true, streams, interrupted, err);
+    return run_with(argv, -1, true, streams, cli, err);
 }
 
 bool subprocess_available(const char *name)

@@ -22,6 +22,7 @@
 #include "ocivariant/reference.h"
 #include "ocivariant/registry_config.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,16 @@ OCV_API int ocv_ca_store_new(struct ocv_ca_store **out, struct ocv_error *err) O
 /** After the clients that use it. NULL is allowed. */
 OCV_API void ocv_ca_store_free(struct ocv_ca_store *ca_store);
 
+/** What a call is waiting for. Strings are borrowed for the call. */
+struct ocv_registry_wait {
+    const char *what;    /**< what is asked for: "registry.example/app:1"; NULL: several blobs */
+    const char *host;    /**< who is asked, a registry or a token server; NULL with `what` */
+    const char *trouble; /**< why the last try failed, as "is silent for 15 s"; else NULL */
+    unsigned attempt;    /**< with `trouble` the try that is to come, else the one that runs */
+    unsigned attempts;   /**< tries in all, if it goes on failing in this way */
+    int64_t ms;          /**< with `trouble` the pause before the next try, else how long it runs */
+};
+
 /** Settings; zero-initialised means the defaults. Strings are copied. */
 struct ocv_registry_options {
     const struct ocv_registry_config *registries; /**< not copied: must outlive the client */
@@ -52,9 +63,14 @@ struct ocv_registry_options {
     const char *password;
     const char *auth_file;       /**< only this docker config / auth.json; NULL: the usual places */
     const char *certs_dir;       /**< default "/etc/docker/certs.d" and containers' certs.d */
-    unsigned retries;            /**< default 5 attempts after the first */
-    unsigned connect_timeout_ms; /**< default 30,000 */
+    unsigned retries;            /**< default 5 attempts after the first, 2 where a document was not
+                                      answered in time; OCV_RETRIES_NONE: none */
+    unsigned connect_timeout_ms; /**< default 30,000, of documents no more than the next but one */
     unsigned stall_timeout_ms;   /**< no byte for so long: given up and retried; default 60,000 */
+    /** The same for documents (manifests, lists, tokens, small blobs); default 15,000, or
+     *  stall_timeout_ms if that is less. All tries of one together end after three times this and
+     *  ten seconds, but not before 55 s. */
+    unsigned document_timeout_ms;
     const volatile int *interrupted; /**< non-zero: stop with OCV_ERR_INTERRUPTED; may be NULL */
     void (*log)(void *data, const char *line); /**< -v: requests and retries, never a secret */
     void *log_data;
@@ -71,7 +87,12 @@ struct ocv_registry_options {
      *  Called again where it is asked for again. May be NULL. */
     int (*budget)(void *data, size_t bytes, struct ocv_error *err);
     void *budget_data;
+    /** Called ten times a second while a call waits, and when it is about to ask again; may be
+     *  NULL. It may not call the client. */
+    void (*wait)(void *data, const struct ocv_registry_wait *wait);
+    void *wait_data;
 };
+#define OCV_RETRIES_NONE UINT_MAX
 #define OCV_BUDGET_FREE (64u * 1024)
 
 /** Make a client. Nothing is asked yet; files of credentials are read when a host wants some. */
@@ -227,6 +248,9 @@ struct ocv_engine_request {
     /** Body bytes as they come; non-zero stops with OCV_ERR_INTERRUPTED. May be NULL. */
     int (*body)(void *data, const char *bytes, size_t len);
     void *data;
+    /** Called about ten times a second while the engine works; may be NULL. */
+    void (*tick)(void *data);
+    void *tick_data;
 };
 /** Perform it. `*status`: the HTTP status. No proxy, no redirects. */
 OCV_API int ocv_engine_http(const struct ocv_engine_request *request, long *status,

@@ -13,6 +13,10 @@
 /** Decimal units with three significant digits as docker prints them: "512 B", "27.1 MB". Negative:
  *  "?". Returns `out`. */
 const char *format_bytes(int64_t bytes, char out[FORMAT_NUMBER_MAX]);
+/** "8s", "1m05s", "2h03m", "3d04h". Negative: "?". Returns `out`. */
+const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX]);
+/** How long `bytes` take at `rate` bytes a second, as a duration. */
+const char *format_left(int64_t bytes, double rate, char out[FORMAT_NUMBER_MAX]);
 /** The part of a digest that people compare: the first 12 characters of its encoded part. */
 const char *format_short_digest(const char *digest, char out[16]);
 
@@ -20,6 +24,7 @@ const char *format_short_digest(const char *digest, char out[16]);
 enum layer_state {
     LAYER_WAITING,
     LAYER_DOWNLOADING,
+    LAYER_DOWNLOADED, /**< its bytes are here; it waits to be extracted */
     LAYER_EXTRACTING,
     LAYER_LOADING,
     LAYER_UPLOADING,
@@ -33,9 +38,11 @@ const char *layer_state_name(enum layer_state state);
 struct layer_line {
     const char *id; /**< short digest */
     enum layer_state state;
-    int64_t done;
-    int64_t size; /**< negative: unknown */
-    double rate;  /**< bytes a second, 0: unknown */
+    int64_t done;    /**< negative: unknown, the time is shown instead */
+    int64_t size;    /**< negative: unknown */
+    double rate;     /**< bytes a second, 0: unknown */
+    int64_t seconds; /**< in this state */
+    int64_t stalled; /**< seconds without a byte, 0: bytes come */
 };
 /** One line of at most `width` columns, without newline, into `out` (truncated to `size`). */
 void format_layer_line(const struct layer_line *line, unsigned width, char *out, size_t size);

@@ -2,12 +2,13 @@
 /**
  * @file progress.h
  * What the user sees while an image comes: bars on a terminal, lines elsewhere, JSON on request.
- * Everything goes to one stream (stderr); results on stdout are not printed here. One thread.
+ * Everything goes to one stream, that of JSON is best standard output. One thread.
  */
 #ifndef OCV_PROGRESS_H
 #define OCV_PROGRESS_H
 
-#include "cmd/common/format.h"
+#include "cmd/common/progress/format.h"
+#include "ocivariant-registry.h"
 
 #include <jansson.h>
 #include <ocivariant.h>
@@ -26,6 +27,8 @@ struct progress;
 int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
                  struct progress **out, struct ocv_error *err);
 void progress_free(struct progress *progress);
+/** Colours on or off (off before). */
+void progress_color(struct progress *progress, bool on);
 
 /** A line for people: above the bars, in plain and bar mode. */
 void progress_message(struct progress *progress, const char *format, ...) OCV_PRINTF(2, 3);
@@ -39,13 +42,26 @@ void progress_warn(struct progress *progress, const char *program, const char *f
 /** "PROGRAM: ..." of -v as a line, in quiet mode too, or as an event. */
 void progress_log(struct progress *progress, const char *program, const char *line);
 
+/** What is done now that has no layers, "app:1: resolving": a line below the bars that stays until
+ *  the next one, or until progress_finish. In plain mode a line now, and again every few seconds
+ *  with the time it takes; in JSON an event of that name with the image and the text as its
+ * "message". */
+void progress_status(struct progress *progress, const char *event, const char *image,
+                     const char *format, ...) OCV_PRINTF(4, 5);
+/** That is done. */
+void progress_status_end(struct progress *progress);
+/** Time passes: draw what depends on it. To be called several times a second. */
+void progress_tick(struct progress *progress);
+/** The registry client waits; counts as progress_tick, too. */
+void progress_wait(struct progress *progress, const struct ocv_registry_wait *wait);
+
 /** Add a layer; `id` is a digest or an engine's short id, `size` negative when unknown. Returns its
  *  number; the same id again returns the same number. SIZE_MAX without memory. */
 size_t progress_add(struct progress *progress, const char *id, int64_t size);
 /** Number of the layer whose short id this is, or SIZE_MAX. */
 size_t progress_find(const struct progress *progress, const char *id);
-/** Layer `i` has `done` bytes; a negative `size` leaves the size as it is. Numbers out of range are
- *  ignored. */
+/** Layer `i` has `done` bytes, or with a negative number is worked on without telling how far; a
+ *  negative `size` leaves the size as it is. Numbers out of range are ignored. */
 void progress_set(struct progress *progress, size_t i, enum layer_state state, int64_t done,
                   int64_t size);
 /** Give every layer that is not finished this state: the engine said "done" for the whole. */

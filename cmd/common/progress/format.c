@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/common/format.h"
+#include "cmd/common/progress/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,8 +30,7 @@ const char *format_bytes(int64_t bytes, char out[FORMAT_NUMBER_MAX])
     return out;
 }
 
-/* "8s", "1m05s", "2h03m", "3d04h". Negative: "?". */
-static const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX])
+const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX])
 {
     const int64_t minute = 60, hour = 3600, day = 86400;
 
@@ -51,6 +50,13 @@ static const char *format_duration(int64_t seconds, char out[FORMAT_NUMBER_MAX])
     return out;
 }
 
+const char *format_left(int64_t bytes, double rate, char out[FORMAT_NUMBER_MAX])
+{
+    double seconds = rate > 0 ? (double)bytes / rate : 1e9;
+
+    return format_duration(seconds < 1e9 ? (int64_t)(seconds + 0.5) : -1, out);
+}
+
 const char *format_short_digest(const char *digest, char out[16])
 {
     const char *colon = strchr(digest, ':');
@@ -66,6 +72,8 @@ const char *layer_state_name(enum layer_state state)
         return "waiting";
     case LAYER_DOWNLOADING:
         return "downloading";
+    case LAYER_DOWNLOADED:
+        return "downloaded";
     case LAYER_EXTRACTING:
         return "extracting";
     case LAYER_LOADING:
@@ -80,29 +88,35 @@ const char *layer_state_name(enum layer_state state)
     return "?";
 }
 
+static bool is_active(enum layer_state state)
+{
+    return state == LAYER_DOWNLOADING || state == LAYER_EXTRACTING || state == LAYER_LOADING ||
+           state == LAYER_UPLOADING;
+}
+
 /* "12.3 MB/27.1 MB  4.10 MB/s  3s left" or what of it is known */
 static void format_amount(const struct layer_line *line, char *out, size_t size)
 {
     char done[FORMAT_NUMBER_MAX], total[FORMAT_NUMBER_MAX], rate[FORMAT_NUMBER_MAX];
-    char left[FORMAT_NUMBER_MAX];
+    char time[FORMAT_NUMBER_MAX];
 
     format_bytes(line->done, done);
     format_bytes(line->size, total);
-    if (line->state == LAYER_WAITING || line->state == LAYER_DONE || line->state == LAYER_CACHED) {
+    if (!is_active(line->state))
         snprintf(out, size, "%s", line->size < 0 ? "" : total);
-        return;
-    }
-    if (line->size < 0)
+    else if (line->done < 0)
+        snprintf(out, size, "%s", format_duration(line->seconds, time));
+    else if (line->stalled > 0)
+        snprintf(out, size, "%s%s%s  stalled %s", done, line->size < 0 ? "" : "/",
+                 line->size < 0 ? "" : total, format_duration(line->stalled, time));
+    else if (line->size < 0)
         snprintf(out, size, "%s", done);
     else if (line->rate < 1)
         snprintf(out, size, "%s/%s", done, total);
-    else {
-        double seconds = (double)(line->size - line->done) / line->rate;
-
-        format_bytes((int64_t)line->rate, rate);
-        format_duration(seconds < 1e9 ? (int64_t)(seconds + 0.5) : -1, left);
-        snprintf(out, size, "%s/%s  %s/s  %s left", done, total, rate, left);
-    }
+    else
+        snprintf(out, size, "%s/%s  %s/s  %s left", done, total,
+                 format_bytes((int64_t)line->rate, rate),
+                 format_left(line->size - line->done, line->rate, time));
 }
 
 /* "[=====>    ]  45%" with `cells` cells between the brackets */
@@ -126,8 +140,6 @@ static void format_bar(const struct layer_line *line, unsigned cells, char *out,
 void format_layer_line(const struct layer_line *line, unsigned width, char *out, size_t size)
 {
     char head[48], amount[112], bar[80] = "";
-    bool active = line->state == LAYER_DOWNLOADING || line->state == LAYER_EXTRACTING ||
-                  line->state == LAYER_LOADING || line->state == LAYER_UPLOADING;
     size_t used;
 
     snprintf(head, sizeof(head), "%.12s: %-12s", line->id, layer_state_name(line->state));
@@ -135,7 +147,7 @@ void format_layer_line(const struct layer_line *line, unsigned width, char *out,
     /* "[" "]" " 45%" and two spaces around it take 10 columns beside the cells; a bar of fewer than
      * 8 cells says nothing */
     used = strlen(head) + strlen(amount) + 10;
-    if (active && line->size >= 0 && width >= used + 8) {
+    if (is_active(line->state) && line->size >= 0 && line->done >= 0 && width >= used + 8) {
         unsigned cells = width - (unsigned)used;
 
         format_bar(line, cells > 40 ? 40 : cells, bar, sizeof(bar));

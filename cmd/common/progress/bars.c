@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A block of lines that is drawn over and over, never higher than the terminal. The cursor waits in
+ * its first line: a terminal that is made narrower wraps what has become too wide, and moves the
+ * cursor with the text that it stands on. For the same reason nothing wraps while it is drawn:
+ * what the terminal's width is may be known here later than there. */
+#include "cmd/common/color.h"
+#include "cmd/common/progress/progress_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+static void terminal_size(const struct progress *progress, unsigned *rows, unsigned *columns)
+{
+    struct winsize size;
+
+    *rows = 24;
+    *columns = 80;
+    if (ioctl(fileno(progress->stream), TIOCGWINSZ, &size) == 0) {
+        *rows = size.ws_row > 0 ? size.ws_row : *rows;
+        *columns = size.ws_col > 0 ? size.ws_col : *columns;
+    }
+}
+
+/* Line by line: tmux moves what is cleared at once from the screen's first line on into its
+ * history. */
+void bars_erase(struct progress *progress)
+{
+    for (unsigned i = 0; i < progress->drawn; i++)
+        fputs(i + 1 < progress->drawn ? "\r\033[K\033[B" : "\r\033[K", progress->stream);
+    if (progress->drawn > 1)
+        fprintf(progress->stream, "\033[%uA", progress->drawn - 1);
+    progress->drawn = 0;
+}
+
+/* `text` with the part from `mark` on in a colour. */
+static void draw_line(struct progress *progress, FILE *screen, const char *text, const char *mark)
+{
+    bool color = progress->color && mark;
+    int plain = color ? (int)(mark - text) : (int)strlen(text);
+
+    fprintf(screen, "%.*s", plain, text);
+    if (color)
+        fprintf(screen, COLOR_YELLOW "%s" COLOR_END, mark);
+    fputs("\033[K\r\n", screen);
+    progress->drawn++;
+}
+
+static void draw_layer(struct progress *progress, FILE *screen, const struct layer *layer,
+                       unsigned columns)
+{
+    char text[PROGRESS_LINE_MAX];
+    const struct layer_line line = progress_line(layer, progress->clock());
+
+    /* a full last column would wrap on some terminals */
+    format_layer_line(&line, columns - 1, text, sizeof(text));
+    draw_line(progress, screen, text, line.stalled > 0 ? strstr(text, "stalled") : NULL);
+}
+
+/* More layers than rows: those at work, then those that wait, and one line for the rest. */
+static void draw_some(struct progress *progress, FILE *screen, unsigned room, unsigned columns)
+{
+    unsigned left = room - 1;
+    size_t finished = 0, waiting = 0;
+    char text[PROGRESS_LINE_MAX];
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < progress->n; i++) {
+            const struct layer *layer = &progress->layers[i];
+
+            if (pass == 0 && progress_is_finished(layer))
+                finished++;
+            else if (progress_is_active(layer) == (pass == 0) && !progress_is_finished(layer) &&
+                     left > 0) {
+                draw_layer(progress, screen, layer, columns);
+                left--;
+            } else if (pass == 1 && !progress_is_active(layer) && !progress_is_finished(layer))
+                waiting++;
+        }
+    }
+    snprintf(text, sizeof(text), "%zu of %zu layers done, %zu more waiting", finished, progress->n,
+             waiting);
+    text[columns - 1 < sizeof(text) ? columns - 1 : sizeof(text) - 1] = '\0';
+    draw_line(progress, screen, text, NULL);
+}
+
+static void draw_status(struct progress *progress, FILE *screen, unsigned columns)
+{
+    char text[PROGRESS_LINE_MAX];
+
+    progress_status_text(progress, progress->clock(), text, sizeof(text));
+    text[columns - 1 < sizeof(text) ? columns - 1 : sizeof(text) - 1] = '\0';
+    draw_line(progress, screen, text, NULL);
+}
+
+static void draw_layers(struct progress *progress, FILE *screen, bool last, unsigned room,
+                        unsigned columns)
+{
+    if (progress->n <= room || last)
+        for (size_t i = 0; i < progress->n; i++)
+            draw_layer(progress, screen, &progress->layers[i], columns);
+    else if (room > 0)
+        draw_some(progress, screen, room, columns);
+}
+
+void bars_draw(struct progress *progress, bool last)
+{
+    unsigned rows, columns;
+    bool status = progress->status[0] && !last;
+    char *text = NULL;
+    size_t len = 0;
+
+    if (progress->mode != PROGRESS_BARS || (progress->drawn == 0 && progress->n == 0 && !status))
+        return;
+    FILE *screen = open_memstream(&text, &len);
+    if (screen == NULL)
+        return;
+    terminal_size(progress, &rows, &columns);
+    columns = columns < 20 ? 20 : columns;
+    progress->drawn = 0;
+    fputs("\r\033[?7l", screen); /* nothing wraps */
+    draw_layers(progress, screen, last, rows > 1u + status ? rows - 1 - status : 0, columns);
+    if (status)
+        draw_status(progress, screen, columns);
+    fputs("\033[J\033[?7h", screen);
+    if (progress->drawn > 0 && !last)
+        fprintf(screen, "\033[%uA", progress->drawn);
+    if (fclose(screen) == 0)
+        fwrite(text, 1, len, progress->stream);
+    fflush(progress->stream);
+    free(text);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is said beside the layers: lines, events, what is done now and who is waited for. */
+#include "cmd/common/color.h"
+#include "cmd/common/progress/progress_internal.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_FIRST_NS (2 * SECOND_NS) /* the time that something takes is shown from here on */
+
+static bool is_text(const struct progress *progress)
+{
+    return progress->mode == PROGRESS_BARS || progress->mode == PROGRESS_PLAIN;
+}
+
+void progress_message(struct progress *progress, const char *format, ...)
+{
+    va_list args;
+
+    if (!is_text(progress))
+        return;
+    bars_erase(progress);
+    va_start(args, format);
+    vfprintf(progress->stream, format, args);
+    va_end(args);
+    fputc('\n', progress->stream);
+    bars_draw(progress, false);
+    fflush(progress->stream);
+}
+
+void progress_event(struct progress *progress, const char *event, json_t *object)
+{
+    json_t *line;
+    char *text;
+
+    if (object == NULL)
+        return;
+    if (progress->mode == PROGRESS_JSON && (line = json_pack("{s:s}", "event", event)) != NULL) {
+        json_object_update(line, object);
+        text = json_dumps(line, JSON_COMPACT);
+        if (text != NULL) {
+            fprintf(progress->stream, "%s\n", text);
+            fflush(progress->stream);
+        }
+        free(text);
+        json_decref(line);
+    }
+    json_decref(object);
+}
+
+void progress_warn(struct progress *progress, const char *program, const char *format, ...)
+{
+    char text[2 * OCV_ERROR_MESSAGE_MAX];
+    va_list args;
+
+    const char *on = progress->color ? COLOR_YELLOW : "", *off = progress->color ? COLOR_END : "";
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (progress->mode == PROGRESS_QUIET)
+        fprintf(progress->stream, "%s: %swarning:%s %s\n", program, on, off, text);
+    progress_message(progress, "%s: %swarning:%s %s", program, on, off, text);
+    progress_event(progress, "warning", json_pack("{s:s}", "message", text));
+}
+
+void progress_log(struct progress *progress, const char *program, const char *line)
+{
+    if (progress->mode == PROGRESS_QUIET)
+        fprintf(progress->stream, "%s: %s\n", program, line);
+    progress_message(progress, "%s: %s", program, line);
+    progress_event(progress, "log", json_pack("{s:s}", "message", line));
+}
+
+/* ---- what has no layers --------------------------------------------------------------------- */
+
+void progress_status(struct progress *progress, const char *event, const char *image,
+                     const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(progress->status, sizeof(progress->status), format, args);
+    va_end(args);
+    progress->status_since = progress->last = progress->clock();
+    progress->waiting[0] = '\0';
+    if (progress->mode == PROGRESS_PLAIN)
+        fprintf(progress->stream, "%s\n", progress->status);
+    bars_draw(progress, false);
+    progress_event(progress, event,
+                   json_pack("{s:s, s:s}", "image", image, "message", progress->status));
+    if (progress->mode != PROGRESS_QUIET)
+        fflush(progress->stream);
+}
+
+void progress_status_end(struct progress *progress)
+{
+    bars_erase(progress);
+    progress->status[0] = progress->waiting[0] = '\0';
+    bars_draw(progress, false);
+}
+
+void progress_status_text(const struct progress *progress, int64_t now, char *out, size_t size)
+{
+    char time[FORMAT_NUMBER_MAX];
+    int64_t waited = progress->waiting[0] ? now - progress->waiting_since : 0;
+    int64_t passed = now - progress->status_since;
+
+    if (waited >= TIME_FIRST_NS)
+        snprintf(out, size, "%s: waiting for %s for %s%s", progress->status, progress->waiting,
+                 format_duration(waited / SECOND_NS, time), progress->try);
+    else if (passed >= TIME_FIRST_NS)
+        snprintf(out, size, "%s: %s", progress->status, format_duration(passed / SECOND_NS, time));
+    else
+        snprintf(out, size, "%s", progress->status);
+}
+
+static void tell_retry(struct progress *progress, const struct ocv_registry_wait *wait)
+{
+    char pause[48] = "";
+
+    if (wait->ms >= 2000)
+        snprintf(pause, sizeof(pause), " in %lld s", (long long)wait->ms / 1000);
+    progress_message(progress, "%s %s, trying again%s (%u of %u)", wait->host, wait->trouble, pause,
+                     wait->attempt, wait->attempts);
+    progress_event(progress, "retry",
+                   json_pack("{s:s, s:s, s:s, s:i, s:i}", "host", wait->host, "what", wait->what,
+                             "reason", wait->trouble, "attempt", (int)wait->attempt, "attempts",
+                             (int)wait->attempts));
+}
+
+/* Once in a while, as nobody reads a stream of these. */
+static void tell_waiting(struct progress *progress, const struct ocv_registry_wait *wait,
+                         int64_t now)
+{
+    if (progress->mode != PROGRESS_JSON || wait->ms * (SECOND_NS / 1000) < PLAIN_NS ||
+        now - progress->waiting_told < PLAIN_NS)
+        return;
+    progress->waiting_told = now;
+    progress_event(progress, "waiting",
+                   json_pack("{s:s, s:s, s:I, s:i, s:i}", "host", wait->host, "what", wait->what,
+                             "seconds", (json_int_t)(wait->ms / 1000), "attempt",
+                             (int)wait->attempt, "attempts", (int)wait->attempts));
+}
+
+void progress_wait(struct progress *progress, const struct ocv_registry_wait *wait)
+{
+    int64_t now = progress->clock();
+
+    progress->waiting[0] = '\0';
+    if (wait->trouble) {
+        tell_retry(progress, wait);
+    } else if (wait->host) {
+        snprintf(progress->waiting, sizeof(progress->waiting), "%s", wait->host);
+        snprintf(progress->try, sizeof(progress->try), " (try %u of %u)", wait->attempt,
+                 wait->attempts);
+        progress->waiting_since = now - wait->ms * (SECOND_NS / 1000);
+        tell_waiting(progress, wait, now);
+    }
+    progress_tick(progress);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The layers and what is done with them now; at most ten redraws a second. */
+#include "cmd/common/progress/progress_internal.h"
+#include "lib/base/array.h"
+#include "lib/base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REDRAW_NS (SECOND_NS / 10)
+#define RATE_WINDOW_NS (SECOND_NS / 2) /* the rate is renewed twice a second */
+#define RATE_FIRST_NS (2 * SECOND_NS)  /* and shown when there is so much to take it from */
+#define STALLED_NS (3 * SECOND_NS)
+
+int progress_new(enum progress_mode mode, FILE *stream, int64_t (*clock)(void),
+                 struct progress **out, struct ocv_error *err)
+{
+    struct progress *progress = calloc(1, sizeof(*progress));
+    const char *term = getenv("TERM");
+
+    if (progress == NULL)
+        return ocv_error_nomem(err);
+    if (mode == PROGRESS_AUTO) {
+        bool dumb = term == NULL || strcmp(term, "dumb") == 0;
+
+        mode = isatty(fileno(stream)) && !dumb ? PROGRESS_BARS : PROGRESS_PLAIN;
+    }
+    progress->mode = mode;
+    progress->stream = stream;
+    progress->clock = clock ? clock : ocv_clock_ns;
+    *out = progress;
+    return OCV_OK;
+}
+
+static void forget_layers(struct progress *progress)
+{
+    for (size_t i = 0; i < progress->n; i++)
+        free(progress->layers[i].id);
+    progress->n = 0;
+}
+
+void progress_free(struct progress *progress)
+{
+    if (progress == NULL)
+        return;
+    forget_layers(progress);
+    free(progress->layers);
+    free(progress);
+}
+
+bool progress_is_json(const struct progress *progress)
+{
+    return progress->mode == PROGRESS_JSON;
+}
+
+void progress_color(struct progress *progress, bool on)
+{
+    progress->color = on;
+}
+
+bool progress_is_active(const struct layer *layer)
+{
+    return layer->state == LAYER_DOWNLOADING || layer->state == LAYER_EXTRACTING ||
+           layer->state == LAYER_LOADING || layer->state == LAYER_UPLOADING;
+}
+
+bool progress_is_finished(const struct layer *layer)
+{
+    return layer->state == LAYER_DONE || layer->state == LAYER_CACHED;
+}
+
+struct layer_line progress_line(const struct layer *layer, int64_t now)
+{
+    bool moves = layer->state == LAYER_DOWNLOADING || layer->state == LAYER_UPLOADING;
+    int64_t still = now - layer->changed_at;
+    bool known = layer->data_at > 0 && now - layer->data_at >= RATE_FIRST_NS;
+
+    return (struct layer_line){.id = layer->short_id,
+                               .state = layer->state,
+                               .done = layer->done,
+                               .size = layer->size,
+                               .rate = known ? layer->rate : 0,
+                               .seconds = (now - layer->since) / SECOND_NS,
+                               .stalled = moves && layer->done != layer->size && still >= STALLED_NS
+                                              ? still / SECOND_NS
+                                              : 0};
+}
+
+/* ---- layers ------------------------------------------------------------------------------- */
+
+static void layer_event(struct progress *progress, const struct layer *layer)
+{
+    json_t *object =
+        json_pack("{s:s, s:s, s:I}", "id", layer->id, "status", layer_state_name(layer->state),
+                  "done", (json_int_t)(layer->done > 0 ? layer->done : 0));
+
+    if (object != NULL && layer->size >= 0)
+        json_object_set_new(object, "size", json_integer(layer->size));
+    progress_event(progress, "progress", object);
+}
+
+size_t progress_find(const struct progress *progress, const char *id)
+{
+    char short_id[16];
+
+    format_short_digest(id, short_id);
+    for (size_t i = 0; i < progress->n; i++)
+        if (strcmp(progress->layers[i].short_id, short_id) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+size_t progress_add(struct progress *progress, const char *id, int64_t size)
+{
+    size_t i = progress_find(progress, id);
+    struct layer *layer;
+
+    if (i != SIZE_MAX)
+        return i;
+    layer = ocv_array_grow(&progress->layers, progress->n);
+    if (layer == NULL || (layer->id = strdup(id)) == NULL)
+        return SIZE_MAX;
+    layer->size = size;
+    format_short_digest(id, layer->short_id);
+    layer->since = layer->changed_at = layer->rate_at = progress->clock();
+    if (progress->n == 0)
+        progress->last = layer->since;
+    progress_event(progress, "layer", json_pack("{s:s, s:I}", "id", id, "size", (json_int_t)size));
+    return progress->n++;
+}
+
+/* A rate over the last half second, smoothed so that "time left" does not jump. */
+static void measure(struct layer *layer, int64_t now)
+{
+    int64_t passed = now - layer->rate_at;
+
+    if (passed < RATE_WINDOW_NS)
+        return;
+    double rate = (double)(layer->done - layer->rate_done) * 1e9 / (double)passed;
+
+    rate = rate < 0 ? 0 : rate;
+    layer->rate = layer->rate > 0 ? 0.7 * layer->rate + 0.3 * rate : rate;
+    layer->rate_at = now;
+    layer->rate_done = layer->done;
+}
+
+static void tell_changes(struct progress *progress)
+{
+    for (size_t i = 0; i < progress->n; i++) {
+        if (progress->layers[i].dirty)
+            layer_event(progress, &progress->layers[i]);
+        progress->layers[i].dirty = false;
+    }
+}
+
+static bool is_busy(const struct progress *progress)
+{
+    for (size_t i = 0; i < progress->n; i++)
+        if (!progress_is_finished(&progress->layers[i]))
+            return true;
+    return progress->status[0];
+}
+
+void progress_tick(struct progress *progress)
+{
+    int64_t now = progress->clock(), passed = now - progress->last;
+
+    if (passed < (progress->mode == PROGRESS_PLAIN ? PLAIN_NS : REDRAW_NS))
+        return;
+    progress->last = now;
+    for (size_t i = 0; i < progress->n; i++)
+        if (progress_is_active(&progress->layers[i]))
+            measure(&progress->layers[i], now);
+    if (progress->mode == PROGRESS_BARS)
+        bars_draw(progress, false);
+    else if (progress->mode == PROGRESS_PLAIN && is_busy(progress))
+        lines_total(progress, now);
+    else if (progress->mode == PROGRESS_JSON)
+        tell_changes(progress);
+}
+
+static void change(struct layer *layer, enum layer_state state, int64_t done, int64_t now)
+{
+    if (layer->state != state) {
+        /* the rate of another kind of work says nothing about this one */
+        layer->rate = 0;
+        layer->rate_at = layer->since = layer->changed_at = now;
+        layer->rate_done = done;
+        layer->data_at = 0;
+        layer->state = state;
+    } else if (done != layer->done) {
+        layer->changed_at = now;
+        layer->data_at = layer->data_at ? layer->data_at : now;
+    }
+    bool all = progress_is_finished(layer) || state == LAYER_DOWNLOADED;
+    layer->done = all && layer->size >= 0 ? layer->size : done;
+    measure(layer, now);
+}
+
+/* Every change is an event, an end is worth a line. */
+static void tell_state(struct progress *progress, struct layer *layer, enum layer_state before)
+{
+    bool ended = progress_is_finished(layer) || layer->state == LAYER_DOWNLOADED;
+
+    if (layer->state == before)
+        return;
+    if (progress->mode == PROGRESS_PLAIN && ended &&
+        !(before == LAYER_DOWNLOADED && layer->state == LAYER_DONE)) {
+        lines_finished(progress, layer);
+        progress->last = progress->clock();
+    }
+    if (progress->mode == PROGRESS_JSON) {
+        layer_event(progress, layer);
+        layer->dirty = false;
+    }
+}
+
+void progress_set(struct progress *progress, size_t i, enum layer_state state, int64_t done,
+                  int64_t size)
+{
+    if (i >= progress->n)
+        return;
+    struct layer *layer = &progress->layers[i];
+    enum layer_state before = layer->state;
+
+    layer->size = size >= 0 ? size : layer->size;
+    change(layer, state, done, progress->clock());
+    layer->dirty = true;
+    tell_state(progress, layer, before);
+    progress_tick(progress);
+}
+
+void progress_settle(struct progress *progress, enum layer_state state)
+{
+    for (size_t i = 0; i < progress->n; i++)
+        if (!progress_is_finished(&progress->layers[i]))
+            progress_set(progress, i, state, progress->layers[i].done, -1);
+}
+
+void progress_finish(struct progress *progress)
+{
+    progress->status[0] = progress->waiting[0] = '\0';
+    bars_draw(progress, true);
+    progress->drawn = 0;
+    forget_layers(progress);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of progress share: progress.c keeps the layers, messages.c says
+ * what is not of them, bars.c draws them on a terminal,
+ * lines.c writes them line by line. */
+#ifndef OCV_PROGRESS_INTERNAL_H
+#define OCV_PROGRESS_INTERNAL_H
+
+#include "cmd/common/progress/progress.h"
+
+#define PROGRESS_LINE_MAX 512
+#define SECOND_NS 1000000000LL
+#define PLAIN_NS (5 * SECOND_NS) /* without a terminal: a line of the whole so often */
+
+struct layer {
+    char *id;
+    char short_id[16];
+    enum layer_state state;
+    int64_t done, size;
+    int64_t since;      /* the state */
+    int64_t changed_at; /* the state, or `done` */
+    int64_t data_at;    /* `done` changed first in this state, 0: not yet */
+    double rate;
+    int64_t rate_at, rate_done; /* where the rate was last taken */
+    bool dirty;                 /* JSON: changed since the last event */
+};
+
+struct progress {
+    enum progress_mode mode;
+    bool color;
+    FILE *stream;
+    int64_t (*clock)(void);
+    struct layer *layers;
+    size_t n;
+    unsigned drawn;                  /* lines of the block on the screen */
+    int64_t last;                    /* time of the last redraw or line */
+    char status[PROGRESS_LINE_MAX];  /* empty: none */
+    char waiting[PROGRESS_LINE_MAX]; /* "waiting for registry.example", or empty */
+    char try[48];                    /* " (try 2 of 3)" */
+    int64_t status_since, waiting_since;
+    int64_t waiting_told; /* the last line or event about it */
+};
+
+bool progress_is_active(const struct layer *layer);
+bool progress_is_finished(const struct layer *layer);
+/** The layer as it is shown now. */
+struct layer_line progress_line(const struct layer *layer, int64_t now);
+/** "app:1: resolving: waiting for registry.example for 7 s (try 1 of 3)". */
+void progress_status_text(const struct progress *progress, int64_t now, char *out, size_t size);
+
+/** Take the block from the screen. */
+void bars_erase(struct progress *progress);
+/** Draw it; `last`: every layer, whatever the terminal's height, and no status. */
+void bars_draw(struct progress *progress, bool last);
+
+/** A layer is through, or its bytes are here. */
+void lines_finished(struct progress *progress, const struct layer *layer);
+/** How far everything is. */
+void lines_total(struct progress *progress, int64_t now);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* How long is waited for whom, and how the program learns of it: what is told can be shown, so that
+ * nobody sits before an empty terminal. */
+#include "lib/base/clock.h"
+#include "lib/registry/registry_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TELL_MS 100
+#define DOCUMENT_TOTAL_MS 55000 /* under a minute, whatever a registry does */
+#define DOCUMENT_TRIES 3
+#define DOCUMENT_MORE_MS 10000 /* for the pauses, and for a body on its way */
+
+bool ocv_exchange_is_document(const struct ocv_exchange *x)
+{
+    return !x->sink && !x->upload;
+}
+
+int64_t ocv_exchange_left(const struct ocv_exchange *x)
+{
+    int64_t most = (int64_t)DOCUMENT_TRIES * x->registry->document_timeout_ms + DOCUMENT_MORE_MS;
+    int64_t left =
+        x->begun + (most > DOCUMENT_TOTAL_MS ? most : DOCUMENT_TOTAL_MS) - ocv_clock_ms();
+    return left > 0 ? left : 0;
+}
+
+bool ocv_exchange_was_silent(const struct ocv_exchange *x)
+{
+    return x->transfer.result == CURLE_OPERATION_TIMEDOUT;
+}
+
+unsigned ocv_exchange_retries(const struct ocv_exchange *x)
+{
+    return ocv_exchange_is_document(x) && ocv_exchange_was_silent(x) ? x->registry->silent_retries
+                                                                     : x->registry->retries;
+}
+
+/* The registry, or where a redirect or a challenge led to. */
+static void name_host(const struct ocv_exchange *x, char *out, size_t size)
+{
+    char origin[OCV_ORIGIN_MAX];
+    const char *url = x->redirect ? x->redirect : x->url;
+    if (url && ocv_url_origin(url, origin, NULL) == OCV_OK)
+        ocv_origin_authority(origin, out, size);
+    else
+        snprintf(out, size, "%s", x->host->authority);
+}
+
+/* Of a request that waits for its first failure nobody knows which kind that will be: silence. */
+static unsigned expected_tries(const struct ocv_exchange *x)
+{
+    unsigned retries =
+        ocv_exchange_is_document(x) ? x->registry->silent_retries : x->registry->retries;
+    return (x->attempts > retries ? x->registry->retries : retries) + 1;
+}
+
+void ocv_wait_tell(struct ocv_registry *registry, const struct ocv_exchange *x)
+{
+    struct ocv_registry_wait wait = {0};
+    char host[OCV_ORIGIN_MAX];
+    int64_t now;
+    if (!registry->wait || (now = ocv_clock_ms()) - registry->told < TELL_MS)
+        return;
+    registry->told = now;
+    if (x && x->state == OCV_EXCHANGE_RUNNING) {
+        name_host(x, host, sizeof(host));
+        wait = (struct ocv_registry_wait){.what = x->what,
+                                          .host = host,
+                                          .attempt = x->attempts + 1,
+                                          .attempts = expected_tries(x),
+                                          .ms = now - x->started};
+    }
+    registry->wait(registry->wait_data, &wait);
+}
+
+static void describe_trouble(const struct ocv_exchange *x, char *out, size_t size)
+{
+    const struct ocv_transfer *t = &x->transfer;
+    curl_off_t connected = 0;
+    long long seconds = (long long)(ocv_clock_ms() - x->started + 500) / 1000;
+    if (ocv_exchange_was_silent(x)) {
+        curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+        if (t->response.status)
+            snprintf(out, size, "has sent nothing more for %lld s",
+                     (long long)(x->sink ? x->registry->stall_timeout_ms
+                                         : x->registry->document_timeout_ms) /
+                         1000);
+        else if (!connected)
+            snprintf(out, size, "does not take the connection for %lld s", seconds);
+        else
+            snprintf(out, size, "is silent for %lld s", seconds);
+    } else if (t->result == CURLE_OK && t->response.status) {
+        snprintf(out, size, "answers HTTP %ld", t->response.status);
+    } else if (t->result == CURLE_COULDNT_RESOLVE_HOST || t->result == CURLE_COULDNT_CONNECT) {
+        snprintf(out, size, "cannot be reached any more");
+    } else {
+        snprintf(out, size, "broke the connection");
+    }
+}
+
+void ocv_wait_tell_retry(const struct ocv_exchange *x, int64_t wait_ms)
+{
+    struct ocv_registry *registry = x->registry;
+    char host[OCV_ORIGIN_MAX], trouble[64];
+    if (!registry->wait)
+        return;
+    name_host(x, host, sizeof(host));
+    describe_trouble(x, trouble, sizeof(trouble));
+    const struct ocv_registry_wait wait = {.what = x->what,
+                                           .host = host,
+                                           .trouble = trouble,
+                                           .attempt = x->attempts + 1,
+                                           .attempts = ocv_exchange_retries(x) + 1,
+                                           .ms = wait_ms};
+    registry->told = ocv_clock_ms();
+    registry->wait(registry->wait_data, &wait);
+}
