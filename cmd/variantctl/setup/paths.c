@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Paths of the machine, or of another tree under --root. Below a root every link is followed inside
+ * it. */
+#include "cmd/variantctl/setup/tree.h"
+#include "lib/base/array.h"
+#include "lib/base/cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define OPEN_TRIES 100u
+
+static int fail_errno(struct ocv_error *err, const char *path, const char *what)
+{
+    return ocv_error_set(err, errno == ENOMEM ? OCV_ERR_NOMEM : OCV_ERR_IO, "%s: cannot %s: %s",
+                         path, what, strerror(errno));
+}
+
+static char *system_path(const struct setup *setup, const char *path, struct ocv_error *err)
+{
+    char *out = NULL;
+    if (asprintf(&out, "%s%s", setup->root, path) >= 0)
+        return out;
+    ocv_error_nomem(err);
+    return NULL;
+}
+
+/* ---- links ------------------------------------------------------------------------------------
+ */
+
+/* A path below the root, with these flags; -1 with errno. */
+static int open_in_root(const struct setup *setup, const char *path, int flags)
+{
+    struct open_how how = {.flags = (unsigned)(O_CLOEXEC | flags),
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    long fd = -1;
+    errno =
+        EAGAIN; /* another process renamed or mounted something meanwhile, and the path has ".." */
+    for (unsigned n = 0; fd < 0 && errno == EAGAIN && n < OPEN_TRIES; n++)
+        fd = syscall(SYS_openat2, setup->root_fd, path, &how, sizeof(how));
+    return (int)fd;
+}
+
+/* Is what was opened still there by that name? Of what was removed meanwhile the kernel's name is
+ * "NAME (deleted)". */
+static bool still_at(const struct setup *setup, const char *path, int fd)
+{
+    struct stat was, is;
+    int again = open_in_root(setup, path, O_PATH | O_NOFOLLOW);
+    bool same = again >= 0 && fstat(fd, &was) == 0 && fstat(again, &is) == 0 &&
+                was.st_dev == is.st_dev && was.st_ino == is.st_ino;
+    if (again >= 0)
+        close(again);
+    return same;
+}
+
+/* The path below the root that the kernel knows of an open file; NULL with errno. */
+static char *name_of(const struct setup *setup, int fd)
+{
+    char proc[64], real[PATH_MAX];
+    snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(proc, real, sizeof(real) - 1);
+    size_t skip = strlen(setup->root);
+    if (n < 0)
+        return NULL;
+    real[n] = '\0';
+    const char *below = strncmp(real, setup->root, skip) == 0 ? real + skip : "?";
+    errno = EXDEV;
+    if (*below && *below != '/')
+        return NULL;
+    errno = ENOENT;
+    return still_at(setup, *below ? below : "/", fd) ? strdup(*below ? below : "/") : NULL;
+}
+
+/* Where an existing path below the root really is; NULL with errno. */
+static char *real_in_root(const struct setup *setup, const char *path)
+{
+    if (!*setup->root)
+        return realpath(path, NULL);
+    int fd = open_in_root(setup, path, O_PATH);
+    if (fd < 0)
+        return NULL;
+    char *real = name_of(setup, fd);
+    int why = errno;
+    close(fd);
+    errno = why;
+    return real;
+}
+
+/* What is at a path that leads nowhere? A directory made by the name of a link would be where the
+ * link points to, outside of the root. What is no link was made only now, by another process. */
+enum at_path { AT_NOTHING, AT_LINK, AT_SOMETHING };
+
+static enum at_path at_path(const struct setup *setup, const char *path)
+{
+    struct stat st;
+    if (!*setup->root) {
+        if (lstat(path, &st) < 0)
+            return AT_NOTHING;
+    } else {
+        int fd = open_in_root(setup, path, O_PATH | O_NOFOLLOW);
+        if (fd < 0)
+            return AT_NOTHING;
+        int failed = fstat(fd, &st);
+        close(fd);
+        if (failed)
+            return AT_NOTHING;
+    }
+    return S_ISLNK(st.st_mode) ? AT_LINK : AT_SOMETHING;
+}
+
+int setup_resolve(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
+{
+    char *head = strdup(path), *real = NULL;
+    *out = NULL;
+    if (!head)
+        return ocv_error_nomem(err);
+    size_t len = strlen(head);
+    enum at_path what = AT_NOTHING;
+    for (unsigned tries = 0;;) {
+        real = real_in_root(setup, len ? head : "/");
+        if (real || errno != ENOENT || len == 0)
+            break;
+        what = at_path(setup, head);
+        errno = ENOENT;
+        if (what == AT_LINK || tries == OPEN_TRIES) /* without /proc nothing has a name */
+            break;
+        if (what == AT_SOMETHING && ++tries)
+            continue;
+        char *slash = strrchr(head, '/');
+        len = slash ? (size_t)(slash - head) : 0;
+        head[len] = '\0';
+    }
+    int status = OCV_OK;
+    if (!real && what == AT_LINK)
+        status = ocv_error_set(err, OCV_ERR_DATA, "%s: a dangling link", head);
+    else if (!real)
+        status = fail_errno(err, path, "find");
+    else if (asprintf(out, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + len) < 0)
+        status = ocv_error_nomem(err);
+    free(real);
+    free(head);
+    return status;
+}
+
+int setup_real_path(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
+{
+    char *real = NULL;
+    *out = NULL;
+    int status = setup_resolve(setup, path, &real, err);
+    if (status == OCV_OK && !(*out = system_path(setup, real, err)))
+        status = OCV_ERR_NOMEM;
+    free(real);
+    return status;
+}
+
+bool setup_exists(const struct setup *setup, const char *path, bool directory)
+{
+    struct stat st;
+    int fd = *setup->root ? open_in_root(setup, path, O_PATH) : open(path, O_PATH | O_CLOEXEC);
+    bool there = fd >= 0 && fstat(fd, &st) == 0 && (!directory || S_ISDIR(st.st_mode));
+    if (fd >= 0)
+        close(fd);
+    return there;
+}
+
+/* ---- directories
+ * ----------------------------------------------------------------------------------
+ */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void setup_names_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+static int read_names(DIR *dir, char ***names, size_t *n)
+{
+    const struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char **name = *n < SETUP_FILES_MAX ? ocv_array_grow(names, *n) : NULL;
+        if (!name || !(*name = strdup(entry->d_name)))
+            return -1;
+        ++*n;
+    }
+    return 0;
+}
+
+int setup_list(const struct setup *setup, const char *path, char ***names, size_t *n,
+               struct ocv_error *err)
+{
+    *names = NULL;
+    *n = 0;
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    int fd = *setup->root ? open_in_root(setup, path, flags) : open(path, flags);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        int saved = errno;
+        if (fd >= 0)
+            close(fd);
+        errno = saved;
+        return errno == ENOENT || errno == ENOTDIR ? OCV_OK : fail_errno(err, path, "list");
+    }
+    int bad = read_names(dir, names, n);
+    closedir(dir);
+    if (bad) {
+        setup_names_free(*names, *n);
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: cannot hold a list of its files", path);
+    }
+    if (*n)
+        qsort(*names, *n, sizeof(**names), by_name);
+    return OCV_OK;
+}
