@@ -4,7 +4,6 @@
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/upstream/layout_upstream.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
 #include <glob.h>
@@ -246,7 +245,8 @@ void client_give(struct client *client, int status)
     bool clean = status != OCV_ERR_DATA && status != OCV_ERR_MISMATCH;
     if (clean && client->uses < USES_MAX && now - client->born < LIFE_MS) {
         client->next = clients->idle[client->kind];
-        clients->idle[client->kind] = ocv_steal(&client);
+        clients->idle[client->kind] = client;
+        client = NULL;
     }
     old = cut_idle(clients, 0, now);
     for (unsigned kind = 1; !old && kind < 4; kind++)
