@@ -102,6 +102,24 @@ static void check_fix(const char *text, size_t len, bool change_default)
     ocv_buffer_free(&again);
 }
 
+/* The same before it is written, and as what a source file makes. */
+static void check_draft(struct ocv_lint_input input)
+{
+    static const struct ocv_lint_options options;
+    static const size_t lines[OCV_INDEX_ENTRIES_MAX];
+    for (int source = 0; source < 2; source++) {
+        struct ocv_lint_report report = {0};
+        input.draft = true;
+        input.lines = source ? lines : NULL;
+        if (ocv_lint_run(&input, &options, &report, NULL) == OCV_OK)
+            check(&report, &input);
+        for (size_t i = 0; i < report.n; i++)
+            if (report.findings[i].hint && !*report.findings[i].hint)
+                __builtin_trap();
+        ocv_lint_report_free(&report);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct ocv_lint_options options;
@@ -127,6 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(&report, &input);
         check_fix(p.text[0], p.len[0], false);
         check_fix(p.text[0], p.len[0], true);
+        check_draft(input);
     }
     ocv_lint_report_free(&report);
     for (size_t i = 0; i < input.n_tags; i++)

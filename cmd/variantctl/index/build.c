@@ -337,11 +337,11 @@ static int read_item(struct build *b, const struct item *item, bool own, struct 
     return add_child(b, item, image, &b->images[image].top, NULL, err);
 }
 
-int build_read(struct build *b, struct ocv_error *err)
+static int read_items(struct build *b, bool own, struct ocv_error *err)
 {
-    for (size_t i = 0; i < 2 * b->n_items; i++) {
-        const struct item *item = &b->items[i % b->n_items];
-        int status = read_item(b, item, i >= b->n_items, err);
+    for (size_t i = 0; i < b->n_items; i++) {
+        const struct item *item = &b->items[i];
+        int status = read_item(b, item, own, err);
         if (status == OCV_OK)
             continue;
         ocv_error_prefix(err, "%s", item->label ? item->label : "--default");
@@ -352,6 +352,15 @@ int build_read(struct build *b, struct ocv_error *err)
         }
         return err->status;
     }
-    build_warn_left_out(b);
     return OCV_OK;
+}
+
+int build_read(struct build *b, struct ocv_error *err)
+{
+    int status = read_items(b, false, err);
+    if (status == OCV_OK)
+        status = read_items(b, true, err);
+    if (status == OCV_OK)
+        build_warn_left_out(b);
+    return status;
 }
