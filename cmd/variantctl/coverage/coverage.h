@@ -19,6 +19,7 @@ struct coverage_request {
     const char *profiles[COVERAGE_SOURCES_MAX];
     size_t n_profiles;
     bool json;
+    bool fail_on_nothing, fail_on_default; /**< exit 5 where a host gets no more */
 };
 
 struct coverage_host {
@@ -47,6 +48,10 @@ void coverage_forget(struct coverage *c);
 void coverage_free(struct coverage *c);
 /** Show what changes from one data directory to the other: the exit code. */
 int coverage_compare(const struct coverage_request *request);
+
+/** Does the host get nothing at all, or no more than what everybody gets? */
+bool coverage_gets_nothing(const struct coverage_host *host);
+bool coverage_gets_default(const struct coverage_host *host);
 
 enum coverage_cell { COVERAGE_NOT_FIT, COVERAGE_FITS, COVERAGE_CHOSEN };
 /** What an entry is to a host. */

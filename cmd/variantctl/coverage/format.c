@@ -26,13 +26,13 @@ static size_t count_cells(const struct coverage *c, const struct ocv_entry *entr
     return n;
 }
 
-static bool only_default(const struct coverage_host *host)
+bool coverage_gets_default(const struct coverage_host *host)
 {
     const struct ocv_entry *selected = ocv_decision_selected(host->decision);
     return selected && selected->kind != OCV_ENTRY_VARIANT;
 }
 
-static bool nothing(const struct coverage_host *host)
+bool coverage_gets_nothing(const struct coverage_host *host)
 {
     return !ocv_decision_selected(host->decision);
 }
@@ -182,9 +182,9 @@ int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error
         status = ocv_buffer_printf(
             out, err, "\n* gets it   + fits, and another is better   . does not fit\n\n");
     if (status == OCV_OK)
-        status = put_hosts(c, "Only the default   ", only_default, out, err);
+        status = put_hosts(c, "Only the default   ", coverage_gets_default, out, err);
     if (status == OCV_OK)
-        status = put_hosts(c, "Nothing at all     ", nothing, out, err);
+        status = put_hosts(c, "Nothing at all     ", coverage_gets_nothing, out, err);
     if (status == OCV_OK)
         status = put_unused(c, out, err);
     return status == OCV_OK ? put_alike(c, out, err) : status;
@@ -217,7 +217,8 @@ static json_t *host_json(const struct coverage_host *host)
         ocv_platform_format(&of, platform, sizeof(platform));
     return json_pack("{s:s, s:s, s:s?, s:b, s:o}", "host", host->name, "profile", host->path,
                      "platform", of.architecture ? platform : NULL, "onlyDefault",
-                     only_default(host), "selected", selected ? entry_json(selected) : json_null());
+                     coverage_gets_default(host), "selected",
+                     selected ? entry_json(selected) : json_null());
 }
 
 /* Names of the hosts that have at least this of an entry. */
@@ -282,10 +283,11 @@ int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struc
     int status = variants_json(c, variants, unused, err);
     if (status < 0)
         return status;
-    ocv_auto_json *root = json_pack(
-        "{s:s, s:s, s:O, s:O, s:o, s:o, s:O}", "schema", "dev.ocivariant.coverage/v1", "index",
-        ocv_index_digest(c->image->index), "hosts", hosts, "variants", variants, "onlyDefault",
-        names_of(c, only_default), "nothing", names_of(c, nothing), "nobodyGets", unused);
+    ocv_auto_json *root =
+        json_pack("{s:s, s:s, s:O, s:O, s:o, s:o, s:O}", "schema", "dev.ocivariant.coverage/v1",
+                  "index", ocv_index_digest(c->image->index), "hosts", hosts, "variants", variants,
+                  "onlyDefault", names_of(c, coverage_gets_default), "nothing",
+                  names_of(c, coverage_gets_nothing), "nobodyGets", unused);
     if (!root)
         return ocv_error_nomem(err);
     status = ocv_json_append(root, JSON_INDENT(2), out, err);
