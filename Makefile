@@ -85,7 +85,7 @@ PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ociv
 HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook
 UNITS      := $(patsubst contrib/systemd/%.in,$(BUILD)/%,$(sort $(wildcard contrib/systemd/*.in)))
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
-GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/hints.h \
+GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/vocabulary-words.h $(BUILD)/gen/hints.h \
               $(BUILD)/gen/toolkits.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(BUILD)/gen/daemon-metrics.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
@@ -102,6 +102,10 @@ $(BUILD)/gen/libexecdir.h: always
 	@mkdir -p $(@D)
 	@echo '#define OCV_DEFAULT_LIBEXECDIR "$(LIBEXECDIR)"' > $@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
+
+$(BUILD)/gen/vocabulary-words.h: schema/vocabulary.yaml schema/vocabulary-words.awk $(sort $(wildcard plugins/providers/*.yaml))
+	@mkdir -p $(@D)
+	awk -v providers="$(notdir $(filter plugins/%,$^))" -f schema/vocabulary-words.awk $< > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
 	@mkdir -p $(@D)

@@ -247,6 +247,13 @@ completed()
     for option in --settings --output --cert; do
         [ -z "$(completed _variantctl variantctl lint "$option" '')" ]
     done
+    [ "$(completed _variantctl variantctl vocabulary nvi)" = nvidia ]
+    [ "$(completed _variantctl variantctl vocabulary nvidia :: sm)" = sm_arch ]
+    [ "$(completed _variantctl variantctl vocabulary amd ::)" = "$(variantctl vocabulary amd | sed -n 's/^  \([^ ]*\) .*/\1/p' | paste -sd ' ')" ]
+    [ "$(completed _variantctl variantctl explain --require x86_64 :: lev)" = level ]
+    [ "$(completed _variantctl variantctl explain --disable tenst)" = tenstorrent ]
+    [ "$(completed _vpull vpull --disable nvidia :: sm)" = sm_arch ]
+    [ "$(completed _vpull vpull --require tenst)" = tenstorrent ]
     [ "$(completed _vpull vpull --progress p)" = plain ]
     [ "$(completed _vpull vpull --to ner)" = nerdctl ]
     [ -z "$(completed _vpull vpull --locked '')" ]

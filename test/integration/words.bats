@@ -26,7 +26,7 @@ teardown_file()
     state_stop
 }
 
-VERBS=(probe resolve explain coverage lint lock verify setup
+VERBS=(probe resolve explain coverage lint lock verify setup vocabulary
     "setup containerd" "setup docker" "setup podman" "setup crio" index\ {create,add,remove,annotate,show,diff,copy}
     tags\ {parse,plan,check})
 
@@ -191,4 +191,36 @@ said()
         [ -z "$(grep -v '^Destinations: ' <<<"$output" | grep -E '.{81}')" ] || { echo "$verb" && false; }
         [ "$(sed -n '/^Examples:$/,$p' <<<"$output" | grep -cE '^  ([a-z]|printf).*')" -eq 3 ] || { echo "$verb: $output" && false; }
     done
+}
+
+@test "vocabulary: namespaces, features, values, examples and providers, as text and JSON" {
+    run -0 "$VARIANTCTL" vocabulary
+    [ "${#lines[@]}" -eq "$(grep -c '^  - namespace: ' "$OCV_TOP/schema/vocabulary.yaml")" ]
+    [[ $output == *"nvidia        gpu  NVIDIA GPUs"* ]]
+    run -0 "$VARIANTCTL" vocabulary nvidia
+    [ "${lines[0]}" = "nvidia: NVIDIA GPUs (gpu; provider: built in)" ]
+    [[ $output == *"  sm_arch                    nvidia :: sm_arch :: 90_real" ]]
+    for name in nvidia::sm_arch 'nvidia :: sm_arch' nvidia::sm_arch::90_real; do
+        run -0 "$VARIANTCTL" vocabulary "$name"
+        [ "${lines[0]}" = "nvidia :: sm_arch" ]
+        [[ $output == *"machine code"*"Example:  nvidia :: sm_arch :: 90_real"*"Provider: built in" ]]
+        ! grep -E '.{81}' <<<"$output" || false
+    done
+    run -0 "$VARIANTCTL" vocabulary aarch64 :: version
+    [[ $output == *"Values:   9.7a, 9.6a, "*"Not yet:  9.7a, 9.6a, 9.5a"* ]]
+    run -0 "$VARIANTCTL" vocabulary furiosa::arch
+    [[ $output == *"Values:   renegade_max, "*"Provider: furiosa.yaml" ]]
+    run -0 "$VARIANTCTL" vocabulary --json
+    [ "$(jq -r '.namespaces[] | select(.namespace == "furiosa") | .provider' <<<"$output")" = furiosa.yaml ]
+    jq -r '.namespaces[].features[] | .example' <<<"$output" >"$BATS_TEST_TMPDIR/examples"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/examples")" -eq "$(grep -c '^      - feature: ' "$OCV_TOP/schema/vocabulary.yaml")" ]
+    # each example is a property that the vocabulary has
+    while read -r example; do
+        "$VARIANTCTL" vocabulary "$example" >/dev/null
+    done <"$BATS_TEST_TMPDIR/examples"
+    run -0 "$VARIANTCTL" vocabulary --json x86_64::level
+    [ "$(jq -c '.namespaces[].features[] | [.feature, .values]' <<<"$output")" = '["level",["v4","v3","v2","v1"]]' ]
+    said "variantctl: no namespace 'nvida'; did you mean 'nvidia'?" "$VARIANTCTL" vocabulary nvida
+    said "variantctl: nvidia has no feature 'sm_arc'; did you mean 'sm_arch'?" "$VARIANTCTL" vocabulary nvidia::sm_arc
+    said "variantctl: nvidia :: sm_arch has no value 'sm_90'; did you mean '90_real'?" "$VARIANTCTL" vocabulary nvidia::sm_arch::sm_90
 }

@@ -5,15 +5,15 @@
 #include "cmd/common/cli.h"
 
 /* Options of every engine. */
-#define SETUP_HELP                                                                        \
-    "  --dry-run                print a diff, change nothing\n"                           \
-    "  --status                 tell what is set up. 0: it works; 5: variantd does not\n" \
-    "                           answer or lacks the registry, or a file was changed\n"    \
-    "  --uninstall              leave every file as it was; where others changed one\n"   \
-    "                           since, take out only what the set-up put there\n"         \
-    "  --format text|json       of --status\n"                                            \
-    "  --listen HOST:PORT       where variantd listens (configuration `listen`)\n"        \
-    "  --engine-version V       do not ask the program for its version\n"                 \
+#define SETUP_HELP                                                                       \
+    "  --dry-run                print a diff, change nothing\n"                          \
+    "  --status                 0: it works; 5: variantd does not answer or lacks the\n" \
+    "                           registry, or a file is not as it was written\n"          \
+    "  --uninstall              leave every file as it was; where others changed one\n"  \
+    "                           since, take out only what the set-up put there\n"        \
+    "  --format text|json       of --status\n"                                           \
+    "  --listen HOST:PORT       where variantd listens (configuration `listen`)\n"       \
+    "  --engine-version V       do not ask the program for its version\n"                \
     "  --root DIR               change the tree under DIR (image builders)\n"
 
 const char setup_help[] =

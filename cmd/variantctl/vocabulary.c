@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl vocabulary: what properties mean, with examples, and which provider gives them. */
+#include "cmd/variantctl/verbs.h"
+#include "gen/vocabulary-words.h"
+#include "lib/base/nearest.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_FORMAT = 1 };
+
+static const struct option options[] = {
+    {"format", required_argument, NULL, OPTION_FORMAT}, CLI_COMMON_OPTIONS, CLI_OPTIONS_END};
+
+static const char help[] =
+    "Usage: variantctl vocabulary [OPTIONS] [NS[::FEATURE[::VALUE]]]\n"
+    "\n"
+    "Look up what properties mean: every namespace, the features of one, or one of\n"
+    "its features with its values, an example and the provider that gives it.\n"
+    "Exit 0: shown; 2: there is no such word.\n"
+    "\n"
+    "Options:\n"
+    "  --format text|json       what is printed (text)\n" CLI_COMMON_HELP "\n"
+    "Examples:\n"
+    "  variantctl vocabulary\n"
+    "  variantctl vocabulary nvidia\n"
+    "  variantctl vocabulary nvidia::sm_arch\n";
+
+#define NAMESPACES (sizeof(vocabulary_namespaces) / sizeof(*vocabulary_namespaces))
+#define OUTPUT_MAX (1024u * 1024)
+#define WIDTH 78u
+
+typedef const struct vocabulary_namespace *namespace_ref;
+typedef const struct vocabulary_feature *feature_ref;
+
+/* NS, FEATURE and VALUE as given; "" for what is not. */
+struct wanted {
+    char ns[OCV_WORD_MAX], feature[OCV_WORD_MAX], value[OCV_WORD_MAX];
+};
+
+/* ---- finding -----------------------------------------------------------------------------------
+ */
+
+/* The next part of "NS :: FEATURE :: VALUE". */
+static const char *next_part(const char *text, char out[OCV_WORD_MAX])
+{
+    const char *end = strstr(text, "::");
+    text += strspn(text, " ");
+    snprintf(out, OCV_WORD_MAX, "%.*s", (int)strcspn(text, " :"), text);
+    return end ? end + 2 : "";
+}
+
+static namespace_ref find_namespace(const char *name)
+{
+    for (size_t i = 0; i < NAMESPACES; i++)
+        if (!strcmp(vocabulary_namespaces[i].name, name))
+            return &vocabulary_namespaces[i];
+    return NULL;
+}
+
+static feature_ref find_feature(namespace_ref ns, const char *name)
+{
+    for (size_t i = 0; i < ns->n; i++)
+        if (!strcmp(vocabulary_features[ns->first + i].name, name))
+            return &vocabulary_features[ns->first + i];
+    return NULL;
+}
+
+static int unknown(const struct wanted *w, enum ocv_word part, const char *meant,
+                   struct ocv_error *err)
+{
+    char question[OCV_NEAREST_QUESTION_MAX];
+    ocv_nearest_question(meant, question);
+    if (part == OCV_WORD_NAMESPACE)
+        return ocv_error_set(err, OCV_ERR_INVALID, "no namespace '%s'%s", w->ns, question);
+    if (part == OCV_WORD_FEATURE)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s has no feature '%s'%s", w->ns, w->feature,
+                             question);
+    return ocv_error_set(err, OCV_ERR_INVALID, "%s :: %s has no value '%s'%s", w->ns, w->feature,
+                         w->value, question);
+}
+
+static int check(const struct wanted *w, struct ocv_error *err)
+{
+    char meant[OCV_WORD_MAX];
+    enum ocv_word part = ocv_vocabulary_check(w->ns, *w->feature ? w->feature : NULL,
+                                              *w->value ? w->value : NULL, meant);
+    return part == OCV_WORD_KNOWN ? OCV_OK : unknown(w, part, meant, err);
+}
+
+/* ---- for people --------------------------------------------------------------------------------
+ */
+
+static const char *provider_of(namespace_ref ns)
+{
+    return !ns->provider ? "none yet" : *ns->provider ? ns->provider : "built in";
+}
+
+/* An example that the file has not is the first value. */
+static void example_of(namespace_ref ns, feature_ref feature, char *out, size_t size)
+{
+    if (feature->example)
+        snprintf(out, size, "%s", feature->example);
+    else
+        snprintf(out, size, "%s :: %s :: %.*s", ns->name, feature->name,
+                 (int)strcspn(feature->values ? feature->values : "", ","),
+                 feature->values ? feature->values : "");
+}
+
+static int print_namespaces(struct ocv_buffer *out, struct ocv_error *err)
+{
+    int status = OCV_OK;
+    for (size_t i = 0; i < NAMESPACES && status == OCV_OK; i++) {
+        namespace_ref ns = &vocabulary_namespaces[i];
+        status = ocv_buffer_printf(out, err, "%-12s  %s  %s\n", ns->name, ns->kind, ns->meaning);
+    }
+    return status;
+}
+
+static int print_features(namespace_ref ns, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char example[256];
+    int status = ocv_buffer_printf(out, err, "%s: %s (%s; provider: %s)\n\n", ns->name, ns->meaning,
+                                   ns->kind, provider_of(ns));
+    for (size_t i = 0; i < ns->n && status == OCV_OK; i++) {
+        feature_ref feature = &vocabulary_features[ns->first + i];
+        example_of(ns, feature, example, sizeof(example));
+        status = ocv_buffer_printf(out, err, "  %-26s %s\n", feature->name, example);
+    }
+    return status;
+}
+
+/* Words up to each `separator`, in lines that fit a screen; `what` stands before the first one. */
+static int print_wrapped(const char *what, char separator, const char *text, struct ocv_buffer *out,
+                         struct ocv_error *err)
+{
+    const char ends[] = {separator, '\0'};
+    size_t indent = strlen(what), column = indent;
+    int status = ocv_buffer_printf(out, err, "%s", what);
+    while (*text && status == OCV_OK) {
+        size_t n = strcspn(text, ends), comma = separator == ',' && text[n];
+        if (column + 1 + n + comma > WIDTH) {
+            status = ocv_buffer_printf(out, err, "\n%*s", (int)indent, "");
+            column = indent;
+        }
+        if (status == OCV_OK)
+            status = ocv_buffer_printf(out, err, "%s%.*s%s", column ? " " : "", (int)n, text,
+                                       comma ? "," : "");
+        column += (column > 0) + n + comma;
+        text += n + (text[n] != '\0');
+    }
+    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+}
+
+static int print_feature(namespace_ref ns, feature_ref feature, struct ocv_buffer *out,
+                         struct ocv_error *err)
+{
+    char example[256];
+    example_of(ns, feature, example, sizeof(example));
+    int status = ocv_buffer_printf(out, err, "%s :: %s\n", ns->name, feature->name);
+    if (status == OCV_OK)
+        status = print_wrapped("", ' ', feature->meaning, out, err);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(out, "\n", 1, err);
+    if (status == OCV_OK && feature->values)
+        status = print_wrapped("Values:  ", ',', feature->values, out, err);
+    else if (status == OCV_OK)
+        status = ocv_buffer_printf(out, err, "Values:   match %s\n", feature->pattern);
+    if (status == OCV_OK && feature->documented && *feature->documented != '*')
+        status = print_wrapped("Not yet: ", ',', feature->documented, out, err);
+    return status == OCV_OK ? ocv_buffer_printf(out, err, "Example:  %s\nProvider: %s%s\n", example,
+                                                provider_of(ns),
+                                                feature->documented && *feature->documented == '*'
+                                                    ? ", which does not report it yet"
+                                                    : "")
+                            : status;
+}
+
+/* ---- for programs ------------------------------------------------------------------------------
+ */
+
+static json_t *json_list(const char *list)
+{
+    json_t *array = list ? json_array() : NULL;
+    for (; array && *list; list += strcspn(list, ","), list += *list == ',')
+        json_array_append_new(array, json_stringn(list, strcspn(list, ",")));
+    return array;
+}
+
+static json_t *json_feature(namespace_ref ns, feature_ref feature)
+{
+    char example[256];
+    bool all = feature->documented && *feature->documented == '*';
+    example_of(ns, feature, example, sizeof(example));
+    return json_pack("{s:s, s:s, s:o*, s:s*, s:o*, s:s}", "feature", feature->name, "meaning",
+                     feature->meaning, "values", json_list(feature->values), "pattern",
+                     feature->pattern, "documented",
+                     all ? json_true() : json_list(feature->documented), "example", example);
+}
+
+static json_t *json_namespace(namespace_ref ns, feature_ref only)
+{
+    json_t *features = json_array();
+    for (size_t i = 0; i < ns->n; i++) {
+        feature_ref feature = &vocabulary_features[ns->first + i];
+        if (!only || only == feature)
+            json_array_append_new(features, json_feature(ns, feature));
+    }
+    return json_pack("{s:s, s:s, s:s, s:s?, s:o}", "namespace", ns->name, "kind", ns->kind,
+                     "meaning", ns->meaning, "provider", ns->provider ? provider_of(ns) : NULL,
+                     "features", features);
+}
+
+static int print_json(namespace_ref ns, feature_ref feature, struct ocv_buffer *out,
+                      struct ocv_error *err)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < NAMESPACES; i++)
+        if (!ns || ns == &vocabulary_namespaces[i])
+            json_array_append_new(list, json_namespace(&vocabulary_namespaces[i], feature));
+    json_t *root =
+        json_pack("{s:s, s:o}", "schema", "dev.ocivariant.vocabulary/v1", "namespaces", list);
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    int status = text ? ocv_buffer_printf(out, err, "%s\n", text) : ocv_error_nomem(err);
+    free(text);
+    json_decref(root);
+    return status;
+}
+
+/* ---- the verb ----------------------------------------------------------------------------------
+ */
+
+static int run(const char *text, bool json, struct ocv_error *err)
+{
+    struct wanted w;
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, OUTPUT_MAX);
+    next_part(next_part(next_part(text, w.ns), w.feature), w.value);
+    int status = *w.ns ? check(&w, err) : OCV_OK;
+    if (status < 0)
+        return status;
+    namespace_ref ns = find_namespace(w.ns);
+    feature_ref feature = ns && *w.feature ? find_feature(ns, w.feature) : NULL;
+    if (json)
+        status = print_json(ns, feature, &out, err);
+    else if (feature)
+        status = print_feature(ns, feature, &out, err);
+    else
+        status = ns ? print_features(ns, &out, err) : print_namespaces(&out, err);
+    return status == OCV_OK ? cli_print(out.data, out.len, err) : status;
+}
+
+int cmd_vocabulary(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    bool json = false;
+    int value, code = -1;
+    while (cli_next_option(cli, argc, argv, options, help, &value, &code))
+        if (value != OPTION_FORMAT || !cli_format(optarg, &json))
+            return cli_bad_option(cli, argv, value);
+    if (code >= 0)
+        return code;
+    char text[4 * OCV_WORD_MAX] = "";
+    for (size_t at = 0; optind < argc && at < sizeof(text); optind++) /* unquoted, too */
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s", argv[optind]);
+    return run(text, json, &err) < 0 ? cli_fail(cli, &err) : 0;
+}
