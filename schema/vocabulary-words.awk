@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
+# SPDX-License-Identifier: LGPL-3.0-or-later
 # vocabulary.yaml -> vocabulary-words.h: what `variantctl vocabulary` tells of each word. `providers`
 # (-v) names the declarative providers' files.
 
@@ -56,7 +56,7 @@ BEGIN {
 END {
     if (failed || n == 0)
         exit 1
-    print "/* SPDX-License-Identifier: GPL-3.0-or-later */"
+    print "/* SPDX-License-Identifier: LGPL-3.0-or-later */"
     print "/* Generated from schema/vocabulary.yaml by schema/vocabulary-words.awk. */"
     print "#ifndef OCV_VOCABULARY_WORDS_H"
     print "#define OCV_VOCABULARY_WORDS_H"

@@ -188,7 +188,7 @@ said()
         # shellcheck disable=SC2086
         if [ "$verb" = vpull ]; then run -0 "$VPULL" --help; else run -0 "$VARIANTCTL" $verb --help; fi
         [ "${#lines[@]}" -le 40 ]
-        [ -z "$(grep -v '^Destinations: ' <<<"$output" | grep -E '.{81}')" ] || { echo "$verb" && false; }
+        ! grep -v '^Destinations: ' <<<"$output" | grep -E '.{81}' || { echo "$verb" && false; }
         [ "$(sed -n '/^Examples:$/,$p' <<<"$output" | grep -cE '^  ([a-z]|printf).*')" -eq 3 ] || { echo "$verb: $output" && false; }
     done
 }
@@ -223,4 +223,59 @@ said()
     said "variantctl: no namespace 'nvida'; did you mean 'nvidia'?" "$VARIANTCTL" vocabulary nvida
     said "variantctl: nvidia has no feature 'sm_arc'; did you mean 'sm_arch'?" "$VARIANTCTL" vocabulary nvidia::sm_arc
     said "variantctl: nvidia :: sm_arch has no value 'sm_90'; did you mean '90_real'?" "$VARIANTCTL" vocabulary nvidia::sm_arch::sm_90
+}
+
+# What the examples of the help name, in the directory where they run: a registry registry.example with
+# app:1.0, app:1.1 and builds, the layout images, profiles, and files.
+prepare()
+{
+    local tag
+    WORK=$BATS_TEST_TMPDIR/work
+    rm -rf "$WORK"
+    mkdir -p "$WORK/fleet" "$WORK/tree/etc/docker" "$WORK/config/ocivariant"
+    cd "$WORK" || return
+    cp -r "$L" images
+    printf 'registries:\n  registry.example: {url: "http://%s", insecure: true}\n' "$SERVER" >config/ocivariant/config.yaml
+    cp "$PROFILES"/*.json fleet
+    cp "$PROFILES/h100.json" .
+    "$VARIANTCTL" index show --json oci:images:app >index.json
+    printf 'target: registry.example/app:3.0\ndefaults: [registry.example/app:1.0-cpu]\n' >app.yaml
+    cp "$OCV_TOP/plugins/tags.d/pytorch.yaml" rules.yaml
+    cp "$OCV_TOP/plugins/tags.d/pytorch.yaml" more.yaml
+    printf '2.8.0-cuda12.6-cudnn9-runtime\n2.8.0-cuda12.8-cudnn9-runtime\n' >tags.txt
+    for tag in 1.0=app 1.1=app 1.0-cpu=cpu 1.0-cuda=cuda 1.0-arm64=arm; do
+        "$VARIANTCTL" index copy --quiet "oci:images:${tag#*=}" "$SERVER/app:${tag%%=*}" >/dev/null
+    done
+}
+
+# example COMMAND: runs it there, without an engine of this machine; setup in a tree of its own
+example()
+{
+    local command=${1//sudo variantctl setup/variantctl setup --root tree}
+    command=${command//setup --root tree containerd/setup --root tree containerd --engine-version 2.1}
+    command=${command//setup --root tree docker/setup --root tree docker --engine-version 28.0}
+    env PATH="$OCV_BUILD" XDG_CONFIG_HOME="$WORK/config" OCV_STATE_DIR="$WORK/state" \
+        XDG_DATA_HOME="$WORK/data" OCV_DATADIR="$OCV_TOP/plugins" DOCKER_HOST=unix:///nowhere CONTAINERD_ADDRESS=/nowhere \
+        "$BASH" -c "$command" </dev/null
+}
+
+@test "the examples of every help run" {
+    local verb command n=0
+    for verb in "" index tags "${VERBS[@]}" registry vpull; do
+        prepare
+        # shellcheck disable=SC2086
+        if [ "$verb" = vpull ]; then "$VPULL" --help; else "$VARIANTCTL" help $verb; fi |
+            sed -e '1,/^Examples:$/d' | sed -e ':join' -e '/\\$/{N;s/\\\n *//;b join}' >examples
+        while read -r command; do
+            code=0
+            example "$command" >out 2>&1 || code=$?
+            # what is not set up or does not fit is no mistake of the command's
+            [[ $command != *setup*--status* && $command != *" verify "* ]] || [ $code != 5 ] || code=0
+            [ $code = 0 ] || { echo "$command: $code" && cat out; } >>"$BATS_TEST_TMPDIR/failed"
+            n=$((n + 1))
+        done <examples
+        [ "$(wc -l <examples)" = 3 ] || { echo "$verb" && false; }
+    done
+    [ ! -e "$BATS_TEST_TMPDIR/failed" ] || { cat "$BATS_TEST_TMPDIR/failed" && false; }
+    [ "$n" -ge 75 ]
 }

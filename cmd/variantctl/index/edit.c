@@ -55,7 +55,7 @@ static const char add_help[] =
     "      'cuda12.6=registry.example/app:1.0-cuda,nvidia :: sm_arch :: 80_real'\n"
     "  variantctl index add oci:images:app 'v4=oci:images:v3,x86_64 :: level :: v4'\n"
     "  variantctl index add --dry-run registry.example/app:1.1 \\\n"
-    "      null=registry.example/app:1.0-arm64\n";
+    "      'rocm6.4=registry.example/app:1.0-cuda,amd :: gfx_arch :: gfx90a'\n";
 
 static const char remove_help[] =
     "Usage: variantctl index remove [OPTIONS] REPO:TAG LABEL|DIGEST...\n"
@@ -89,7 +89,7 @@ static const char annotate_help[] =
     "Examples:\n"
     "  variantctl index annotate registry.example/app:1.0 \\\n"
     "      'cuda12.8=nvidia :: sm_arch :: 90_real'\n"
-    "  variantctl index annotate --namespaces 'nvidia, amd' registry.example/app:1.0\n"
+    "  variantctl index annotate --namespaces 'amd, nvidia, x86_64' oci:images:app\n"
     "  variantctl index annotate --label cuda12.8=cuda --dry-run oci:images:app\n";
 
 static int begin(struct edit *e, const char *target, struct ocv_error *err)

@@ -36,7 +36,7 @@ const char setup_help[] =
     "from images for this machine: variants, and with `cpu_levels: on` amd64 levels.\n"
     "\n"
     "Examples:\n"
-    "  sudo variantctl setup docker --dry-run\n"
+    "  sudo variantctl setup docker --registry docker.io --dry-run\n"
     "  sudo variantctl setup podman --registry registry.example\n"
     "  sudo variantctl setup --status\n";
 
@@ -69,7 +69,7 @@ const char setup_help_docker[] =
     "first one's result.\n"
     "\n"
     "Options:\n"
-    "  --registry HOST[:PORT]   for this registry, with containerd's store\n"
+    "  --registry HOST[:PORT]   docker.io; with containerd's store any\n"
     "  --config-dir DIR         directory of daemon.json\n"
     "  --engine-config FILE     daemon.json\n"
     "  --store classic|containerd   the image store, if it is not found\n" SETUP_HELP
@@ -77,8 +77,8 @@ const char setup_help_docker[] =
     "A tag then always means this machine's platform, in builds, too.\n"
     "\n"
     "Examples:\n"
-    "  sudo variantctl setup docker --dry-run\n"
-    "  sudo variantctl setup docker --store classic\n"
+    "  sudo variantctl setup docker --registry docker.io --dry-run\n"
+    "  sudo variantctl setup docker --registry docker.io --store classic\n"
     "  sudo variantctl setup docker --uninstall\n";
 
 const char setup_help_podman[] =
