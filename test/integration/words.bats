@@ -235,6 +235,7 @@ prepare()
     mkdir -p "$WORK/fleet" "$WORK/tree/etc/docker" "$WORK/config/ocivariant"
     cd "$WORK" || return
     cp -r "$L" images
+    ln -s "$OCV_TOP/plugins" new # the data directory of a release
     printf 'registries:\n  registry.example: {url: "http://%s", insecure: true}\n' "$SERVER" >config/ocivariant/config.yaml
     cp "$PROFILES"/*.json fleet
     cp "$PROFILES/h100.json" .
