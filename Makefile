@@ -89,7 +89,7 @@ GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/voca
               $(BUILD)/gen/toolkits.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(BUILD)/gen/daemon-metrics.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
-all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(UNITS) $(BUILD)/50-ocivariant.json $(BUILD)/tag-index.json
+all: $(SHARED) $(CORE_A) $(REGISTRY_A) $(PROBE_A) $(PROGRAMS) $(HELPERS) $(PC) $(UNITS) $(BUILD)/50-ocivariant.json $(BUILD)/tag-index.json $(BUILD)/man/vpull.1
 
 # ---- generated --------------------------------------------------------------------------------
 # written only when it changes: PREFIX may be another one at `make install`
@@ -238,6 +238,12 @@ $(BUILD)/tag-index.json: $(TAGS_INDEX) $(sort $(wildcard plugins/tags.d/*.yaml))
 .PHONY: demo check lint fuzz bench bench-quick
 include test/test.mk
 
+# ---- manual pages, of what the programs say with --help -----------------------------------------
+# as PROVIDERS_INDEX above: to build for another machine, HELP_OF is a build for this one
+HELP_OF ?= $(BUILD)
+$(BUILD)/man/vpull.1: $(PROGRAMS) contrib/man.sh contrib/man.awk contrib/debian/changelog VERSION
+	contrib/man.sh $(HELP_OF) $(@D)
+
 # ---- install ----------------------------------------------------------------------------------
 .PHONY: install
 install: all
@@ -268,6 +274,9 @@ install: all
 	install -m 644 contrib/grafana/variantd.json $(DESTDIR)$(DATADIR)/grafana
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 644 $(UNITS) contrib/systemd/*.socket contrib/systemd/*.timer $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(BUILD)/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 contrib/completions/* $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 

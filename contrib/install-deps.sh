@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Install what building and testing needs, on Debian and its relatives.
 #
-#   contrib/install-deps.sh [--build-only | --bench] [--check]
+#   contrib/install-deps.sh [--build-only | --bench | --packages] [--check]
 #
 # Silent and quick when nothing is missing. --build-only: compiler and libraries only.
 # --bench: the peers that make bench measures beside ours as well.
+# --packages: what make deb and make check-packages need, beside compiler and libraries.
 # --check: say what is missing (exit 1), install nothing.
 #
 # What counts as present is a command or a header, not a package: a Docker or LLVM from elsewhere is
@@ -50,6 +51,7 @@ curl curl
 strace strace
 sqlite3 sqlite3
 openssl openssl
+mandoc mandoc
 ca-certificates update-ca-certificates
 util-linux setpriv
 procps pgrep
@@ -74,6 +76,12 @@ libc6-dev-arm64-cross ../aarch64-linux-gnu/include/stdio.h
 libc6-dev-ppc64el-cross ../powerpc64le-linux-gnu/include/stdio.h
 libc6-dev-riscv64-cross ../riscv64-linux-gnu/include/stdio.h
 libc6-dev-s390x-cross ../s390x-linux-gnu/include/stdio.h
+'
+package_needs='
+debhelper dh
+lintian lintian
+debootstrap debootstrap
+jq jq
 '
 bench_needs='
 pciutils lspci
@@ -159,13 +167,15 @@ real_name()
 only_build=no
 only_check=no
 bench=no
+packages=no
 for argument; do
     case $argument in
     --build-only) only_build=yes ;;
     --bench) bench=yes ;;
+    --packages) only_build=yes packages=yes ;;
     --check) only_check=yes ;;
     *)
-        echo "usage: ${0##*/} [--build-only | --bench] [--check]" >&2
+        echo "usage: ${0##*/} [--build-only | --bench | --packages] [--check]" >&2
         exit 2
         ;;
     esac
@@ -174,6 +184,7 @@ done
 needs=$build_needs
 [ "$only_build" = yes ] || needs+=$test_needs
 [ "$bench" = no ] || needs+=$bench_needs
+[ "$packages" = no ] || needs+=$package_needs
 mapfile -t missing < <(list_missing <<<"$needs")
 [ ${#missing[@]} -gt 0 ] || exit 0
 
@@ -206,12 +217,12 @@ fi
 
 echo "installing: ${missing[*]}"
 "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 update -q
-packages=()
+names=()
 for package in "${missing[@]}"; do
-    packages+=("$(real_name "$package")")
+    names+=("$(real_name "$package")")
 done
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
-    install -q -y --no-install-recommends "${packages[@]}"
+    install -q -y --no-install-recommends "${names[@]}"
 
 mapfile -t missing < <(list_missing <<<"$needs")
 if [ ${#missing[@]} -gt 0 ]; then

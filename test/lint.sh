@@ -106,7 +106,7 @@ lint_spdx()
     local file want
     files | while read -r file; do
         case $file in
-        COPYING* | VERSION | .gitignore | *.sum | contrib/abi/*.abi | *.md | *.json | *.json.in | *.jsonl | test/data/*) continue ;;
+        COPYING* | VERSION | .gitignore | *.sum | contrib/abi/*.abi | contrib/debian/* | *.md | *.json | *.json.in | *.jsonl | test/data/*) continue ;;
         lib/probe/* | lib/include/ocivariant-probe.h | lib/include/ocivariant/probe.h) want=GPL-3.0-or-later ;;
         lib/* | schema/*) want=LGPL-3.0-or-later ;;
         *) want=GPL-3.0-or-later ;;
