@@ -120,7 +120,7 @@ $(BUILD)/test/header/%.cc.ok: test/unit/header_alone.cc $(wildcard lib/include/*
 	$(CXX) -std=c++11 $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
 
 .SECONDARY:
-.PHONY: abi tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
+.PHONY: deb check-packages abi tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
 tests: $(UNIT_BIN) $(TOOL_BIN)
 tools: $(TOOL_BIN)
 fuzzers: $(FUZZ_BIN)
@@ -129,6 +129,15 @@ headers: $(HEADER_OK)
 
 deps:
 	@contrib/install-deps.sh
+
+# Debian packages in BUILD/deb; they are checked by a target of its own, which takes minutes and, for trees
+# of Debian releases, the network
+deb:
+	@contrib/install-deps.sh --packages
+	@OCV_BUILD=$(BUILD) contrib/deb.sh
+check-packages:
+	@contrib/install-deps.sh --packages
+	@OCV_BUILD=$(BUILD) test/packages.sh
 
 bench-deps:
 	@contrib/install-deps.sh --bench

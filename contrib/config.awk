@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# docs/configuration.md -> /etc/ocivariant/config.yaml as packages install it: its list of all keys, each
+# line commented.
+BEGIN {
+    print "# The configuration of vpull, variantctl, variantd and the hooks: /usr/share/doc/ocivariant-data/configuration.md"
+    print "# Every key has a default, so this file may stay as it is. Here are all of them, with values as a node"
+    print "# might have them. `variantd --check` reads it as a start would; `systemctl reload variantd` makes it hold."
+    print ""
+}
+/^```yaml$/ { inside = 1; next }
+inside && /^```$/ { exit }
+inside { print $0 == "" ? "" : "#" $0 }
