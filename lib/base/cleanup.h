@@ -44,7 +44,9 @@ static inline void ocv_dir_cleanup(DIR **dir)
 #define ocv_auto_file __attribute__((cleanup(ocv_file_cleanup)))
 #define ocv_auto_dir __attribute__((cleanup(ocv_dir_cleanup)))
 
-/** The pointer's value; the pointer is NULL afterwards, so that its cleanup frees nothing. */
+/** The pointer's value; the pointer is NULL afterwards, so that its cleanup frees nothing. What
+ * else the statement reads through the pointer may be read too late: `list[p->i] = ocv_steal(&p)`.
+ */
 #define ocv_steal(pointer)                           \
     __extension__({                                  \
         __typeof__(*(pointer)) *ocv_p_ = (pointer);  \
