@@ -9,8 +9,11 @@
 
 /** `T *list; T *element = ocv_array_grow(&list, n);`: room for one more behind the `n` elements,
  *  zeroed, or NULL without memory; then the array is as it was. The caller counts the element. */
-#define ocv_array_grow(array, n) \
-    ((__typeof__(*(array)))ocv_array_grow_bytes((array), (n), sizeof(**(array))))
+#define ocv_array_grow(array, n)                                                                 \
+    __extension__({                                                                              \
+        __typeof__(*(array)) ocv_added_ = ocv_array_grow_bytes((array), (n), sizeof(**(array))); \
+        ocv_added_;                                                                              \
+    })
 void *ocv_array_grow_bytes(void *array, size_t n, size_t size) __attribute__((warn_unused_result));
 
 #endif
