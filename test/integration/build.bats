@@ -225,6 +225,20 @@ completed()
     done
 }
 
+@test "completion of variantd: its options, the words that one takes, and files else" {
+    PATH=$OCV_BUILD:$PATH
+    # shellcheck source=contrib/completions/variantd
+    . "$installed/share/bash-completion/completions/variantd"
+    [ "$(completed _variantd variantd --st)" = --state-dir ]
+    [ "$(completed _variantd variantd --mode '')" = "auto resolver proxy" ]
+    [ "$(completed _variantd variantd --mode = p)" = proxy ]
+    [ "$(completed _variantd variantd --profile '')" = "" ]
+    for option in $(completed _variantd variantd --); do
+        run variantd "$option=x" --no-such-option </dev/null
+        [[ $output != *"unknown option '$option'"* ]] || { echo "$option" && false; }
+    done
+}
+
 @test "completions offer the words that an option of this verb takes, and files else" {
     PATH=$OCV_BUILD:$PATH
     # shellcheck source=contrib/completions/vpull
