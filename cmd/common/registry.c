@@ -7,6 +7,14 @@ static void log_line(void *data, const char *line)
     cli_say(data, "%s", line);
 }
 
+/* Whoever shows it may change while the client lives. */
+static void tell_wait(void *data, const struct ocv_registry_wait *wait)
+{
+    const struct cli *cli = data;
+    if (cli->wait)
+        cli->wait(cli->say_data, wait);
+}
+
 int cli_registry(struct cli *cli, struct ocv_error *err)
 {
     if (cli->registry)
@@ -27,8 +35,8 @@ int cli_registry(struct cli *cli, struct ocv_error *err)
         .interrupted = cli->interrupted,
         .log = cli->verbose ? log_line : NULL,
         .log_data = cli,
-        .wait = cli->wait,
-        .wait_data = cli->say_data,
+        .wait = tell_wait,
+        .wait_data = cli,
     };
     options.n_registries = ocv_config_registries(cli->config, &options.registries);
     return ocv_registry_new(&options, &cli->registry, err);

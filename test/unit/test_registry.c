@@ -446,6 +446,45 @@ START_TEST(interrupted_in_a_pause)
 }
 END_TEST
 
+static void note_retry(void *data, const struct ocv_registry_wait *wait)
+{
+    char host[32];
+    snprintf(host, sizeof(host), "127.0.0.1:%d", port);
+    if (!wait->trouble && !wait->host) /* of blobs */
+        return;
+    ck_assert_str_eq(wait->host, host);
+    if (wait->trouble)
+        ck_assert_int_eq(ocv_buffer_printf(data, NULL, "%.12s, %u of %u\n", wait->trouble,
+                                           wait->attempt, wait->attempts),
+                         0);
+}
+
+/* A document is not waited for as long as a blob, and who waits learns why. */
+START_TEST(silence)
+{
+    static const struct {
+        const char *reference;
+        unsigned retries;
+        const char *told, *words;
+    } cases[] = {
+        {"mute:v1", 2, "is silent fo, 2 of 3\nis silent fo, 3 of 3\n",
+         "silent: no answer in 1 s, tried 3 times"},
+        {"mutetoken:v1", 1, "is silent fo, 2 of 2\n", "silent: no answer in 1 s, tried 2 times"},
+        {"slow:v1", 1, "has sent not, 2 of 2\n", "silent: nothing more in 1 s, tried 2 times"},
+        {"mute:v1", OCV_RETRIES_NONE, "", "silent: no answer in 1 s"},
+        {"m500:v1", 2, "answers HTTP, 2 of 3\nanswers HTTP, 3 of 3\n", "HTTP 500"},
+    };
+    ocv_auto_buffer told;
+    ocv_buffer_init(&told, 1024);
+    new_client((struct ocv_registry_options){.retries = cases[_i].retries,
+                                             .document_timeout_ms = 1000,
+                                             .wait = note_retry,
+                                             .wait_data = &told});
+    expect_error(try_get(cases[_i].reference), OCV_ERR_NETWORK, cases[_i].words);
+    ck_assert_str_eq(told.data ? told.data : "", cases[_i].told);
+}
+END_TEST
+
 START_TEST(insecure_host_falls_back_to_http)
 {
     char name[64];
@@ -477,6 +516,7 @@ int main(int argc, char **argv)
     tcase_add_test(c, certificates_are_read_for_tls_only);
     tcase_add_loop_test(c, bad_days, 0, (int)(sizeof(statuses) / sizeof(*statuses)));
     tcase_add_test(c, retries);
+    tcase_add_loop_test(c, silence, 0, 5);
     tcase_add_test(c, redirects);
     tcase_add_test(c, host_of_an_address);
     tcase_add_test(c, authorization_stays_at_home);

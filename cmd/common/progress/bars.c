@@ -36,12 +36,10 @@ void bars_erase(struct progress *progress)
 /* `text` with the part from `mark` on in a colour. */
 static void draw_line(struct progress *progress, FILE *screen, const char *text, const char *mark)
 {
-    bool color = progress->color && mark;
-    int plain = color ? (int)(mark - text) : (int)strlen(text);
-
-    fprintf(screen, "%.*s", plain, text);
-    if (color)
-        fprintf(screen, COLOR_YELLOW "%s" COLOR_END, mark);
+    if (progress->color && mark)
+        fprintf(screen, "%.*s" COLOR_YELLOW "%s" COLOR_END, (int)(mark - text), text, mark);
+    else
+        fputs(text, screen);
     fputs("\033[K\r\n", screen);
     progress->drawn++;
 }

@@ -26,6 +26,7 @@ struct layer {
 
 struct progress {
     enum progress_mode mode;
+    const char *program; /* of who is attached */
     bool color;
     FILE *stream;
     int64_t (*clock)(void);

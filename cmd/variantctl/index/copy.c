@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/index/index_copy.h"
 
+#include "cmd/common/progress/attach.h"
+
 #include <ftw.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -13,7 +15,10 @@ int copier_open(struct cli *cli, struct place *to, enum progress_mode mode, stru
                 struct ocv_error *err)
 {
     *out = (struct copier){.cli = cli, .to = to};
-    return progress_new(mode, stderr, NULL, &out->progress, err);
+    int status = progress_new(mode, stderr, NULL, &out->progress, err);
+    if (status == OCV_OK && mode != PROGRESS_QUIET)
+        progress_attach(out->progress, cli);
+    return status;
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -26,8 +31,10 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 
 void copier_close(struct copier *copier)
 {
-    if (copier->progress)
+    if (copier->progress) {
         progress_finish(copier->progress);
+        progress_detach(copier->cli);
+    }
     progress_free(copier->progress);
     ocv_layout_free(copier->staging);
     if (copier->staging_dir[0])

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/common/progress/attach.h"
+#include "cmd/common/progress/progress_internal.h"
+
+static void say(void *data, const char *line)
+{
+    struct progress *progress = data;
+    progress_log(progress, progress->program, line);
+}
+
+static void warn(void *data, const char *line)
+{
+    struct progress *progress = data;
+    progress_warn(progress, progress->program, "%s", line);
+}
+
+static void tell_wait(void *data, const struct ocv_registry_wait *wait)
+{
+    progress_wait(data, wait);
+}
+
+static void tick(void *data)
+{
+    progress_tick(data);
+}
+
+void progress_attach(struct progress *progress, struct cli *cli)
+{
+    progress->program = cli->program;
+    cli->say = say;
+    cli->warn = warn;
+    cli->wait = tell_wait;
+    cli->tick = tick;
+    cli->say_data = progress;
+}
+
+void progress_detach(struct cli *cli)
+{
+    cli->say = cli->warn = NULL;
+    cli->wait = cli_tell_retry;
+    cli->tick = NULL;
+    cli->say_data = cli;
+}

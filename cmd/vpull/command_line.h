@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/** @file command_line.h  What vpull's command line says. */
+#ifndef VPULL_COMMAND_LINE_H
+#define VPULL_COMMAND_LINE_H
+
+#include "cmd/vpull/engines/chosen.h"
+
+struct settings {
+    struct pull_options pull;
+    enum progress_mode mode;
+    const char *lock_file, *lock_profile;
+};
+
+extern const char vpull_help[];
+/** Read the options; what is wrong with them is printed. Returns the exit code, or -1 to go on. */
+int settings_read(struct cli *cli, struct settings *s, int argc, char **argv);
+
+#endif
