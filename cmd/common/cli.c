@@ -53,7 +53,7 @@ void cli_free(struct cli *cli)
     free(cli->password);
 }
 
-/* Whoever read standard output has seen enough ("| head -1"): every verb ends as programs do that
+/* The reader of standard output has seen enough ("| head -1"): every verb ends as programs do that
  * never heard of SIGPIPE, also those that ignore it to keep what they write to others in order. */
 static void end_with_reader(void)
 {

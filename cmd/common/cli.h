@@ -78,7 +78,7 @@ const char *cli_datadir(const struct cli *cli);
 int cli_quit(struct cli *cli, int code);
 
 /** Whether a program that is about to end gives back a large index. That takes half as long as to
- * read it, and matters to nobody but a sanitizer. */
+ * read it, and matters only to a sanitizer. */
 #ifdef OCV_SANITIZED
 #define CLI_GIVES_BACK true
 #else

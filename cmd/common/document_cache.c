@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One file per tag: a line "MEDIA-TYPE DIGEST", then the document's bytes. It appears by rename; no
- * fsync, since losing it is harmless and its digest is checked. Whoever writes cleans up: what
+ * fsync, since losing it is harmless and its digest is checked. A writer cleans up: what
  * killed writers left, and the tags that were written longest ago when there are too many. */
 #include "cmd/common/document_cache.h"
 #include "lib/base/file.h"

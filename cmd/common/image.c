@@ -100,7 +100,7 @@ static int seen_before(struct cli *cli, struct image *image, bool *same, struct 
     return status;
 }
 
-/* What stands on standard input is one registry's secret: another one that asks for a login, as
+/* What is read from standard input is one registry's secret: another one that asks for a login, as
  * Docker Hub always does, must not get it. */
 int image_bind_credentials(struct cli *cli, const struct ocv_reference *reference,
                            struct ocv_error *err)

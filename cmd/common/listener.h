@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who listens on a TCP port of this machine. */
+/* The process that listens on a TCP port of this machine. */
 #ifndef OCV_LISTENER_H
 #define OCV_LISTENER_H
 

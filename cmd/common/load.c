@@ -206,7 +206,7 @@ struct cli_probe {
 };
 
 /* The daemon of this node has probed already, and deeper than there is time for here. Without one,
- * or with an answer that is no profile, this program probes by itself. */
+ * or with an answer that is not a profile, this program probes by itself. */
 static bool ask_daemon(struct cli_probe *probe)
 {
     const char *path = ocv_config_get(probe->cli->config, "socket");

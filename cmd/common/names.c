@@ -165,7 +165,7 @@ static bool is_platform(enum ocv_reject code)
            code == OCV_REJECT_OS_FEATURES;
 }
 
-/* Of several entries with the label, one for this platform speaks. */
+/* Of several entries with the label, one for this platform counts. */
 static int label_unfit(const struct choice *image, const struct ocv_decision *decision,
                        const char *label, struct ocv_error *err)
 {

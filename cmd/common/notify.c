@@ -45,7 +45,7 @@ static void send_to_manager(const char *state, int fd_to_send)
         memcpy(CMSG_DATA(head), &fd_to_send, sizeof(int));
     }
     ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
-    (void)sent; /* a service manager that is gone is no reason to stop */
+    (void)sent; /* a missing service manager is not a reason to stop */
     close(fd);
 }
 

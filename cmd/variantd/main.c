@@ -406,7 +406,8 @@ static int drain(struct daemon *d, const sigset_t *signals, const char *cause)
              "%s: draining %zu %s (%zu with a request) for up to %d s; new clients are refused",
              cause, n, n == 1 ? "connection" : "connections", busy, DRAIN_MS / 1000);
     notify_send("STOPPING=1");
-    notify_store(server_drain(d->server), MIRROR); /* nobody else gets it before the next of us */
+    notify_store(server_drain(d->server),
+                 MIRROR); /* no other program gets it before the next start */
     while (!server_idle(d->server) && ocv_clock_ms() < until) {
         int signal = sigtimedwait(signals, NULL, &step);
         if (signal == SIGTERM || signal == SIGINT)

@@ -22,7 +22,7 @@ int server_new(struct instance *instance, struct metrics *metrics, const struct 
 void server_replace(struct server *server, struct instance *instance);
 /** The current one, for the thread that also replaces it. */
 const struct instance *server_instance(const struct server *server);
-/** Once a second: close idle connections, free instances that nobody uses any more. */
+/** Once a second: close idle connections, free instances that are no longer used. */
 void server_tick(struct server *server);
 /** Address of the mirror as it was configured at the start, and its port, also where the system
  *  chose it. */

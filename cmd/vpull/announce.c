@@ -8,7 +8,7 @@
 #define MATCHED_SHOWN 4u
 #define TEXT_MAX (64u * 1024)
 
-/* Bytes of what a client without variants would take; -1 if that is the same or cannot be told. */
+/* Bytes of what a client without variants would take; -1 if that is the same or not known. */
 static int64_t default_bytes(struct pull *pull)
 {
     const struct ocv_entry *other = ocv_decision_default(pull->decision);
@@ -25,7 +25,7 @@ static int64_t default_bytes(struct pull *pull)
 }
 
 /* What this machine has hardware for and does not get: said where a lesser build is taken, so that
- * nobody has to find out by the speed of it. */
+ * users do not have to find out by its speed. */
 static int note_missed(struct pull *pull, struct ocv_buffer *note, struct ocv_error *err)
 {
     size_t i = ocv_decision_missed(pull->decision);

@@ -15,7 +15,7 @@ static const char *record_dir(const struct cli *cli, char *out, size_t size)
 }
 
 /* In which repository engines will find it: of a layout's image, that of the name it is given, else
- * the layout, which is nobody's repository. */
+ * the layout, which is not a repository. */
 static char *repository_of(const struct pull *pull)
 {
     ocv_auto(ocv_reference) named = NULL;

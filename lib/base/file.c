@@ -130,7 +130,7 @@ int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err)
         if (copy.data[i] != '/')
             continue;
         copy.data[i] = '\0';
-        if (stat(copy.data, &st) < 0) /* so that a read-only directory above is no obstacle */
+        if (stat(copy.data, &st) < 0) /* so that a read-only directory above does no harm */
             status = make_directory(copy.data, path, mode, err);
         copy.data[i] = '/';
     }

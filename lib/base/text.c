@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Text that quotes bytes from outside. The programs have a copy: this is no public function. */
+/* Text that quotes bytes from outside. The programs have a copy: these functions are not public. */
 #include "lib/base/text.h"
 
 #include <stdint.h>

@@ -13,7 +13,7 @@
 #define OCV_UNIX_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1) /**< bytes */
 
 /** Listen at `path`, without blocking in accept. The socket of a process that was killed is
- * replaced; one that answers is EADDRINUSE, and so is a file that is no socket. The socket gets
+ * replaced; one that answers is EADDRINUSE, and so is a file that is not a socket. The socket gets
  * `mode` before anybody can connect. Missing directories are made, with `directory_mode` (0: the
  * umask's). OCV_ERR_IO "cannot listen on PATH: <errno>". */
 int ocv_unix_listen(const char *path, mode_t mode, mode_t directory_mode, int *out,

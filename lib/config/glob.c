@@ -16,7 +16,7 @@ static int bad_glob(struct ocv_error *err, const char *glob, const char *what)
     return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' %s", glob, what);
 }
 
-/* What is wrong with the component at `s`, which is no host; NULL: nothing. */
+/* What is wrong with the component at `s`, which is not a host; NULL: nothing. */
 static const char *wrong_component(const char *s, size_t n)
 {
     static const char known[] = "abcdefghijklmnopqrstuvwxyz0123456789._-*";

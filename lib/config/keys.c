@@ -109,7 +109,7 @@ static const struct ocv_yaml_rule registries = {.takes = OCV_TAKES_MAP,
                                                 .name = &host,
                                                 .each = &registry};
 
-/* "label" stands nowhere else. */
+/* "label" is in no other table. */
 static const struct ocv_yaml_key repository_keys[] = {
     {"label", &label, false},      {"disable", &texts, false},
     {"require", &texts, false},    {"device_policy", &device_policies, false},

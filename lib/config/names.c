@@ -43,7 +43,7 @@ static void report_name(struct names *n, enum ocv_unknown_kind kind, const char 
 
 typedef void (*each_name)(void *data, const char *name);
 
-/* Every namespace that is no word of the vocabulary. */
+/* Every namespace that is not in the vocabulary. */
 static void own_namespaces(const struct names *n, each_name visit, void *data)
 {
     const struct ocv_name_sources *s = n->sources;

@@ -80,7 +80,7 @@ static bool apply_override(json_t *root, const struct ocv_override *o)
     return true;
 }
 
-/* Of formats, such as nydus.remoteimage.v1, that no probe knows to be set up. */
+/* Formats, such as nydus.remoteimage.v1, that no probe can find. */
 static bool apply_os_features(json_t *root, const struct ocv_strings *features)
 {
     json_t *platform = json_object_get(root, "platform");

@@ -50,7 +50,7 @@ static int read_policies(const struct reader *r, const struct ocv_yaml *map)
     return status;
 }
 
-/* NULL in front of the members: an empty list says something, too. */
+/* NULL before the members: an empty list is a setting, too. */
 static int read_devices(const struct reader *r, const struct ocv_yaml *ns)
 {
     char at[ORIGIN_MAX];

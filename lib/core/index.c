@@ -53,7 +53,7 @@ static int compare_labels(const void *a, const void *b)
     return order ? order : ocv_platform_compare(&x->platform, &y->platform);
 }
 
-/* The same label twice on a platform: none of them can be told from the other, so all are out. */
+/* The same label twice on a platform: they cannot be told apart, so all are rejected. */
 static int reject_duplicate_labels(struct ocv_index *index, struct ocv_error *err)
 {
     struct ocv_entry **labelled = malloc((index->n_entries + 1) * sizeof(*labelled));

@@ -73,7 +73,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A set, so it is kept sorted: two entries with the same ones are easy to tell. */
+/* A set, so it is kept sorted: two entries with the same ones are easy to find. */
 static int read_os_features(struct ocv_index *index, const json_t *list, struct ocv_entry *entry,
                             const char *what, struct ocv_error *err)
 {
@@ -119,7 +119,7 @@ static int read_platform(struct ocv_index *index, const json_t *platform, struct
     return status;
 }
 
-/* Entries that are no images at all, whatever their annotations say. */
+/* Entries that are not images, whatever their annotations say. */
 static enum ocv_reject skip_code(const struct ocv_entry *entry, const json_t *object,
                                  const json_t *annotations)
 {

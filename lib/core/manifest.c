@@ -17,7 +17,7 @@ struct ocv_manifest {
     struct ocv_descriptor layers[];
 };
 
-/* The kind that a media type names, or -1 for one that says nothing, such as application/json. */
+/* The kind that a media type names, or -1 for one that leaves it open, such as application/json. */
 static int kind_of_type(const char *type, size_t len)
 {
     static const struct {

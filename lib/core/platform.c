@@ -106,7 +106,7 @@ static int level(const char *variant, int none, int min, int max)
     return n >= min && n <= max ? n : -1;
 }
 
-/* arm64 versions as major and minor; "" is v8.0. False if the text is no version. */
+/* arm64 versions as major and minor; "" is v8.0. False if the text is not a version. */
 static bool arm64_version(const char *variant, int *major, int *minor)
 {
     const char *s = *variant ? variant : "v8";

@@ -40,7 +40,7 @@ bool ocv_label_valid(const char *s, size_t len)
 {
     if (len > 48 || !ocv_property_value_valid(s, len))
         return false;
-    bool separator = true; /* one may not stand first, last or beside another */
+    bool separator = true; /* not first, last or next to another */
     for (size_t i = 0; i < len; i++) {
         bool now = s[i] == '.' || s[i] == '_';
         if (now && separator)
@@ -89,7 +89,7 @@ int ocv_property_compare(const struct ocv_property *a, const struct ocv_property
     return order ? order : strcmp(a->value, b->value);
 }
 
-/* The set: an array of properties whose strings lie in one text block after it. */
+/* The set: an array of properties whose strings are in one text block after it. */
 struct ocv_properties {
     size_t count;
     struct ocv_property list[];

@@ -180,7 +180,7 @@ static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edi
     ocv_buffer_init(&ta, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(&tb, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     if (!a || !b || !strcmp(a, b) || ocv_properties_parse(b, strlen(b), &pb, NULL) < 0)
-        return OCV_OK; /* what is malformed already says nothing */
+        return OCV_OK; /* a list that is malformed already is left alone */
     int status = ocv_properties_parse(a, strlen(a), &pa, err);
     if (status == OCV_OK)
         status = ocv_properties_format(pa, &ta, err);

@@ -84,7 +84,7 @@ int ocv_edit_derive_namespaces(struct ocv_edit *edit, struct ocv_buffer *out, st
     bool was[2] = {edit->changed, edit->annotations_changed};
     ocv_auto_json *without = json_copy(kept);
     if (!without || json_object_size(without) != json_object_size(kept))
-        return ocv_error_nomem(err); /* jansson does not tell that it lost a member */
+        return ocv_error_nomem(err); /* jansson does not report that it lost a member */
     json_object_del(without, OCV_ANNOTATION_NAMESPACES);
     edit->annotations = without;
     edit->changed = edit->annotations_changed = true;

@@ -223,11 +223,11 @@ static int append_text(struct ocv_buffer *out, const char *text, struct ocv_erro
     return ocv_buffer_append(out, text, strlen(text), err);
 }
 
-/* The line end and indentation of what stands at that depth of the document, or "". */
+/* The line end and indentation of members at that depth of the document, or "". */
 static const char *line_at(const struct ocv_edit *edit, size_t depth, char out[BREAK_MAX])
 {
     const char *end = edit->lines ? strrchr(edit->lead, '\n') : NULL;
-    size_t width = end ? strlen(end + 1) / 2 * depth : 0; /* entries stand two deep */
+    size_t width = end ? strlen(end + 1) / 2 * depth : 0; /* entries are two levels deep */
     if (!end || width + 2 > BREAK_MAX)
         return "";
     snprintf(out, BREAK_MAX, "\n%.*s", (int)width, end + 1);

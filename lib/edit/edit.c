@@ -50,7 +50,7 @@ static int not_found(const struct ocv_edit *edit, const char *which, struct ocv_
     for (size_t i = 0; i < edit->n; i++) {
         const char *label = name_of(&edit->entries[i]);
         size_t used = strlen(names);
-        bool told = false; /* a label stands once for each platform */
+        bool told = false; /* a label occurs once for each platform */
         for (size_t k = 0; label && k < i; k++) {
             const char *other = name_of(&edit->entries[k]);
             told = told || (other && !strcmp(other, label));

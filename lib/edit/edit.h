@@ -20,7 +20,7 @@
 
 /** An index document in the making, or one that is edited: what is not changed keeps its bytes. */
 struct ocv_edit;
-/** How entries that are no default are kept from clients that know nothing of variants. */
+/** How entries other than the default are hidden from clients that know nothing of variants. */
 enum ocv_edit_layout {
     OCV_EDIT_HIDDEN,       /**< platform.variant "x-LABEL": they never see them */
     OCV_EDIT_SAME_PLATFORM /**< the true platform: containerd 2.1 and newer fetches all of them */

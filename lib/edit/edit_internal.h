@@ -11,7 +11,7 @@
 #define OCV_ANNOTATION_REFERENCE_TYPE "vnd.docker.reference.type"
 #define OCV_ANNOTATION_REFERENCE_DIGEST "vnd.docker.reference.digest"
 
-/** Where an entry stands: defaults, then other images, then what is no image. */
+/** The order of entries: defaults, then other images, then everything else. */
 enum ocv_edit_class { OCV_EDIT_DEFAULT, OCV_EDIT_VARIANT, OCV_EDIT_OTHER };
 
 struct ocv_edit_entry {
@@ -27,7 +27,7 @@ struct ocv_edit_entry {
     enum ocv_edit_class class;
 };
 
-/** A member of the document: what stands before its value (key included), and the value. */
+/** A member of the document: what comes before its value (key included), and the value. */
 struct ocv_edit_member {
     char *before, *value;
 };
@@ -86,12 +86,12 @@ int ocv_edit_entry_make(json_t *json, struct ocv_edit_entry *out,
 void ocv_edit_entry_free(struct ocv_edit_entry *entry);
 /** True if both run on exactly the same machines as far as their platform says. */
 bool ocv_edit_same_platform(const struct ocv_edit_entry *a, const struct ocv_edit_entry *b);
-/** True if one label cannot stand on both: the platform without what hides variants. */
+/** True if one label cannot be on both: the platform without what hides variants. */
 bool ocv_edit_same_place(const struct ocv_edit *edit, const struct ocv_edit_entry *a,
                          const struct ocv_edit_entry *b);
 /** Order of the formats of one build: the plain one, then those with more and more features. */
 int ocv_edit_compare_features(const struct ocv_edit_entry *a, const struct ocv_edit_entry *b);
-/** Set a text of an object, or with NULL remove it. Text that is no UTF-8: OCV_ERR_DATA. */
+/** Set a text of an object, or with NULL remove it. Text that is not UTF-8: OCV_ERR_DATA. */
 int ocv_edit_put_text(json_t *object, const char *key, const char *value,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 /** Leave out label and properties: an ordinary image is what a default entry is. Of an entry with

@@ -91,7 +91,8 @@ int ocv_edit_entry_make(json_t *json, struct ocv_edit_entry *out, struct ocv_err
     if (!json)
         return ocv_error_nomem(err);
     int status = write_text(&raw, JSON_SORT_KEYS, err);
-    if (status == OCV_OK) /* read again: in memory, too, its keys then stand as they are written */
+    if (status == OCV_OK) /* read again: in memory, too, its keys are then in the order in which
+                             they are written */
         status = ocv_edit_entry_read(raw.text, strlen(raw.text), out, err);
     ocv_edit_entry_free(&raw);
     if (status == OCV_OK)

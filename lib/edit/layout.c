@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Where entries stand and under which platform (schema/annotations.md, "Layout"): defaults first
+/* The order of entries and their platforms (schema/annotations.md, "Layout"): defaults first
  * with a plain platform, every other variant under platform.variant "x-LABEL", attestations last.
  */
 #include "lib/edit/edit_internal.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Place of the image that an attestation is about: they stand in the order of their images. */
+/* Place of the image that an attestation is about: attestations are in the order of their images.
+ */
 static size_t subject_rank(const struct ocv_edit *edit, const struct ocv_edit_entry *e)
 {
     for (size_t i = 0; e->subject && i < edit->n; i++)
@@ -92,7 +93,7 @@ static bool null_is_default(const struct ocv_edit *edit, const struct ocv_edit_e
     return true;
 }
 
-/* What stands on an index with variants, where the tool that made it could not write it. */
+/* The annotations of an index with variants, if the tool that made it could not write them. */
 static int complete_annotations(struct ocv_edit *edit, struct ocv_error *err)
 {
     bool variants = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Where values stand in a text that is known to be valid JSON. */
+/* Where values are in a text that is known to be valid JSON. */
 #include "lib/edit/edit_internal.h"
 
 #include <string.h>

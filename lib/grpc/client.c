@@ -54,7 +54,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
-/* Headers of an answer that is passed on, but what only says that it is still to come. */
+/* Headers of an answer that is passed on, without interim responses. */
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
     bool end = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;

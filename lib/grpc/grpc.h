@@ -19,10 +19,10 @@
 #define GRPC_HEADERS_MAX (64u * 1024)        /**< of one call, names and values together */
 #define GRPC_STREAMS_MAX 100u                /**< calls at once on a connection */
 #define GRPC_CONNECTIONS_MAX 1024u
-#define GRPC_WORKERS 4u /**< unless told otherwise */
+#define GRPC_WORKERS 4u /**< by default */
 #define GRPC_DRAIN_MS \
     5000u /**< after the order to stop, that answers may still be taken; likewise */
-#define GRPC_IDLE_MS 30000 /**< a connection without a call that does not even say hello */
+#define GRPC_IDLE_MS 30000 /**< a connection without a call that does not even send its preface */
 
 /** Status codes of gRPC (google.golang.org/grpc/codes). */
 enum grpc_code {
@@ -148,8 +148,8 @@ void grpc_client_tend(struct grpc_client *client);
  * -1. It ends then as if it were late, and its connection with it. */
 void grpc_client_set_gone(struct grpc_client *client, int (*gone_fd)(void *data));
 /** One call with one request message. `on_message` gets each message of the answer; non-zero ends
- * the call. An answer with a status other than OK is no error of this function: see `result`. Not
- *  connected, broken, late (`timeout_ms`, 0: none): OCV_ERR_NETWORK. */
+ * the call. An answer with a status other than OK is not an error of this function: see `result`.
+ * Not connected, broken, late (`timeout_ms`, 0: none): OCV_ERR_NETWORK. */
 int grpc_client_call(struct grpc_client *client, const char *path,
                      const struct grpc_header *headers, size_t n_headers, const void *request,
                      size_t len, unsigned timeout_ms,

@@ -197,7 +197,7 @@ static int format_manifest(const struct archive *archive, const char *const *nam
     return ocv_json_append(root, JSON_COMPACT, out, err);
 }
 
-/* A layer that stands in the image twice is in the archive once. */
+/* A layer that is in the image twice is in the archive once. */
 static bool seen_before(const struct ocv_manifest *manifest, size_t layer)
 {
     const char *digest = ocv_manifest_layer(manifest, layer)->digest;
@@ -276,7 +276,7 @@ static int write_blobs(const struct archive *archive, struct ocv_error *err)
     return status < 0 ? status : write_bytes(archive, end, sizeof(end), err);
 }
 
-/* The manifest's descriptor; its media type may stand in the body alone, or nowhere. */
+/* The manifest's descriptor; its media type may be in the body alone, or missing. */
 static int describe(struct archive *archive, const char *digest, const struct ocv_buffer *text,
                     struct ocv_error *err)
 {

@@ -10,7 +10,7 @@
 
 struct fix {
     struct ocv_edit *document;
-    const struct ocv_index *index; /* the same; entries stand at the same places until fix_order */
+    const struct ocv_index *index; /* the same; entries keep their places until fix_order */
     size_t changes;
     bool cautious; /* platforms and order stay */
 };

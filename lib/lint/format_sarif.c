@@ -50,7 +50,7 @@ static json_t *rules_json(void)
     return list;
 }
 
-/* What is no file is named in the same way: code scanning services take no result without an
+/* What is not a file is named in the same way: code scanning services take no result without an
  * artifact, and scanners of images do so, too. */
 static json_t *location_json(const struct ocv_lint_finding *f, struct ocv_error *err)
 {

@@ -10,7 +10,7 @@
 
 #define OCV_LINT_COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/** Where an entry stands in the index's text. */
+/** Where an entry is in the index's text. */
 struct ocv_lint_place {
     size_t offset, line, column;
 };

@@ -132,7 +132,8 @@ struct sources {
     bool check; /* the one file alone */
 };
 
-/* Ask the files' providers, of which most machines have no device: `absent` says so all the same.
+/* Ask the files' providers, of which most machines have no device: `absent` reports them all the
+ * same.
  */
 static int ask_declared(const struct sources *sources, const struct ocv_probe_host *host,
                         json_t *namespaces, struct ocv_error *err)

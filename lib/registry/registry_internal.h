@@ -304,7 +304,7 @@ void ocv_wait_tell_retry(const struct ocv_exchange *exchange, int64_t wait_ms);
 
 /** Fill exchange->error for the transfer's curl failure; returns the status. */
 int ocv_failure_curl(struct ocv_exchange *exchange, const struct ocv_registry_host *host);
-/** The same for an HTTP status that is no success. */
+/** The same for an HTTP status other than success. */
 int ocv_failure_http(struct ocv_exchange *exchange, const struct ocv_registry_host *host);
 
 /* ---- authentication

@@ -147,7 +147,7 @@ size_t ocv_response_header(char *line, size_t size, size_t count, void *data)
         return next_head(response, text) ? size * count : 0;
     if (!len)
         response->complete = response->status >= 200;
-    if (response->complete) /* what follows the body is no head */
+    if (response->complete) /* what follows the body is not a header */
         return size * count;
     char *colon = strchr(text, ':');
     if (!colon)

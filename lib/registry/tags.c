@@ -69,7 +69,7 @@ static int visit_page(struct listing *l, struct ocv_error *err)
         if (status != OCV_OK)
             break;
         if (!tag || !ocv_reference_tag_valid(tag))
-            continue; /* cannot be asked for, so it is no tag */
+            continue; /* cannot be requested, so it is not a tag */
         if (++l->n > OCV_TAGS_MAX)
             status = ocv_error_set(err, OCV_ERR_DATA, "%s has more than %u tags",
                                    l->reference->name, OCV_TAGS_MAX);

@@ -130,7 +130,7 @@ static int read_document(const struct ocv_tag_source *source, struct fixed *f,
     return OCV_OK;
 }
 
-/* A tag that was deleted since it was listed is no candidate any more. */
+/* A tag that was deleted since it was listed is not a candidate. */
 static int fix(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
                struct ocv_error *err)
 {

@@ -27,7 +27,7 @@ const char *ocv_tag_unfit(struct ocv_arena *arena, const struct ocv_tag *tag)
 }
 
 /* What the template leaves open must be absent, or the family must say which value is preferred:
- * "86-1.9-grpc" is no member of "1.9". */
+ * "86-1.9-grpc" is not a member of "1.9". */
 bool ocv_tag_joins(const struct ocv_tag *tag, const char *format)
 {
     const struct ocv_tag_family *f = tag->family;

@@ -25,7 +25,7 @@ int ocv_tag_read_where(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
     return status < 0 ? status : compile(r, map, out);
 }
 
-/* `KEY: PATTERN`, over a value that is no group. */
+/* `KEY: PATTERN`, over a value that is not a group. */
 static int read_pattern(const struct ocv_tag_reader *r, const struct ocv_yaml *map, const char *key,
                         struct ocv_tag_where *out)
 {

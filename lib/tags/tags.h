@@ -49,7 +49,7 @@ size_t ocv_tag_rules_count(const struct ocv_tag_rules *rules);
 /** What one tag says by the rules. Its texts are its own; the rules must outlive it. */
 struct ocv_tag;
 /** Read `tag` (NULL: the reference's, "latest" without one) of the reference's repository. A
- *  repository that no rule knows is no error: its family is NULL. */
+ *  repository that no rule knows is not an error: its family is NULL. */
 int ocv_tag_parse(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                   const char *tag, struct ocv_tag **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_tag_free(struct ocv_tag *tag);
@@ -57,7 +57,7 @@ void ocv_tag_free(struct ocv_tag *tag);
 const char *ocv_tag_family(const struct ocv_tag *tag);
 const char *ocv_tag_text(const struct ocv_tag *tag);      /**< the tag itself, "86-1.9" */
 const char *ocv_tag_reference(const struct ocv_tag *tag); /**< "HOST/REPOSITORY:TAG" */
-/** Why such a tag is no variant of anything ("a driver image"), or NULL. */
+/** Why such a tag is not a variant ("a driver image"), or NULL. */
 const char *ocv_tag_refused(const struct ocv_tag *tag);
 const char *ocv_tag_platform(const struct ocv_tag *tag); /**< "linux/arm64", or NULL */
 /** What it says of the image, an empty set for nothing. Never NULL. Of a CUDA version: with the

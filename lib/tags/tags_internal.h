@@ -41,7 +41,7 @@ struct ocv_tag_item {
     const struct ocv_tag_pair *gives, *assumes, *groups;
     size_t n_gives, n_assumes, n_groups;
     const char *platform; /**< "linux/arm64", or NULL */
-    const char *refuse;   /**< why such a tag is no variant of anything, or NULL */
+    const char *refuse;   /**< why such a tag is not a variant, or NULL */
     const char *label;    /**< template of what it adds to the label, or NULL */
     bool ignore, first, repeat;
     size_t line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What stands in the matrix, and which of its columns are alike. */
+/* The columns of the matrix, and which of them are alike. */
 #include "cmd/variantctl/coverage/coverage.h"
 
 #include <stdlib.h>

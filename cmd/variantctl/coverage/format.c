@@ -126,7 +126,7 @@ static int put_row(const struct coverage *c, const struct ocv_entry *entry, stru
 
 /* ---- columns ---- */
 
-#define TABLE_WIDTH 160 /* a wider table is for nobody */
+#define TABLE_WIDTH 160 /* a wider table cannot be read */
 
 static int make_columns(struct coverage *c, struct widths w, struct ocv_error *err)
 {
@@ -139,7 +139,7 @@ static int make_columns(struct coverage *c, struct widths w, struct ocv_error *e
     return width > TABLE_WIDTH ? coverage_share_columns(c, err) : OCV_OK;
 }
 
-/* Who stands behind a column that several share. */
+/* The hosts of a column that several share. */
 static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
     int status = OCV_OK;

@@ -210,7 +210,7 @@ static int relabel(struct job *job, const struct item *item, const struct ocv_bu
     return relabel_child(&job->child, config, item->label, item->properties, &job->config, err);
 }
 
-/* What is no JSON is the registry's fault, and refused elsewhere. */
+/* What is not JSON is the registry's fault, and refused elsewhere. */
 static void parse_for_lint(struct job *job, const struct ocv_buffer *config)
 {
     const struct ocv_buffer *body = &job->child.body;

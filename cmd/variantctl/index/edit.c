@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl index add, remove, annotate: an index that is there already. Entries that are not
- * meant keep their bytes, whoever wrote them. */
+ * named keep their bytes, whatever tool wrote them. */
 #include "lib/edit/edit.h"
 #include "cmd/variantctl/index/index_verbs.h"
 

@@ -14,7 +14,7 @@ struct item {
     struct ocv_properties *properties;
     struct ocv_platform *platform; /**< only the entry of this platform; NULL: all */
     bool by_label; /**< of an index of several platforms: x-LABEL, of a default the plain ones */
-    char *where;   /**< "FILE:LINE", or NULL: the label tells enough */
+    char *where;   /**< "FILE:LINE", or NULL: the label is enough */
 };
 
 /** A manifest to copy: an image, or what attests to one. */
@@ -84,7 +84,7 @@ void build_warn_left_out(const struct build *build);
 /* ---- review.c -------------------------------------------------------------------------- */
 
 /** Lint what is about to be written, and warn: what lint calls an error is OCV_ERR_DATA, but with
- *  --no-lint, and so are accelerators that nobody put in an order. */
+ *  --no-lint, and so are accelerators without an order. */
 int build_review(const struct build *build, const struct ocv_index *index,
                  const struct ocv_buffer *bytes, struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* No registry in use lets a tag be changed only if nobody else did (distribution 2.8 ignores
+/* No registry in use changes a tag only if no other writer did (distribution 2.8 ignores
  * If-Match). So: compare right before, put, read back. Two writers within the same few milliseconds
  * are seen by at least the one whose bytes are gone when it reads back. A layout compares under its
  * lock. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --from-tags: the index that published tags stand for, by the tag rules. What the rules do not
- * decide is told and not guessed. */
+ * decide is reported and not guessed. */
 #include "cmd/common/rules.h"
 #include "cmd/variantctl/index/index_build.h"
 #include "lib/tags/tag_plan.h"

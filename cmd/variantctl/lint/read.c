@@ -216,7 +216,7 @@ static int read_children(struct cli *cli, struct lint_source *s, struct ocv_erro
 
 /* ---- images ---- */
 
-/* A lone manifest stands in an index of its own, with the platform that its configuration names. */
+/* A bare manifest gets an index of its own, with the platform that its configuration names. */
 static int stand_in(struct cli *cli, struct lint_source *s, struct ocv_error *err)
 {
     const struct ocv_descriptor *top = &s->image.top;

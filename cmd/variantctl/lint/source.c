@@ -19,7 +19,7 @@ static bool is_default(const struct ocv_edit_source_image *image)
     return !image->label || !strcmp(image->label, "null");
 }
 
-/* Builds of one label are of different platforms, or the label would stand there twice. */
+/* Builds of one label are of different platforms, or the label would be there twice. */
 static const char *architecture_of(const struct ocv_edit_source *source, size_t i)
 {
     static const char *const names[] = {"amd64", "arm64", "ppc64le", "riscv64", "s390x", "loong64"};

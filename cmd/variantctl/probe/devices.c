@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define FLAGS_MIN 3    /* that stand together */
-#define VALUES_FULL 8  /* a list of so many is told in full */
+#define VALUES_FULL 8  /* a list of so many is printed in full */
 #define VALUES_SHOWN 4 /* of a longer one, and the last one */
 
 /* ---- features ---------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ static bool alike(const json_t *left, const json_t *right)
     return same;
 }
 
-/* A device's own list is told where the namespace's does not stand for it. */
+/* A device's own list is printed where it differs from the namespace's. */
 static void put_own(struct table *table, const json_t *own, const json_t *features)
 {
     if (json_array_size(own) && !table_has_values(own)) {
@@ -193,7 +193,7 @@ static void put_own(struct table *table, const json_t *own, const json_t *featur
     }
 }
 
-/* Devices that stand one after another and are alike are told once. */
+/* Consecutive devices that are alike are printed once. */
 void table_devices(struct table *table, const json_t *devices, const json_t *ns)
 {
     size_t n = json_array_size(devices);

@@ -86,7 +86,7 @@ static bool mentioned(const struct table *table, const char *sentence)
     return strstr(table->out->data, node) != NULL;
 }
 
-/* What no provider speaks of. */
+/* Devices without a provider. */
 static void put_rest(struct table *table, const json_t *profile)
 {
     const json_t *others = json_object_get(profile, "other_devices");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Taking our part out of a file that others have changed since. What is not as we wrote it any more
- * belongs to whoever changed it and stays. */
+ * belongs to the one who changed it and stays. */
 #include "cmd/variantctl/setup/setup.h"
 
 #include <stdlib.h>

@@ -28,7 +28,8 @@
 /* ---- what is ours in a file --------------------------------------------------------------------
  */
 
-/** How to find our part in a file that others have changed since. Numbers stand in state files. */
+/** How to find our part in a file that others have changed since. Numbers are kept in state files.
+ */
 enum setup_own_kind {
     SETUP_OWN_TOML_KEY = 1,      /**< table, key, value; previous: raw value before, or NULL */
     SETUP_OWN_TOML_HOST = 2,     /**< [host."KEY"] of a hosts.toml */
@@ -138,7 +139,7 @@ int setup_content_copy(struct setup_content *to, const struct setup_content *fro
 void setup_free(struct setup *setup);
 /** Forget the plan but its directories, so that another engine's can be made. */
 void setup_reset_plan(struct setup *setup);
-/** One line for people, told when all went well. */
+/** One line for people, printed when all went well. */
 int setup_note(struct setup *setup, struct ocv_error *err, const char *format, ...)
     OCV_PRINTF(3, 4);
 
@@ -212,7 +213,7 @@ int setup_print_diff(const char *path, const struct setup_content *from,
 struct setup_version {
     unsigned major, minor;
     bool known;
-    char text[64]; /**< as the program told it, or empty */
+    char text[64]; /**< as the program printed it, or empty */
 };
 /** --engine-version, or what `PROGRAM --version` says on the machine's own tree. */
 void setup_find_version(const struct setup *setup, const char *program, struct setup_version *out);

@@ -96,7 +96,7 @@ static int parse_one(struct parse *p, const char *text)
     return status < 0 ? status : ocv_buffer_append(&p->out, "\n", 1, p->err);
 }
 
-/* A bad line is told and passed by: the others are still of use. */
+/* A bad line is reported and skipped: the others are still of use. */
 static int parse_line(void *data, size_t line, const char *text)
 {
     struct parse *p = data;

@@ -39,7 +39,7 @@ static int hear(void *data, const struct ocv_record *record)
     return OCV_OK;
 }
 
-/* What stands in an index that this node has resolved, though another image of it was chosen. */
+/* Entries of an index that this node has resolved, though another image of it was chosen. */
 static int hear_index(void *data, struct ocv_record_index *kept)
 {
     const struct known *k = data;

@@ -145,7 +145,7 @@ static const char *compare(struct verify *v, const struct local_image *image, bo
 {
     bool fits = strcmp(verdict, "fits") == 0;
     if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_wellformed(image->name))
-        return verdict; /* nobody's any more: what took its name has it now */
+        return verdict; /* replaced: another image has its name now */
     if (fits && on && known_lesser(v->records, k, v->cli->profile, choose, reason))
         verdict = "lesser";
     if (!v->ask || (!fits && strcmp(verdict, "none") != 0))
@@ -207,7 +207,7 @@ static int check_image(void *data, const struct local_image *image)
     return status;
 }
 
-/* Engines that do not answer are no failure unless they were asked for by name. */
+/* Engines that do not answer are not a failure unless they were named. */
 static int look_everywhere(struct verify *v, struct ocv_error *err)
 {
     static const char *const engines[] = {"docker", "podman", "containerd"};

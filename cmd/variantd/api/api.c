@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading is for everyone on the node: a profile says nothing that sysfs does not. What the
- * daemon's credentials can read is told to root and the group `ocivariant` only. */
+ * daemon's credentials can read is shown to root and the group `ocivariant` only. */
 #include "cmd/variantd/api/api.h"
 
 #include "cmd/variantd/api/api_peer.h"
@@ -91,7 +91,7 @@ static unsigned http_status(int status)
     case OCV_ERR_CONFIG:
         return MHD_HTTP_BAD_REQUEST;
     case OCV_ERR_NOT_FOUND:
-    case OCV_ERR_DENIED: /* whether it exists is not told either */
+    case OCV_ERR_DENIED: /* whether it exists is not shown, either */
         return MHD_HTTP_NOT_FOUND;
     case OCV_ERR_NOMEM:
         return MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -246,7 +246,7 @@ static enum MHD_Result handle_profile(struct current *current, struct MHD_Connec
     return answer(connection, MHD_HTTP_OK, "application/json", response);
 }
 
-/* Who opened metrics to the network did not mean to tell the names of registries there. */
+/* Metrics that are open to the network do not show the names of registries. */
 static int format_registries(const struct settings *settings, struct ocv_buffer *out)
 {
     int status = ocv_buffer_printf(out, NULL, ",\"registries\":[");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who asks on the unix socket. */
+/* The peer of a connection on the unix socket. */
 #ifndef VARIANTD_API_PEER_H
 #define VARIANTD_API_PEER_H
 

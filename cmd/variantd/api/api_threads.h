@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who may have a thread for a question: root's hooks shall never wait for what others ask. */
+/* Which clients may have a thread: root's hooks never wait for other clients. */
 #ifndef VARIANTD_API_THREADS_H
 #define VARIANTD_API_THREADS_H
 

@@ -49,7 +49,7 @@ bool log_wants_requests(void)
 
 static void write_line(const char *line, size_t len)
 {
-    /* a log that cannot be written is no reason to stop serving */
+    /* a log that cannot be written is not a reason to stop serving */
     ssize_t written = write(STDERR_FILENO, line, len);
     (void)written;
 }
@@ -99,10 +99,10 @@ static const char *level_name(enum log_level level)
 
 void log_clean(char *text)
 {
-    ocv_text_clean(text); /* JSON would hold nothing of what is no UTF-8 */
+    ocv_text_clean(text); /* JSON cannot hold bytes that are not UTF-8 */
 }
 
-/* `now` is empty for what is said before there is a log: to whoever typed the command. */
+/* `now` is empty before there is a log: such lines are for the user who typed the command. */
 static void write_text(enum log_level level, const char *now, const char *text)
 {
     char line[LINE_MAX_BYTES + 64];
@@ -135,7 +135,7 @@ void log_line(enum log_level level, const char *format, ...)
 }
 
 /* A quoted field: what a client sent, without quotes, backslashes and control characters, and as
- * UTF-8: a line of JSON that cannot be made would be a request that nobody sees. */
+ * UTF-8: a line of JSON that cannot be made would hide a request. */
 static const char *field(const char *text, char *out, size_t size)
 {
     size_t n = 0;

@@ -19,7 +19,7 @@ enum log_level {
  */
 void log_setup(bool json, bool verbose, bool access);
 /** Control characters of a text from outside must not make lines or move a terminal's cursor, nor
- *  bytes that are no UTF-8 keep it out of JSON: they become '?'. */
+ *  bytes that are not UTF-8 become '?'. */
 void log_clean(char *text);
 void log_line(enum log_level level, const char *format, ...) OCV_PRINTF(2, 3);
 

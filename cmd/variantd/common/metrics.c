@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counters are relaxed atomics. Names that come from outside (labels, registries) stand in small
- * tables, bounded so that nobody can make the page grow. A table only grows, and a name is whole
+ * tables, bounded so that no client can make the page grow. A table only grows, and a name is whole
  * before it is counted in: raising one that is there takes no lock. */
 #include "cmd/variantd/common/metrics_internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the daemon was told: configuration files and flags (never OCV_* variables: a daemon's
- * environment is nobody's interface), checked once and then read only. A reload makes a new one. */
+/* The daemon's settings: configuration files and flags (never OCV_* variables: a daemon's
+ * environment is not an interface), checked once and then read only. A reload makes a new one. */
 #ifndef VARIANTD_SETTINGS_H
 #define VARIANTD_SETTINGS_H
 
@@ -26,7 +26,7 @@ struct settings {
     struct ocv_config *config; /**< owned; the registry client reads TLS and URLs from it */
     enum mode mode;
     char *listen_address; /**< "127.0.0.1:340", "[::1]:5050" */
-    bool listen_default;  /**< nobody has asked for it */
+    bool listen_default;  /**< it was not configured */
     char *socket_path;
     char *metrics_listen; /**< metrics on TCP, too, or NULL */
     char *profile_file;   /**< --profile: never probed, or NULL */

@@ -38,7 +38,7 @@ static void weigh(const struct mirror_entry *entry, const char *digest, struct a
     snprintf(out->reason, sizeof(out->reason), "%s fits it better", better);
 }
 
-/* An engine that was not told takes the default entry. */
+/* An engine that asked the registry itself takes the default entry. */
 static void take_default(const struct mirror_entry *entry, struct answer *out)
 {
     out->verdict = "fits";

@@ -13,7 +13,8 @@ struct look {
     bool foreign;
 };
 
-/* Browsers say where a page is from that has something fetched: what was typed is no page. */
+/* Browsers say where a page is from that has something fetched: an address that was typed has none.
+ */
 static bool from_elsewhere(const char *site)
 {
     return strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0;

@@ -15,7 +15,7 @@
 #define HTTPD_THREADS_MAX 16u
 
 #define HTTPD_HEAD_MAX (32u * 1024) /**< request line and headers together: 431 past it */
-#define HTTPD_STALL_S 120u          /**< in the middle of an answer that nobody reads */
+#define HTTPD_STALL_S 120u          /**< in the middle of an answer that the client does not read */
 
 struct httpd;
 struct httpd_loop;

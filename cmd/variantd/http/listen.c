@@ -40,7 +40,8 @@ static unsigned port_of(const struct sockaddr_storage *address)
                                          : ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
 }
 
-/* One that the service manager has kept, if it is of this address: nobody had it in between. */
+/* One that the service manager has kept, if it is of this address: no other program had it in
+ * between. */
 static bool is_kept(int kept, const struct sockaddr_storage *where, socklen_t len)
 {
     struct sockaddr_storage address = {0};
@@ -49,7 +50,7 @@ static bool is_kept(int kept, const struct sockaddr_storage *where, socklen_t le
            memcmp(&address, where, len) == 0;
 }
 
-/* Who answers there is asked by every engine that was set up. */
+/* Every engine that was set up asks the program that listens there. */
 static int fail_tcp(int fd, const char *address, const struct sockaddr_storage *where,
                     struct ocv_error *err)
 {
@@ -97,7 +98,7 @@ void listen_hold(int fd)
 {
     int none = 0;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &none, sizeof(none));
-    shutdown(fd, SHUT_RD); /* a port that accepts while nobody serves would have clients wait */
+    shutdown(fd, SHUT_RD); /* a port that accepts without being served would make clients wait */
 }
 
 /* The first port that every user may bind to. */
@@ -134,7 +135,7 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
 /* ---- unix --------------------------------------------------------------------------------------
  */
 
-/* Who may write in the directory can put a socket of theirs in place of ours. */
+/* A user who may write to the directory can replace our socket. */
 static void warn_of_directory(const char *path)
 {
     char directory[OCV_UNIX_PATH_MAX + 1];

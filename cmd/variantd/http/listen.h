@@ -20,7 +20,7 @@ int listen_tcp(const char *address, int kept, struct listening *out,
  *  where other users could take its place. */
 int listen_mirror(const struct settings *settings, int kept, struct listening *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Take no connection any more, and have nobody else take the address until the last descriptor of
+/** Accept no more connections, but keep the address until the last descriptor of
  *  it is closed. */
 void listen_hold(int fd);
 /** A listening unix socket, mode 0666 (everyone may read a profile). A socket that nobody answers

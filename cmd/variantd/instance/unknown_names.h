@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names in the configuration that nobody on this node knows. One file serves unlike nodes, so they
+/* Names in the configuration that nothing on this node knows. One file serves unlike nodes, so they
  * keep no daemon from starting; a flag of this very daemon is another matter. */
 #ifndef VARIANTD_UNKNOWN_NAMES_H
 #define VARIANTD_UNKNOWN_NAMES_H

@@ -85,7 +85,7 @@ static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out
     return status;
 }
 
-/* Empty where it is no image. */
+/* Empty where it is not an image. */
 static int find_config(const struct document *document, struct ocv_descriptor *out,
                        struct ocv_error *err)
 {

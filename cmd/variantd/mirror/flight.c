@@ -50,7 +50,7 @@ static void take_off(struct flight *f)
     *at = f->next;
 }
 
-/* Nobody needs the answer where all who asked were late or hung up while it stood in the queue.
+/* The answer is not needed if all clients were late or hung up while it was in the queue.
  * Then later requests ask again. */
 static bool wanted(struct flight *f)
 {

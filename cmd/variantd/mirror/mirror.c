@@ -262,7 +262,7 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
         *request = &marker;
         return MHD_YES;
     }
-    if (*upload_size) /* nobody asked for a body */
+    if (*upload_size) /* a body is not expected */
         return MHD_NO;
     if (*request && *request != &marker)
         return proceed(*request);
@@ -286,7 +286,7 @@ void mirror_completed(void *cls, struct MHD_Connection *connection, void **reque
     *request = NULL;
     if (!r || (void *)r == &marker)
         return;
-    passthrough_leave(r); /* tells how much was sent */
+    passthrough_leave(r); /* logs how much was sent */
     struct log_request line = {
         .status = r->status,
         .outcome = why == MHD_REQUEST_TERMINATED_COMPLETED_OK ? r->outcome : OUTCOME_CLIENT_GONE,

@@ -84,7 +84,7 @@ struct child {
     struct document *document; /* or NULL: only its head was asked for */
 };
 
-/** An answer that may be given again without asking anybody. */
+/** An answer that may be given again without a request. */
 struct ready {
     struct refcounted item;
     struct MHD_Response *response;

@@ -64,7 +64,7 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
     log_line(missing || denied ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING, "%s", err->message);
     if (missing)
         return lookup_result_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN", "not found upstream");
-    if (denied) /* no challenge: nobody shall send us a password */
+    if (denied) /* no challenge: clients must not send us a password */
         return lookup_result_new(OUTCOME_DENIED, 404, "MANIFEST_UNKNOWN", "not found upstream");
     if (err->http_status == 504 || err->status == OCV_ERR_INTERRUPTED)
         return lookup_result_new(OUTCOME_TIMEOUT, 504, "UNKNOWN",

@@ -54,7 +54,7 @@ static enum MHD_Result join_accept(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* NAME=VALUE, escaped, for the few that upstream may be told. False: no memory. */
+/* NAME=VALUE, escaped, for the few that are passed upstream. False: no memory. */
 static bool add_query(struct passthrough *p, struct MHD_Connection *connection, const char *name)
 {
     const char *value = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);

@@ -35,7 +35,7 @@ static int get(void *data, const char *digest, struct ocv_buffer *body, struct o
     return status;
 }
 
-/* A registry that gives no digest, or has no HEAD, tells by the bytes. */
+/* A registry that gives no digest, or has no HEAD, is asked for the bytes. */
 static int head(void *data, const char *tag, struct ocv_descriptor *out, struct ocv_error *err)
 {
     const struct asked *a = data;

@@ -53,7 +53,7 @@ static void say(struct ocv_buffer *out, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (ocv_buffer_append(out, text, strlen(text), NULL) < 0)
-        return; /* full: the rest is not told */
+        return; /* full: the rest is left out */
 }
 
 /* " +a +b" for what `after` has and `before` has not. */

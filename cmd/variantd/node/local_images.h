@@ -7,7 +7,7 @@
 
 #include "ocivariant.h"
 
-#define HERE_MAX 4096u         /**< images; those told of longest ago go */
+#define HERE_MAX 4096u         /**< images; those reported longest ago go */
 #define HERE_S (24u * 60 * 60) /**< a day without a word of it, and it is gone */
 
 /** What was found out of an image. */

@@ -29,7 +29,7 @@ struct stream {
     struct httpd_suspended suspended;
     int fd;
     bool open;    /* the connection is suspended */
-    bool sending; /* by the writer, without the lock: nobody else may resume it now */
+    bool sending; /* by the writer, without the lock: no other thread may resume it now */
     bool ended, failed, gone;
     bool writer_waits;
     int64_t waited_ms, waits_ms; /* for the reader, since it took its due; from when now */
@@ -84,7 +84,7 @@ static void wake_reader(struct stream *s)
 /* ---- the writer's side --------------------------------------------------------------------------
  */
 
-/* False: nobody reads any more. */
+/* False: there is no reader any more. */
 static bool begin_sending(struct stream *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -96,7 +96,7 @@ static bool begin_sending(struct stream *s)
     return sending;
 }
 
-/* `bytes` of the object, -1: it failed. False: nobody reads any more. */
+/* `bytes` of the object, -1: it failed. False: there is no reader any more. */
 static bool finish_sending(struct stream *s, int64_t bytes)
 {
     pthread_mutex_lock(&s->lock);

@@ -23,7 +23,7 @@ struct stream;
 int stream_new(bool hold, int64_t size, unsigned patience_ms, struct stream **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 void stream_put(struct stream *stream);
-/** Writer: blocks while the reader takes nothing. Non-zero: nobody reads any more. */
+/** Writer: blocks while the reader takes nothing. Non-zero: there is no reader any more. */
 int stream_push(struct stream *stream, const char *bytes, size_t len);
 /** Writer: that was all; `good` false cuts the connection before its end. */
 void stream_end(struct stream *stream, bool good);
@@ -32,7 +32,7 @@ void stream_end(struct stream *stream, bool good);
 struct MHD_Response *stream_response(struct stream *stream, struct MHD_Connection *connection);
 /** Now and then: does the writer wait for a reader that takes next to nothing? */
 bool stream_slow(struct stream *stream);
-/** Nobody reads, nobody writes: both sides end now. */
+/** Neither side reads or writes any more: both end now. */
 void stream_cut(struct stream *stream);
 /** Bytes given to the kernel. */
 int64_t stream_sent(struct stream *stream);

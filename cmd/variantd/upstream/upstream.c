@@ -162,7 +162,7 @@ static int make(struct clients *clients, unsigned kind, struct client **out, str
     bool blob = kind & KIND_BLOB;
     struct ocv_registry_options options = {
         .user_agent = clients->agent,
-        .auth_file = s->authfile ? s->authfile : "/dev/null", /* never somebody's home */
+        .auth_file = s->authfile ? s->authfile : "/dev/null", /* never a user's home */
         .anonymous = !(kind & KIND_DAEMON),
         .retries = blob ? BLOB_RETRIES : DOCUMENT_RETRIES,
         .connect_timeout_ms = blob ? BLOB_CONNECT_MS : DOCUMENT_CONNECT_MS,

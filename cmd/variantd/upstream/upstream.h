@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asking a registry, or the layout that stands in for it, on behalf of the mirror. Two identities,
- * kept apart from the connection up: what the daemon's credentials can read, and what anybody can.
+ * kept apart from the connection up: what the daemon's credentials can read, and what anyone can.
  * All of it blocks; for workers. */
 #ifndef VARIANTD_UPSTREAM_H
 #define VARIANTD_UPSTREAM_H
@@ -23,7 +23,7 @@ int clients_new(const struct settings *settings, struct clients **out,
 void clients_free(struct clients *clients);
 /** Let every running request fail soon with OCV_ERR_INTERRUPTED. */
 void clients_interrupt(struct clients *clients);
-/** Drop the clients that nobody uses now, and their connections. */
+/** Drop the clients that are not in use, and their connections. */
 void clients_trim(struct clients *clients);
 /** True where the daemon has something to show that registry: else the identities are one. */
 bool clients_private(const struct clients *clients, const struct upstream *upstream);

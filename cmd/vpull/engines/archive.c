@@ -46,7 +46,7 @@ static int open_directory(const char *dir)
     return -1;
 }
 
-/* The name is no secret: what is there must be a directory of this user alone, never a link.
+/* The name is not a secret: what is there must be a directory of this user alone, never a link.
  * Whoever took the name before us, by mistake or not, keeps it, and this pull gets one that nobody
  * knows: then there is nothing to resume. */
 static int open_private(struct staging *out, struct ocv_error *err)
@@ -64,7 +64,7 @@ static int open_private(struct staging *out, struct ocv_error *err)
     return fd;
 }
 
-/* Take the directory for this process. Whoever had it before may have removed it meanwhile. */
+/* Take the directory for this process. Its previous owner may have removed it meanwhile. */
 static int lock_directory(struct pull *pull, struct staging *out, struct ocv_error *err)
 {
     bool said = false;

@@ -66,7 +66,7 @@ static int import(struct pull *pull, const char *const *argv, struct ocv_error *
 {
     if (!subprocess_available(argv[0]))
         return ocv_error_set(err, OCV_ERR_ENGINE, "%s is not installed", argv[0]);
-    /* said before gigabytes are fetched for nobody */
+    /* said before gigabytes are fetched in vain */
     if (access(containerd_socket(), R_OK | W_OK) != 0) {
         ocv_error_set(err, OCV_ERR_ENGINE, "containerd does not answer: %s: %s",
                       containerd_socket(), strerror(errno));

@@ -59,7 +59,7 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
     return status;
 }
 
-/* podman wants to be told where vpull goes by the same rule: loopback and --insecure. */
+/* podman must be told what vpull knows by itself: loopback and --insecure. */
 static bool insecure(const struct pull *pull)
 {
     const char *host = pull->image.reference->host;
@@ -102,7 +102,7 @@ static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error
         progress_add(pull->progress, layer->digest, layer->size);
     }
     int status = subprocess_run_terminal(argv, show_progress, pull, pull->cli, err);
-    if (status == OCV_OK) /* a remote service tells nothing of its layers */
+    if (status == OCV_OK) /* a remote service does not report its layers */
         progress_settle(pull->progress, LAYER_DONE);
     return status;
 }

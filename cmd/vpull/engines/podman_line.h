@@ -8,7 +8,7 @@
 struct podman_line {
     char id[13]; /**< first 12 digits of the layer's digest */
     enum layer_state state;
-    int64_t done; /**< bytes; negative: not told */
+    int64_t done; /**< bytes; negative: not known */
 };
 /** Read "Copying blob ID ..." of podman 3 to 5, bars included. False: about something else. */
 bool podman_line_parse(const char *text, struct podman_line *out);

@@ -154,7 +154,7 @@ static int say_end(const char *name, int code, const char *last, struct ocv_erro
                          last[0] ? last : "failed");
 }
 
-/* A terminal that nobody looks at: ends[0] is read, ends[1] written. */
+/* A pseudo terminal: ends[0] is read, ends[1] written. */
 static bool open_terminal(int ends[2])
 {
     char name[64];
@@ -204,7 +204,7 @@ static int run_with(const char *const *argv, int stdin_fd, bool terminal, struct
     int out[2], errors[2];
     if (pipe2(out, O_CLOEXEC) != 0)
         return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
-    /* without pseudo terminals, as in some containers, the client tells less */
+    /* without pseudo terminals, as in some containers, the client reports less */
     if ((terminal && open_terminal(errors)) || pipe2(errors, O_CLOEXEC) == 0)
         return run(argv, stdin_fd, out, errors, streams, cli, err);
     close(out[0]);

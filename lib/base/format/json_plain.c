@@ -43,7 +43,7 @@ static bool take(struct reader *r, char c)
     return true;
 }
 
-/* To the closing quote; NULL when an escape, a control or more than ASCII stands before it. */
+/* To the closing quote; NULL when an escape, a control or a byte beyond ASCII comes before it. */
 static const char *take_string(struct reader *r, size_t *len)
 {
     if (!take(r, '"'))

@@ -58,7 +58,7 @@ static char *put_line(const struct ocv_json_writer *w, char *to)
     return to + 2 * (size_t)w->depth;
 }
 
-/* What stands before a value: the comma, the new line, the key. */
+/* What comes before a value: the comma, the new line, the key. */
 static char *put_key(struct ocv_json_writer *w, char *to, const char *key)
 {
     if (w->member)

@@ -15,7 +15,7 @@ struct ocv_json_writer {
     struct ocv_error *err;
     int status;
     unsigned depth;
-    bool member; /* something stands before the next one in this object or list */
+    bool member; /* something comes before the next one in this object or list */
 };
 
 /** Open an object ('{') or a list ('['). `key` is NULL in a list and for the document itself. */

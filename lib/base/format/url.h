@@ -8,7 +8,7 @@
 
 #define OCV_URL_UNRESERVED "-._~" /**< what needs no escape anywhere, beside letters and digits */
 
-/** Append `text`, each byte as "%XX" that is no letter, no digit and not in `plain`. */
+/** Append `text`, each byte as "%XX" unless it is a letter, a digit or in `plain`. */
 int ocv_url_escape(const char *text, const char *plain, struct ocv_buffer *out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 

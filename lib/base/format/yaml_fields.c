@@ -171,7 +171,7 @@ int ocv_yaml_check_text(const struct ocv_yaml_rule *rule, const char *name, cons
                          SHOWN, text);
 }
 
-/* Members that are no texts are told of by their own rule. */
+/* Members that are not texts are reported by their own rule. */
 static int check_once(const struct ocv_yaml_reader *r, const struct ocv_yaml *list)
 {
     for (const struct ocv_yaml *m = list->first; m; m = m->next)
@@ -190,7 +190,7 @@ static int check_list(const struct ocv_yaml_reader *r, const struct ocv_yaml_rul
     return status == OCV_OK && rule->once ? check_once(r, list) : status;
 }
 
-/* Keys first: one that is missing may stand there by another name. */
+/* Keys first: one that is missing may be there under another name. */
 static int check_keys(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                       const struct ocv_yaml *map)
 {

@@ -116,7 +116,7 @@ static int take_event(struct builder *b, const yaml_event_t *event)
     }
 }
 
-/* The parser reads ahead, so it knows only the place of a byte that is no text, not its line. */
+/* The parser reads ahead, so it knows only the offset of a byte that is not text, not its line. */
 static int refuse_input(const struct builder *b)
 {
     const char *problem = b->parser.problem ? b->parser.problem : "not valid YAML";

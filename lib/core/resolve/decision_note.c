@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What to know of builds that fit. Machine code of CUDA 12.9 runs on every driver of CUDA 12
+/* Notes on builds that fit. Machine code of CUDA 12.9 runs on every driver of CUDA 12
  * (NVIDIA, "CUDA Compatibility", Minor Version Compatibility), and an entry says so with two values
  * of one feature, 12.9 and 12.0. A ROCm that an image brings may be newer than any that was tested
  * with the host's driver. */
@@ -15,7 +15,7 @@ struct version {
     unsigned long major, minor;
 };
 
-/* False for what is no "12.8". */
+/* False for a text that is not like "12.8". */
 static bool read_number(const char *text, struct version *out)
 {
     char *end;

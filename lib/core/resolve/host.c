@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Lay the host's lists beside the properties that the index uses (see resolve.h). */
+/* Match the host's lists with the properties that the index uses (see resolve.h). */
 #include "lib/core/resolve/resolve_internal.h"
 
 #include <ctype.h>
@@ -57,7 +57,7 @@ static int count_devices(struct ocv_arena *arena, struct ocv_host_table_namespac
             continue;
         ns->counted[ns->n_counted++] = device;
         if (ns->policy == OCV_POLICY_FIRST)
-            break; /* devices stand most capable first */
+            break; /* devices are listed most capable first */
     }
     if (ns->n_counted == 0 && (list->n_devices || wanted))
         ns->code = OCV_REJECT_NO_DEVICE;

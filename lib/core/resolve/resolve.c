@@ -18,7 +18,7 @@ static int compare_candidates(const void *pa, const void *pb)
     if (a->entry->kind != b->entry->kind)
         return a->entry->kind < b->entry->kind ? -1 : 1;
     int order = ocv_key_compare(a->key, a->n_key, b->key, b->n_key);
-    if (order == 0) /* an ordinary image to readers; what older clients take stands before it */
+    if (order == 0) /* an ordinary image to readers; what older clients take comes before it */
         order = ocv_entry_is_unfinished(a->entry) - ocv_entry_is_unfinished(b->entry);
     if (order == 0 && a->place != b->place)
         order = a->place < b->place ? -1 : 1;

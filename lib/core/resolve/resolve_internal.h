@@ -88,7 +88,7 @@ struct ocv_decision {
     const struct ocv_entry *fallback; /* what an older client gets */
 };
 
-/** Does every feature of the entry find a value on this host, device by device as the policies say?
+/** Does this host have a value of every feature of the entry, device by device as the policies say?
  *  If not, `*why` is the first failure by namespace, feature. */
 bool ocv_entry_fits(const struct ocv_host_table *host, const struct ocv_entry *entry,
                     struct ocv_rejection *why);

@@ -36,7 +36,7 @@ OCV_API void ocv_buffer_free(struct ocv_buffer *buffer);
  * it was. */
 OCV_API int ocv_buffer_append(struct ocv_buffer *buffer, const void *data, size_t len,
                               struct ocv_error *err) OCV_WARN_UNUSED;
-/** Append as printf does. Mind the order: `err` stands before the format. */
+/** Append as printf does. Note the order: `err` comes before the format. */
 OCV_API int ocv_buffer_printf(struct ocv_buffer *buffer, struct ocv_error *err, const char *format,
                               ...) OCV_PRINTF(3, 4) OCV_WARN_UNUSED;
 

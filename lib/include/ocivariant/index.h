@@ -118,7 +118,7 @@ OCV_API int ocv_index_describe(const struct ocv_index *index, const struct ocv_e
 OCV_API bool ocv_index_has_variants(const struct ocv_index *index);
 /** True if images of that os and architecture ask for different versions of the processor: amd64
  *  v1 to v4, arm v5 to v8, arm64 v8.x and v9.x. Few engines look at them. `x-...`, which marks
- *  variants, is no version. */
+ *  variants, is not a version. */
 OCV_API bool ocv_index_has_levels(const struct ocv_index *index,
                                   const struct ocv_platform *platform);
 /** The index's namespace order, most important first, after the default rule where the annotation

@@ -167,7 +167,7 @@ struct ocv_stream {
     bool head_only;            /**< HEAD instead of GET */
     const char *accept;        /**< NULL: all manifests and indexes */
     const char *range;         /**< of a blob: a Range header's value; NULL: all of it */
-    const char *if_none_match; /**< an ETag; a 304 is no error then */
+    const char *if_none_match; /**< an ETag; a 304 is not an error then */
     int64_t most; /**< bytes that a blob has, where a manifest says so: one that is announced with
                        more is refused, one of no announced length cut there. 0: not known, and
                        OCV_STREAM_BLOB_MAX is for those without length */

@@ -87,7 +87,7 @@ OCV_API size_t ocv_decision_missed(const struct ocv_decision *decision);
 /** What would make it fit, for people; appends nothing where that is not known. */
 OCV_API int ocv_decision_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
                               struct ocv_error *err) OCV_WARN_UNUSED;
-/** What there is to know of an entry that fits, one line for people: that it runs by CUDA's
+/** A note on an entry that fits, one line for people: that it runs by CUDA's
  *  minor-version compatibility alone, with an older driver than its build was made for, and which
  *  driver has all of it; or that it brings a newer ROCm than was tested with the driver. Appends
  * nothing where there is nothing to say. */

@@ -25,7 +25,7 @@ OCV_API bool ocv_vocabulary_owns(const char *ns);
 OCV_API bool ocv_vocabulary_is_cpu(const char *ns);
 /** Bytes of a word of the vocabulary that is suggested, with NUL. */
 #define OCV_WORD_MAX 64
-/** Which part of a property is no word of the vocabulary. */
+/** Which part of a property is not in the vocabulary. */
 enum ocv_word { OCV_WORD_KNOWN, OCV_WORD_NAMESPACE, OCV_WORD_FEATURE, OCV_WORD_VALUE };
 /** The first part that is not; `value`, or `feature` and `value`, may be NULL. `meant` (may be
  * NULL) gets the word that was meant instead, or nothing where none is near. */

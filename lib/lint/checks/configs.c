@@ -204,7 +204,7 @@ static void check_requirement(struct ocv_lint *lint, size_t i, const char *name,
             continue;
         const char *built = ocv_lint_built_with(lint, entry, fact->c);
         if (built && ocv_lint_version_compare(built, least) >= 0)
-            continue; /* what refuses it says with what it was built, not where it runs */
+            continue; /* such a value says how it was built, not where it runs */
         ocv_lint_entry_at(lint, OCV_LINT_REQUIRE_STRICTER, i,
                           "/annotations/" OCV_ANNOTATION_PROPERTIES,
                           "%s refuses hosts below %s %s, and %s admits them from %s", name, fact->b,

@@ -38,7 +38,7 @@ static void hint_rank(struct ocv_lint *lint)
                       ocv_lint_target(lint));
 }
 
-/* Of two that say the same one is never chosen, however they are ranked. */
+/* Of two variants with the same properties one is never chosen, however they are ranked. */
 static void hint_differ(struct ocv_lint *lint, const char *label)
 {
     if (lint->input->draft)

@@ -43,7 +43,7 @@ static void check_types(struct ocv_lint *lint)
                           entry->media_type, type);
         ocv_lint_hint(lint, "push the image in one format: skopeo copy --format %s",
                       docker ? "v2s2" : "oci");
-        return; /* one is enough to say it */
+        return; /* one finding is enough */
     }
 }
 

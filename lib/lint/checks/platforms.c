@@ -73,7 +73,7 @@ static void check_bare(struct ocv_lint *lint, size_t i)
                       ocv_lint_target(lint));
 }
 
-/* Any variant before, whatever its platform: defaults stand before all others. */
+/* Any variant before, whatever its platform: defaults come before all others. */
 static void check_order(struct ocv_lint *lint)
 {
     const struct ocv_entry *first = NULL;
@@ -162,7 +162,7 @@ static bool has_plain_default(const struct ocv_lint *lint, const struct ocv_entr
     return false;
 }
 
-/* No variant, though its platform says so. */
+/* Not a variant, though its platform says so. */
 static void check_hidden(struct ocv_lint *lint, size_t i)
 {
     const struct ocv_entry *entry = entry_at(lint, i);

@@ -76,7 +76,7 @@ static int static_rank(const struct ocv_lint *lint, const struct ocv_entry *entr
     return best;
 }
 
-/* The feature of the namespace that stands first in its list after place `after`, of those that
+/* The feature of the namespace that comes first in its list after place `after`, of those that
  * either entry names. NULL: no more. */
 static const char *next_feature(const struct ocv_lint *lint, const struct ocv_entry *a,
                                 const struct ocv_entry *b, const char *ns, int after, int *at)

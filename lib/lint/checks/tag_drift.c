@@ -12,7 +12,7 @@
 #define WORD_MAX 128
 #define WORDS_MAX 65536u /* distinct parts of an input's tags; more are not compared */
 
-/* A part of a tag, and how often and where first it stands. */
+/* A part of a tag, how often it occurs, and where first. */
 struct word {
     const char *family; /* or, where no rule knows it, the repository */
     char text[WORD_MAX], skeleton[WORD_MAX];
@@ -27,7 +27,7 @@ struct words {
     size_t compiled;
 };
 
-/* What people cannot tell apart is one character. */
+/* Characters that look alike count as one. */
 static void make_skeleton(const char *text, char out[WORD_MAX])
 {
     size_t n = 0;
@@ -159,7 +159,8 @@ static void check_lookalikes(struct ocv_lint *lint, struct words *words)
     }
 }
 
-/* "300l" where nothing of the family is spelt "300I": other capitals alone are no mistake. */
+/* "300l" where nothing of the family is spelt "300I": a difference in case alone is not a mistake.
+ */
 static void check_spellings(struct ocv_lint *lint, const struct words *words)
 {
     for (size_t i = 0; i < words->n; i++)
@@ -172,7 +173,7 @@ static void check_spellings(struct ocv_lint *lint, const struct words *words)
             make_skeleton(right, skeleton);
             if (alike || !has_letter(word->text) || strcmp(skeleton, word->skeleton) != 0 ||
                 !strcasecmp(right, word->text))
-                continue; /* alike: told already */
+                continue; /* alike: already reported */
             ocv_lint_tag_at(lint, OCV_LINT_TAG_LOOKALIKE, word->first,
                             "'%s' looks like '%s', a product", word->text, right);
             ocv_lint_hint(lint, "did you mean %s?", right);

@@ -105,7 +105,7 @@ int ocv_cpuid_live(const uint32_t (*leaves)[2], size_t n, struct ocv_cpuid *out,
 /* ---- files ------------------------------------------------------------------------------------
  */
 
-/* A piece of a line, and where it stands for messages. */
+/* A piece of a line, and its place for messages. */
 struct line {
     const char *source;
     size_t number;

@@ -155,7 +155,7 @@ static void read_sign(struct ocv_cpuinfo *cpuinfo, struct span key, struct span 
         }
 }
 
-/* Where the walk over the lines stands. */
+/* The state of the walk over the lines. */
 struct walk {
     struct flags flags;
     struct span first; /* first flags line, as most of the others are equal to it */

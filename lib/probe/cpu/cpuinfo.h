@@ -46,7 +46,7 @@ struct ocv_isa {
 /** False unless the line is of 64-bit RISC-V. */
 bool ocv_isa_begin(struct ocv_isa *isa, const char *line, size_t len);
 /** Next extension in line order, without its version: letters and digits, not terminated. False at
- *  the end, or where the line is no isa line any more. */
+ *  the end, or where the isa line ends. */
 bool ocv_isa_next(struct ocv_isa *isa, const char **name, size_t *len);
 
 #endif

@@ -245,7 +245,7 @@ static int fill_devices(const struct filler *f, const struct ocv_declared_list *
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* What an operator has to know of the first device that serves nothing. */
+/* A note for the operator on the first device that serves nothing. */
 static void note_unusable(const struct filler *f, const struct ocv_declared_list *devices)
 {
     const struct ocv_declared *first = NULL;

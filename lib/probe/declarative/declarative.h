@@ -26,7 +26,7 @@ struct ocv_declaration {
     const char *version;
     const char *replaces; /**< a provider's name, or NULL */
     char *source;         /**< the file's name */
-    bool replaced;        /**< another file stands in its place */
+    bool replaced;        /**< another file replaces it */
 };
 
 /** Check a text against the schema: an unknown key, a wrong type, a value outside its pattern is
@@ -51,7 +51,7 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
                           const struct ocv_probe_host *host, const struct provider *const *builtin,
                           size_t n_builtin, struct ocv_declarations *out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
-/** True if a file stands in place of that provider. */
+/** True if a file replaces that provider. */
 bool ocv_declarations_replace(const struct ocv_declarations *set, const struct provider *provider);
 void ocv_declarations_free(struct ocv_declarations *set);
 

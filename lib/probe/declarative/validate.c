@@ -260,7 +260,7 @@ static const struct ocv_yaml_rule rules = {LIST_OF(rule)};
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Rules refer to features, which may stand below them. */
+/* Rules refer to features, which may come after them. */
 static int check_file(const struct ocv_yaml_reader *r, const struct ocv_yaml *root)
 {
     const struct ocv_yaml *known = ocv_yaml_get(root, "features");

@@ -174,7 +174,7 @@ int ocv_executables_open(const struct ocv_probe_options *options, const struct o
     struct ocv_executables set = {0};
     char directory[PATH_MAX];
     *out = set;
-    /* a file or a dump that is looked at alone says nothing of the machine that they would see */
+    /* a file or a dump that is given alone says nothing about the machine that they would see */
     if (options->check || options->pci_dump ||
         !ocv_probe_host_libexec(host, "providers", directory, sizeof(directory)))
         return OCV_OK;

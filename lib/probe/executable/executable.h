@@ -29,7 +29,7 @@ struct ocv_executable {
     struct ocv_error error;                     /**< names the file */
     json_t *answer;                             /**< the namespace, as it goes into the profile */
     char replaces[OCV_EXECUTABLE_NAME_MAX + 1]; /**< a provider's name, or empty */
-    bool replaced;                              /**< a later program stands in its place */
+    bool replaced;                              /**< a later program replaces it */
 };
 
 struct ocv_executables {
@@ -39,7 +39,7 @@ struct ocv_executables {
 
 /* ---- Files (find.c) -------------------------------------------------------------------------- */
 
-/** Why a program, or the directory it lies in, is not to be trusted by user `self`: NULL if it is.
+/** Why a program, or the directory it is in, is not to be trusted by user `self`: NULL if it is.
  * It must belong to root or to that user, and nobody else may write to it. */
 const char *ocv_executable_distrust(const struct stat *st, uid_t self);
 /** List the directory. A file that may not run is listed with its reason. No directory: none. */
@@ -68,7 +68,7 @@ int ocv_executables_open(const struct ocv_probe_options *options, const struct o
                          const struct ocv_declarations *declarations,
                          const struct provider *const *builtin, size_t n_builtin,
                          struct ocv_executables *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** True if a program stands in place of that provider of that namespace. */
+/** True if a program replaces that provider of that namespace. */
 bool ocv_executables_replace(const struct ocv_executables *set, const char *ns, const char *name);
 /** Add their namespaces to a profile's, and what became of those that failed. */
 int ocv_executables_report(const struct ocv_executables *set, json_t *namespaces,

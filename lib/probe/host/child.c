@@ -147,7 +147,7 @@ static int judge_end(struct running *r, int state)
     return r->outcome == BROKEN ? r->child->status : judge_exit(r, state);
 }
 
-/* Kill what is left of its group, hear what still stands in the pipes, reap. */
+/* Kill what is left of its group, read what is left in the pipes, reap. */
 static void finish_child(struct running *r)
 {
     int state = 0;

@@ -19,12 +19,12 @@ struct ocv_probe_host {
     const char *libexecdir, *datadir;
     unsigned timeout_ms;  /**< of a child */
     const char *pci_dump; /**< stands for the PCI devices; borrowed from the options, or NULL */
-    bool has_cpuid;       /**< CPUID was injected and stands before all other sources */
+    bool has_cpuid;       /**< CPUID was injected and comes before all other sources */
     bool has_cpuinfo;     /**< /proc/cpuinfo was read: only with a sysroot */
     struct ocv_cpuid cpuid;
     struct ocv_cpuinfo cpuinfo;
     struct ocv_error cpuinfo_error; /**< why it could not be read: its status is OCV_OK else */
-    const char *architecture;       /**< GOARCH, NULL where nothing says it */
+    const char *architecture;       /**< GOARCH, NULL where it is not known */
     const char *variant;        /**< platform variant as far as it is known without a provider */
     struct ocv_pci_list pci;    /**< empty where it could not be read */
     struct ocv_error pci_error; /**< why it could not: its status is OCV_OK else */

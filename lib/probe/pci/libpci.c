@@ -226,7 +226,7 @@ static void copy_fields(const struct pci_dev *dev, struct ocv_pci_device *out)
 
 #endif
 
-/* DDDD:BB:SS.F; numbers that are too large are no device's. */
+/* DDDD:BB:SS.F; numbers that are too large belong to no device. */
 static bool parse_address(struct ocv_libpci *pci, const char *address)
 {
     unsigned *const parts[] = {&pci->domain, &pci->bus, &pci->slot, &pci->function};

@@ -39,7 +39,7 @@ size_t ocv_pci_read_config(int dir, const char *path, unsigned char config[OCV_P
 /** Ids, class, revision and subsystem from a configuration header. False where there is no device:
  *  a vendor of ones or zeroes. */
 bool ocv_pci_decode(const unsigned char config[OCV_PCI_CONFIG], struct ocv_pci_device *device);
-/** Copy a driver's name; one that is too long or not printable is no name. */
+/** Copy a driver's name; one that is too long or not printable counts as none. */
 void ocv_pci_set_driver(struct ocv_pci_device *device, const char *name, size_t len);
 /** Append the devices of such a text; the list is sorted afterwards. */
 int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,

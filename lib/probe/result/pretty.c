@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON as people would lay it out: what fits on a line stands on it. */
+/* JSON for people: what fits on a line is on one line. */
 #include "lib/probe/result/pretty.h"
 
 #include <stdlib.h>

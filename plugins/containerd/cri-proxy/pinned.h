@@ -8,7 +8,7 @@
 #define PINNED_TEXT_MAX 1024u /**< of a reference in a request; longer ones are not valid */
 
 /** Parse a reference that names a digest known here. NULL for anything else: a tag, an image's id,
- *  what is no reference. `text` needs no NUL at its end. Freed with ocv_reference_free. */
+ *  what is not a reference. `text` needs no NUL at its end. Freed with ocv_reference_free. */
 struct ocv_reference *pinned_parse(const void *text, size_t len);
 /** The key of what is pinned: "HOST/REPOSITORY@DIGEST", normalised. False when it does not fit. */
 bool pinned_key(const struct ocv_reference *reference, char out[PINNED_TEXT_MAX]);

@@ -119,7 +119,7 @@ static int insert_at(struct ocv_buffer *text, const struct place *place, const c
     return status < 0 ? status : text_splice(text, place->at, place->at, line.data, line.len, err);
 }
 
-/* Root keys stand before the first header. */
+/* Root keys come before the first header. */
 static int insert_root(struct ocv_buffer *text, const struct toml *toml, const char *key,
                        const char *raw, struct ocv_error *err)
 {

@@ -134,7 +134,7 @@ int toml_read_string(struct toml_scanner *s, struct ocv_buffer *out)
         int status = OCV_OK;
         if (c == quote && (!lines || toml_looking_at(s, triple))) {
             s->at += lines ? 3 : 1;
-            /* up to two quotes may stand before the closing three */
+            /* up to two quotes may come before the closing three */
             for (int i = 0; lines && i < 2 && toml_peek(s) == quote && status == OCV_OK;
                  i++, s->at++)
                 status = put(s, out, &quote, 1);

@@ -21,7 +21,7 @@ enum toml_kind { TOML_TABLE, TOML_ARRAY_TABLE, TOML_VALUE };
 /** One header or one key with its value. Offsets count bytes of the text. */
 struct toml_item {
     enum toml_kind kind;
-    bool inside;     /**< the key stands in an inline table */
+    bool inside;     /**< the key is in an inline table */
     char *path;      /**< from the root; owned */
     size_t line;     /**< start of the line that the item begins on */
     size_t line_end; /**< behind the newline of its last line; of no use where `inside` */
@@ -54,10 +54,10 @@ bool toml_path_under(const char *path, const char *top);
 /** Behind the last line that belongs to the header item. */
 size_t toml_block_end(const struct toml *toml, size_t header);
 
-/** A string value decoded; NULL if it is no string or memory is short. Owned. */
+/** A string value decoded; NULL if it is not a string or memory is short. Owned. */
 char *toml_string(const struct toml *toml, const struct toml_item *item);
 /** The strings of an array, or one string alone, by repeated calls with *at = 0 at first; NULL at
- *  the end or at what is no string. `start` and `end` (may be NULL): where it stands. Owned. */
+ *  the end or at what is not a string. `start` and `end` (may be NULL): its place. Owned. */
 char *toml_next_string(const struct toml *toml, const struct toml_item *item, size_t *at,
                        size_t *start, size_t *end);
 

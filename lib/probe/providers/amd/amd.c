@@ -65,7 +65,7 @@ static const char *value_of(const struct run *run, const struct ocv_amd_gpu *gpu
     return gpu->node->capability & CAPABILITY_SRAMECC ? "on" : "off";
 }
 
-/* The namespace's own lists are the union; every exact target stands before the generic ones. */
+/* The namespace's own lists are the union; every exact target comes before the generic ones. */
 static int add_union(const struct run *run)
 {
     int status = OCV_OK;

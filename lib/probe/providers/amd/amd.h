@@ -14,10 +14,10 @@
 
 enum {
     OCV_AMD_INTEGRATED = 1 << 0, /**< shares a package with the processor, and its memory */
-    OCV_AMD_COMPUTE = 1 << 1,    /**< built for computing: stands before graphics cards */
+    OCV_AMD_COMPUTE = 1 << 1,    /**< built for computing: comes before graphics cards */
     OCV_AMD_SRAMECC = 1 << 2,    /**< code for it may depend on SRAM ECC */
     OCV_AMD_XNACK = 1 << 3,      /**< code for it may depend on XNACK */
-    OCV_AMD_RETRY = 1 << 4,      /**< the driver turns XNACK on unless told otherwise */
+    OCV_AMD_RETRY = 1 << 4,      /**< the driver turns XNACK on by default */
     OCV_AMD_UNSETTLED = 1 << 5,  /**< that differs between kernels or steppings */
     OCV_AMD_NO_RETRY = 1 << 6,   /**< KFD never turns XNACK on */
 };
@@ -102,7 +102,7 @@ struct ocv_amd_machine {
 int ocv_amd_look(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* ---- what an operator has to know (driven.c) ---------------------------------------------- */
+/* ---- notes for the operator (driven.c) ---------------------------------------------- */
 
 /** Why a GPU that is not usable serves no build. */
 void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *gpu, char *out,
@@ -128,7 +128,7 @@ int ocv_rocm_add(struct ocv_result *result, struct ocv_rocm_version version,
 
 /* ---- user spaces of containers (user_space.c) -------------------------------------------- */
 
-#define OCV_AMD_USER_SPACES_MAX 160u /**< versions of ROCm that are told of */
+#define OCV_AMD_USER_SPACES_MAX 160u /**< versions of ROCm that are listed */
 
 /** A kernel driver, and which ROCm it is for. */
 struct ocv_amd_driver {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an operator has to know of a machine's AMD GPUs. */
+/* Notes for the operator on a machine's AMD GPUs. */
 #include "lib/probe/providers/amd/amd.h"
 
 #include <stdio.h>

@@ -93,7 +93,7 @@ static void ask(struct ocv_cpu_facts *facts)
     facts->words[1] = getauxval(AT_HWCAP2);
     if (facts->words[0] & HWCAP_SVE)
         return;
-    /* qemu 8 leaves the extensions of vectors that it was told to do without */
+    /* qemu 8 keeps extensions of vectors that were switched off */
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
         if (flags[i].word == 1 && !strncmp(flags[i].name, "sve", 3))
             facts->words[1] &= ~(UINT64_C(1) << flags[i].bit);

@@ -10,7 +10,7 @@
 #define OCV_CPU_WORDS 3       /**< 0: AT_HWCAP, 1: AT_HWCAP2, 2: what the architecture adds */
 #define OCV_CPU_NEEDS_MAX 12  /**< flags of a level */
 #define OCV_CPU_ITEMS_MAX 128 /**< values of an answer */
-#define OCV_CPU_NO_BIT 255    /**< of a flag that only a name tells */
+#define OCV_CPU_NO_BIT 255    /**< of a flag that only a name shows */
 
 /** What was said of the processors; a flag counts when its bit or its name is there. */
 struct ocv_cpu_facts {
@@ -51,10 +51,10 @@ struct ocv_cpu {
     const char *architecture;         /**< GOARCH */
     const struct ocv_cpu_flag *flags; /**< in the order of the profile */
     size_t n_flags;
-    const char *feature;                /**< that lists the levels; stands before the flags */
+    const char *feature;                /**< that lists the levels; comes before the flags */
     const struct ocv_cpu_level *levels; /**< lowest first */
     size_t n_levels;
-    bool hwcap_is_thin; /**< AT_HWCAP tells less than /proc/cpuinfo */
+    bool hwcap_is_thin; /**< AT_HWCAP has less than /proc/cpuinfo */
     /** Ask the processor this runs on. NULL in builds for other architectures. */
     void (*live)(struct ocv_cpu_facts *facts);
     /** Correct facts by fields of /proc/cpuinfo. May be NULL. */
@@ -72,7 +72,7 @@ void ocv_cpu_detect(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts
                     struct ocv_cpu_answer *answer);
 /** Facts of the processor this runs on. False where this build cannot ask it. */
 bool ocv_cpu_live(const struct ocv_cpu *cpu, struct ocv_cpu_facts *facts);
-/** /proc/cpuinfo can add to what the processor told. */
+/** /proc/cpuinfo can add to what the processor reports. */
 bool ocv_cpu_thin(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts);
 /** Add what /proc/cpuinfo says; its names are borrowed. False, and nothing is added, where it
  *  is of another architecture, as it is under an emulator. */

@@ -9,7 +9,7 @@
 #endif
 
 #define HWCAP2 1
-#define PLATFORM 2 /* word of what the generation's name tells beyond the bits */
+#define PLATFORM 2 /* word of what the generation's name adds to the bits */
 #define BIT(n) (UINT64_C(1) << (n))
 
 /* Bits: Linux arch/powerpc/include/uapi/asm/cputable.h. POWER11 has the bits of POWER10. */

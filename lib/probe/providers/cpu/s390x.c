@@ -9,7 +9,7 @@
 #endif
 
 #define HWCAP 0
-#define FACILITIES 2 /* word of what no capability tells */
+#define FACILITIES 2 /* word of facilities without a capability bit */
 
 /* Bits: Linux arch/s390/include/asm/elf.h. */
 static const struct ocv_cpu_flag flags[] = {

@@ -59,7 +59,7 @@ static const struct flag flags[] = {
     /* published from here: provider-variant-x86-64 (pep817.md 4.3) */
     {"avx_vnni", NULL, 7, 1, OCV_EAX, 4, STATE_AVX, NONE},
     {"cppc", NULL, 0x80000008, 0, OCV_EBX, 27, 0, NONE},
-    /* Intel tells this in an MSR only; AMD's automatic IBRS is what Linux lists under this name */
+    /* Intel has this in an MSR only; AMD's automatic IBRS is what Linux lists under this name */
     {"ibrs_enhanced", NULL, 0x80000021, 0, OCV_EAX, 8, 0, NONE},
     {"tsc_adjust", NULL, 7, 0, OCV_EBX, 1, 0, NONE},
     {"flush_l1d", NULL, 7, 0, OCV_EDX, 28, 0, NONE},

@@ -55,7 +55,7 @@ static bool classify(const struct ocv_probe_host *host, const struct ocv_pci_dev
     if (!out->is_npu && !ocv_gpu_is_class(pci->class_code))
         return false;
     if (out->is_npu) {
-        /* the device's own directory tells whose entry of the shared class accel it is */
+        /* the device's own directory shows whose entry of the shared class accel it is */
         out->driven = strcmp(pci->driver, "intel_vpu") == 0 ||
                       (!pci->driver[0] &&
                        ocv_gpu_node(host, pci->address, "accel", "accel", node, sizeof(node)));

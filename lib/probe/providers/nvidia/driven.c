@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an operator should know about the machine. */
+/* Notes for the operator on the machine. */
 #include "lib/probe/providers/nvidia/nvidia.h"
 
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void judge_none(const struct ocv_nvidia_machine *m, struct ocv_result *re
                 m->driver);
 }
 
-/* What is wrong with the driver, told where it is what keeps a GPU from counting. */
+/* What is wrong with the driver, reported where it keeps a GPU from counting. */
 static void judge_driver(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
     char why[sizeof(result->note)];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What NVIDIA's libraries say, laid over what the kernel's files show. A library knows the GPU's
+/* What NVIDIA's libraries say, merged into what the kernel's files show. A library knows the GPU's
  * capability and the CUDA version better; which kernel module is loaded, the kernel knows. */
 #include "lib/probe/providers/nvidia/nvidia.h"
 
@@ -39,7 +39,7 @@ static void correct_gpu(struct ocv_nvidia_gpu *gpu, const struct ocv_nvidia_gpu 
         memcpy(gpu->virtualization, told->virtualization, sizeof(gpu->virtualization));
     gpu->integrated = gpu->integrated || told->integrated;
     if (told->mig < 0)
-        return; /* what procfs shows stands */
+        return; /* what procfs shows is kept */
     gpu->mig = told->mig;
     gpu->mig_instances = told->mig_instances;
     memcpy(gpu->mig_uuids, told->mig_uuids, sizeof(gpu->mig_uuids));

@@ -41,7 +41,7 @@ enum ocv_nvidia_state {
     OCV_NVIDIA_NO_CODE, /**< driven, but nothing is listed for its kind: unknown, or too old */
     /* no CUDA program of this machine runs on what follows */
     OCV_NVIDIA_OTHER_DRIVER,   /**< bound to a driver that is not known to compute */
-    OCV_NVIDIA_EXCLUDED,       /**< NVIDIA's driver was told to leave it out */
+    OCV_NVIDIA_EXCLUDED,       /**< NVIDIA's driver was configured to leave it out */
     OCV_NVIDIA_NOT_LOADED,     /**< no NVIDIA driver is loaded */
     OCV_NVIDIA_VGPU_HOST,      /**< the driver is the vGPU manager's */
     OCV_NVIDIA_MISMATCH,       /**< its libraries are of another version */
@@ -92,7 +92,7 @@ struct ocv_nvidia_machine {
     bool force_driver, force_code; /**< the environment says what the driver, what GPUs can do */
     unsigned virtual_functions;    /**< of SR-IOV, which belong to virtual machines */
     const char *source;            /**< "sysfs", "device-tree", "nvml", "libcuda" */
-    char trouble[240]; /**< what NVIDIA's libraries could not tell, in an operator's words */
+    char trouble[240]; /**< what NVIDIA's libraries could not find out, for an operator */
 };
 
 /** Look at files. OCV_ERR_NOMEM only. */
@@ -107,7 +107,8 @@ void ocv_nvidia_look_mig(const struct ocv_probe_host *host, unsigned minor,
 struct ocv_nvidia_gpu *ocv_nvidia_add_gpu(struct ocv_nvidia_machine *m, const char *id);
 /** Decide which GPUs count and put them in order: what counts first, most capable first. */
 void ocv_nvidia_rank(struct ocv_nvidia_machine *m);
-/** Why no GPU of the machine runs CUDA programs, OCV_NVIDIA_USABLE if the driver is no reason. */
+/** Why no GPU of the machine runs CUDA programs, OCV_NVIDIA_USABLE if the driver is not the reason.
+ */
 enum ocv_nvidia_state ocv_nvidia_driver_state(const struct ocv_nvidia_machine *m);
 /** True where no CUDA program of this machine runs on the GPU: it must never count. */
 bool ocv_nvidia_barred(const struct ocv_nvidia_gpu *gpu);
@@ -140,7 +141,7 @@ struct ocv_nvml_answer {
     bool cuda_library; /**< libcuda answered, not NVML */
     bool none;         /**< neither library is installed */
     bool compat;       /**< the CUDA version is that of a forward compatibility package */
-    bool counted;      /**< the libraries told how many GPUs there are */
+    bool counted;      /**< the libraries reported the number of GPUs */
     char driver[64];
     struct ocv_cuda_version cuda;
     char hung[64];    /**< the call that did not return, or empty */

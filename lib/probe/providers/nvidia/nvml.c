@@ -51,7 +51,7 @@ static void copy_address(const json_t *object, char *out, size_t size)
 
 static void read_failure(const json_t *errors, bool essential, struct ocv_nvml_failure *out)
 {
-    /* on many GPUs these are not supported; that is no fault of anything */
+    /* many GPUs do not support these; that is not an error */
     static const char *const extras[] = {"nvmlDeviceGetMemoryInfo",
                                          "nvmlDeviceGetName",
                                          "nvmlDeviceGetUUID",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tegra: the GPU stands on no bus, and the branches of its driver do not follow the table for
+/* Tegra: the GPU is on no bus, and the branches of its driver do not follow the table for
  * desktops and servers, so the release of Jetson Linux says which CUDA version there is.
  *
  * What makes a Tegra is the device tree, or where there is none sys/devices/soc0/family. GB10 has a
@@ -77,7 +77,7 @@ void ocv_nvidia_look_tegra(const struct ocv_probe_host *host, struct ocv_nvidia_
         return;
     bool on_bus = false, discrete = false;
     for (size_t i = 0; i < m->n; i++) {
-        on_bus = on_bus || m->gpus[i].integrated; /* Thor's own GPU stands on the bus */
+        on_bus = on_bus || m->gpus[i].integrated; /* Thor's own GPU is on the bus */
         discrete = discrete || (m->gpus[i].driven && !m->gpus[i].integrated);
     }
     struct ocv_nvidia_gpu *gpu = on_bus ? NULL : ocv_nvidia_add_gpu(m, "tegra");

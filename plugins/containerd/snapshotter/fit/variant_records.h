@@ -18,8 +18,8 @@ struct record_set {
     bool full; /**< there are more */
 };
 
-/** Records with the label, one for each set of properties; none is no error. What cannot be read is
- * one: nothing is known then. */
+/** Records with the label, one for each set of properties; none is not an error. What cannot be
+ * read is one: nothing is known then. */
 int records_by_label(const char *dir, const char *label, struct record_set *out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 void records_free(struct record_set *set);
