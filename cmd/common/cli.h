@@ -161,11 +161,12 @@ enum {
     "  --device-policy NS=all|any|first   which devices a variant must fit\n"      \
     "  --devices NS=0,2         only these devices (index, PCI address or UUID)\n" \
     "  --override NS::F=V,V     act as if the host had exactly these values\n"
-#define CLI_RESOLVE_HELP                                                       \
-    CLI_HOST_HELP                                                              \
-    "  --label LABEL            only this variant (--unchecked: fit or not)\n" \
-    "  --require NS[::F[::V]]   nothing that does not use it\n"                \
-    "  --namespace-priority A,B these namespaces first\n"                      \
+#define CLI_RESOLVE_HELP                                                      \
+    CLI_HOST_HELP                                                             \
+    "  --label LABEL            only this variant; null: the default entry\n" \
+    "  --unchecked              with --label: even if it does not fit\n"      \
+    "  --require NS[::F[::V]]   nothing that does not use it\n"               \
+    "  --namespace-priority A,B these namespaces first\n"                     \
     "  --tag-rules on|off       by tags where the index has no variants (on)\n"
 /** The registry options have a page of their own. */
 #define CLI_REGISTRY_HELP "\nRegistry options: variantctl help registry\n"

@@ -334,7 +334,7 @@ int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_pro
     const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
     struct ocv_resolve_options options = {.preferences = ocv_config_preferences(config),
                                           .platform = cli->platform,
-                                          .label = cli->label,
+                                          .label = names_label(image->index, cli->label),
                                           .unchecked = cli->unchecked};
     if (!image->choice)
         return ocv_resolve(image->index, profile, &options, out, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/names.h"
 
+#include "lib/base/nearest.h"
 #include "ocivariant-probe.h"
 
 #include <stdlib.h>
@@ -109,7 +110,14 @@ static bool has_label(const struct ocv_index *index, const char *label, size_t e
     return false;
 }
 
-/* "null, cuda12.6, cuda12.8" */
+const char *names_label(const struct ocv_index *index, const char *label)
+{
+    bool meant = label && index && !strcmp(label, "default") &&
+                 !has_label(index, label, ocv_index_count(index));
+    return meant ? "null" : label;
+}
+
+/* "null (the default), cuda12.6, cuda12.8" */
 static int list_labels(const struct ocv_index *index, struct ocv_buffer *out)
 {
     size_t n = 0;
@@ -119,7 +127,8 @@ static int list_labels(const struct ocv_index *index, struct ocv_buffer *out)
         if (!label || has_label(index, label, i))
             continue;
         if (n < LABELS_SHOWN)
-            status = ocv_buffer_printf(out, NULL, "%s%s", n ? ", " : "", label);
+            status = ocv_buffer_printf(out, NULL, "%s%s%s", n ? ", " : "", label,
+                                       strcmp(label, "null") != 0 ? "" : " (the default)");
         n++;
     }
     if (status == OCV_OK && n > LABELS_SHOWN)
@@ -134,9 +143,22 @@ static int no_such_label(const struct choice *image, const char *label, const ch
     ocv_buffer_init(&labels, TEXT_MAX);
     if (list_labels(image->index, &labels) < 0)
         return ocv_error_nomem(err);
-    return ocv_error_set(err, origin ? OCV_ERR_NO_MATCH : OCV_ERR_CONFIG,
-                         "%s: no variant '%s' in %s: it has %s", origin ? origin : "--label", label,
-                         image->text, labels.data ? labels.data : "none");
+    struct ocv_nearest nearest = {.wanted = label};
+    char question[OCV_NEAREST_QUESTION_MAX];
+    size_t n = ocv_index_count(image->index);
+    for (size_t i = 0; i < n; i++) {
+        const char *other = label_of(ocv_index_entry(image->index, i));
+        if (other)
+            ocv_nearest_offer(&nearest, other);
+    }
+    const char *meant = ocv_nearest_meant(&nearest);
+    int status = ocv_error_set(
+        err, origin ? OCV_ERR_NO_MATCH : OCV_ERR_CONFIG, "%s: no variant '%s' in %s: it has %s%s",
+        origin ? origin : "--label", label, image->text, labels.data ? labels.data : "none",
+        ocv_nearest_question(meant, question));
+    if (!meant && has_label(image->index, "null", n))
+        ocv_error_hint(err, "--label null is the build that needs nothing");
+    return status;
 }
 
 /* ---- nothing chosen ----------------------------------------------------------------------------
@@ -232,7 +254,8 @@ int names_no_match(const struct cli *cli, const char *text, const struct ocv_ref
     const struct choice made = {text, index}, *image = &made;
     struct ocv_error own = {0};
     const struct ocv_config *config = ocv_config_for_reference(cli->config, reference);
-    const char *label = cli->label ? cli->label : ocv_config_get(config, "label");
+    const char *label =
+        cli->label ? names_label(index, cli->label) : ocv_config_get(config, "label");
     const char *origin = cli->label ? NULL : ocv_config_origin(config, "label");
     err = err ? err : &own;
     if (label && *label && !has_label(image->index, label, ocv_index_count(image->index)))

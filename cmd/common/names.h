@@ -11,6 +11,8 @@
  *  warning, and so is any name of a file where there is no index. */
 int names_check(struct cli *cli, const struct ocv_config *config, const struct ocv_profile *profile,
                 const struct ocv_index *index, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The label that is meant: "default" is null where no entry has it. `label` may be NULL. */
+const char *names_label(const struct ocv_index *index, const char *label);
 /** Nothing was chosen: why, and what can be done. `image`: its name; `reference` may be NULL.
  *  OCV_ERR_NO_MATCH; OCV_ERR_CONFIG for a label of the command line that the image does not have.
  */

@@ -4,6 +4,7 @@
 #include "cmd/vpull/command_line.h"
 #include "cmd/vpull/pull.h"
 #include "lib/base/exit_code.h"
+#include "lib/base/nearest.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -70,8 +71,13 @@ static int pull_locked(struct cli *cli, const struct settings *s, struct progres
     const struct lock_choice *choice =
         s->lock_profile ? lock_choice(locked, s->lock_profile) : NULL;
     if (s->lock_profile && !choice) {
-        ocv_error_set(&err, OCV_ERR_NOT_FOUND, "%s: nothing is locked for '%s'", locked->reference,
-                      s->lock_profile);
+        char question[OCV_NEAREST_QUESTION_MAX];
+        struct ocv_nearest nearest = {.wanted = s->lock_profile};
+        for (size_t i = 0; i < locked->n_choices; i++)
+            ocv_nearest_offer(&nearest, locked->choices[i].profile);
+        ocv_error_set(&err, OCV_ERR_NOT_FOUND, "%s: nothing is locked for '%s'%s",
+                      locked->reference, s->lock_profile,
+                      ocv_nearest_question(ocv_nearest_meant(&nearest), question));
         return fail(cli, progress, locked->reference, &err);
     }
     options.locked = choice ? NULL : locked;

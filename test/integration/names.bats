@@ -116,7 +116,7 @@ END
 
 @test "labels: one that there is not, exit 2 with those that there are; one that does not fit, exit 3 and why" {
     run -2 --separate-stderr vpull --label cuda128 "oci:$L:app"
-    [ "$stderr" = "vpull: --label: no variant 'cuda128' in oci:$L:app: it has null, cpu.v3, cuda12.6, cuda12.8, rocm7.1" ]
+    [ "$stderr" = "vpull: --label: no variant 'cuda128' in oci:$L:app: it has null (the default), cpu.v3, cuda12.6, cuda12.8, rocm7.1; did you mean 'cuda12.8'?" ]
     run -3 --separate-stderr vpull --label rocm7.1 "oci:$L:app"
     [[ $stderr == *"vpull: oci:$L:app: variant rocm7.1 does not fit this host: needs amd :: gfx_arch :: gfx942; this host has no amd"* ]]
     [[ $stderr == *"hint: --unchecked pulls it all the same" ]]
@@ -186,7 +186,7 @@ END
     [ "$(jq -r '.images[0].profiles.h100.label' <<<"$output")" = cpu.v3 ]
     config "repositories:\n  \"$SERVER/team/app\": {label: cuda12.7}\n"
     run -3 --separate-stderr pull "$SERVER/team/app:1"
-    [[ $stderr == *"vpull: $CONFIG:4: no variant 'cuda12.7' in $SERVER/team/app:1: it has null, "* ]]
+    [[ $stderr == *"vpull: $CONFIG:4: no variant 'cuda12.7' in $SERVER/team/app:1: it has null (the default), "* ]]
     run -0 --separate-stderr pull --label cuda12.6 "$SERVER/team/app:1"
     [ "$output" = "$(digest_of cuda12.6)" ]
 }

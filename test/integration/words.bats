@@ -280,3 +280,36 @@ example()
     [ ! -e "$BATS_TEST_TMPDIR/failed" ] || { cat "$BATS_TEST_TMPDIR/failed" && false; }
     [ "$n" -ge 75 ]
 }
+
+@test "labels: the one that was meant, the default entry by its names; and of a lock's machines" {
+    local images="it has null (the default), cpu.v3, cuda12.8, rocm7.1"
+    said "vpull: --label: no variant 'cuda128' in oci:$L:app: $images; did you mean 'cuda12.8'?" \
+        "$VPULL" --dry-run --profile "$PROFILES/h100.json" --label cuda128 "oci:$L:app"
+    said "vpull: --label: no variant 'nothing' in oci:$L:app: $images~hint: --label null is the build that needs nothing" \
+        "$VPULL" --dry-run --profile "$PROFILES/h100.json" --label nothing "oci:$L:app"
+    for label in null default; do
+        run -0 --separate-stderr "$VPULL" --dry-run --profile "$PROFILES/h100.json" --label $label "oci:$L:app"
+        [ "$output" = "$(digest_of null)" ]
+    done
+    # an entry of that name is meant by it
+    "$VARIANTCTL" index create --quiet --no-lint "oci:$L:named" "null=oci:$L:cpu" "default=oci:$L:v3,x86_64 :: level :: v3" >/dev/null
+    run -0 --separate-stderr "$VPULL" --print-ref --profile "$PROFILES/h100.json" --label default "oci:$L:named"
+    local named=$output
+    run -0 --separate-stderr "$VPULL" --print-ref --profile "$PROFILES/h100.json" --label null "oci:$L:named"
+    [ "$named" != "$output" ]
+    "$VARIANTCTL" lock --profile "h100=$PROFILES/h100.json" "$SERVER/app:1.0" >"$BATS_TEST_TMPDIR/lock"
+    run -1 --separate-stderr "$VPULL" --dry-run --locked "$BATS_TEST_TMPDIR/lock" --lock-profile h10
+    [[ $stderr == "vpull: $SERVER/app:1.0: nothing is locked for 'h10'; did you mean 'h100'?"* ]]
+}
+
+@test "ROCm is not advised to a machine without an AMD GPU" {
+    "$VARIANTCTL" index create --quiet --no-lint "oci:$L:rocm-only" "null=oci:$L:cpu" \
+        "rocm=oci:$L:rocm,amd :: rocm_version_lower_bound :: 6.4" >/dev/null
+    run -0 "$VARIANTCTL" explain --profile "$PROFILES/h100.json" "oci:$L:rocm-only"
+    [[ $output == *"this host has no amd"* ]]
+    [[ $output != *"hint: "*ROCm* ]]
+    jq 'del(.namespaces[] | select(.namespace == "amd") | .features[] | select(.name | startswith("rocm")))' \
+        "$PROFILES/mi300x.json" >"$BATS_TEST_TMPDIR/no-rocm.json"
+    run -0 "$VARIANTCTL" explain --profile "$BATS_TEST_TMPDIR/no-rocm.json" "oci:$L:rocm-only"
+    [[ $output == *"hint: this needs ROCm at least 6.4: install it in /opt/rocm, or set ROCM_PATH"* ]]
+}

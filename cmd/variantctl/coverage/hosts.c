@@ -178,7 +178,7 @@ static int resolve_host(struct cli *cli, const struct image *image, struct cover
     const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
     struct ocv_resolve_options how = {.preferences = ocv_config_preferences(config),
                                       .platform = cli->platform,
-                                      .label = cli->label,
+                                      .label = names_label(image->index, cli->label),
                                       .unchecked = cli->unchecked};
     int status = ocv_resolve(image->index, host->profile, &how, &host->decision, err);
     return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;

@@ -316,8 +316,9 @@ static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *
             continue;
         struct ocv_property p = ocv_index_property(d->index, id);
         const struct hint_entry *all = hint_entry(p, "*"), *one = hint_entry(p, p.value);
-        if (!best && all && all->by && !device_count(d->profile, r->ns))
-            return OCV_OK; /* no driver helps a host that has no such device */
+        if (!best && all && !device_count(d->profile, r->ns) &&
+            (all->by || r->code == OCV_REJECT_NAMESPACE_UNSUPPORTED))
+            return OCV_OK; /* nothing that is installed helps a host that has no such device */
         if (one || all)
             return hint_need(recorded(d->profile, r->ns, "driver"), all,
                              one ? one->needs : all->needs, p.value, best, out, err);
