@@ -2,13 +2,11 @@
 /* CPUID as a table of answers: read from the processor or from a file, looked up alike. */
 #include "lib/probe/cpu/cpuid.h"
 #include "lib/base/array.h"
+#include "lib/base/file.h"
 #include "ocivariant/buffer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
@@ -263,21 +261,7 @@ int ocv_cpuid_read(const char *path, struct ocv_cpuid *out, struct ocv_error *er
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_CPUID_FILE_MAX);
-    char block[16384];
-    ssize_t n;
-    int status = OCV_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s", path,
-                             strerror(errno));
-    do {
-        n = read(fd, block, sizeof(block));
-        if (n < 0 && errno != EINTR)
-            status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-        else if (n > 0 && (status = ocv_buffer_append(&text, block, (size_t)n, err)) < 0)
-            ocv_error_prefix(err, "%s", path);
-    } while (status == OCV_OK && n != 0);
-    close(fd);
+    int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
     return status < 0 ? status
                       : ocv_cpuid_parse(path, text.data ? text.data : "", text.len, out, err);
 }
