@@ -4,7 +4,7 @@
 
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/span.h"
+#include "lib/base/format/span.h"
 
 #include <stdlib.h>
 #include <string.h>

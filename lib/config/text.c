@@ -3,7 +3,7 @@
  * NS=A,B;NS=C. */
 #include "lib/config/config_set.h"
 
-#include "lib/base/span.h"
+#include "lib/base/format/span.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef OCV_PROPERTY_INTERNAL_H
 #define OCV_PROPERTY_INTERNAL_H
 
-#include "lib/base/span.h"
+#include "lib/base/format/span.h"
 #include "ocivariant/property.h"
 
 /** Number of comma-separated pieces of a property list, empty ones included. */

@@ -2,7 +2,7 @@
 /* A set of tags as an image index, so that everything after it is the same as for an index that a
  * publisher wrote. The bytes are ours and go nowhere: only their entries' digests are real. */
 #include "lib/base/format/json.h"
-#include "lib/tags/order.h"
+#include "lib/tags/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

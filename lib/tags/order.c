@@ -2,7 +2,6 @@
 /* The order of a set's builds by their toolkit. Of builds that a host can only tell apart by it the
  * oldest asks least of a driver, so an index made of tags has a namespace of its own for it, the
  * last of all. */
-#include "lib/tags/order.h"
 #include "lib/tags/plan.h"
 #include "ocivariant/vocabulary.h"
 

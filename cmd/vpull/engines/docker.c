@@ -9,9 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define API                                                                               \
-    "/v1.24" /* the oldest with everything used here; every engine since 1.12 supports it \
-              */
+#define API "/v1.24"     /* the oldest with everything used here, since 1.12 */
 #define API_NEW "/v1.44" /* the oldest that engines from 29 on accept */
 #define PING_MS 3000u
 

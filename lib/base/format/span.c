@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include "lib/base/span.h"
+#include "lib/base/format/span.h"
 
 #include <string.h>
 
