@@ -31,6 +31,17 @@ void cli_init(struct cli *cli, const char *program)
     occupy_standard_streams();
 }
 
+bool cli_images_directory(char *out, size_t size)
+{
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    bool xdg = data && *data;
+    if (!xdg && (!home || !*home))
+        return false;
+    int n = snprintf(out, size, "%s%s/ocivariant/images", xdg ? data : home,
+                     xdg ? "" : "/.local/share");
+    return n > 0 && (size_t)n < size;
+}
+
 const char *cli_datadir(const struct cli *cli)
 {
     return cli->datadir ? cli->datadir : getenv("OCV_DATADIR");

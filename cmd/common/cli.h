@@ -70,6 +70,9 @@ struct cli {
 
 void cli_init(struct cli *cli, const char *program);
 void cli_free(struct cli *cli);
+/** Where vpull puts images where no engine answers, by $XDG_DATA_HOME or $HOME. False: neither is
+ *  set. */
+bool cli_images_directory(char *out, size_t size);
 /** Where data are read: cli->datadir, else $OCV_DATADIR; NULL: where they were installed. */
 const char *cli_datadir(const struct cli *cli);
 /** cli_free, then end the process without the exit handlers of libraries (libcurl brings some

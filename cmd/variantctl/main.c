@@ -11,6 +11,7 @@ static const struct verb all[] = {
     {"tags", "read published tags by rule files: parse, plan, check", cmd_tags},
     {"lock", "record the digest that each machine gets of each image", cmd_lock},
     {"vocabulary", "what properties mean, and which provider gives them", cmd_vocabulary},
+    {"images", "the images here that have variants, and what to do", cmd_images},
     {"verify", "check that the images on this node still fit it", cmd_verify},
     {"setup", "have containerd, Docker, podman or CRI-O ask variantd", cmd_setup},
     {NULL, NULL, NULL},

@@ -41,6 +41,7 @@ int cmd_index_show(struct cli *cli, int argc, char **argv);
 int cmd_tags(struct cli *cli, int argc, char **argv);
 int cmd_lock(struct cli *cli, int argc, char **argv);
 int cmd_vocabulary(struct cli *cli, int argc, char **argv);
+int cmd_images(struct cli *cli, int argc, char **argv);
 int cmd_verify(struct cli *cli, int argc, char **argv);
 int cmd_setup(struct cli *cli, int argc, char **argv);
 

@@ -213,7 +213,7 @@ completed()
     PATH=$OCV_BUILD:$PATH
     # shellcheck source=contrib/completions/variantctl
     . "$installed/share/bash-completion/completions/variantctl"
-    for verb in probe resolve explain verify lint lock setup coverage index\ {create,add,remove,annotate,show,coverage,diff,copy,push} \
+    for verb in probe resolve explain verify lint lock setup coverage images index\ {create,add,remove,annotate,show,coverage,diff,copy,push} \
         tags\ {parse,plan,check}; do
         read -ra words <<<"$verb"
         offered=$(completed _variantctl variantctl "${words[@]}" --)
@@ -276,7 +276,7 @@ completed()
 @test "the help texts, which completions read, name every long option" {
     local verb option
     { "$OCV_BUILD/vpull" --help && "$OCV_BUILD/variantctl" help registry; } >"$BATS_TEST_TMPDIR/help"
-    for verb in probe resolve explain lint lock verify setup "tags parse" "tags plan" "index create" \
+    for verb in probe resolve explain lint lock images verify setup "tags parse" "tags plan" "index create" \
         "index remove" "index annotate" "index show" "index coverage" "index diff" "index copy"; do
         # shellcheck disable=SC2086
         "$OCV_BUILD/variantctl" $verb --help

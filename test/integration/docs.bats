@@ -23,7 +23,7 @@ named_paths()
 
 @test "links between the pages lead to files" {
     cd "$OCV_TOP"
-    for page in README.md CONTRIBUTING.md SECURITY.md docs/*.md docs/internals/*.md plugins/*/README.md; do
+    for page in README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs/*.md docs/internals/*.md plugins/*/README.md; do
         grep -oE '\]\([^)#]+' "$page" | cut -c3- | grep -v :// | while read -r target; do
             [ -e "$(dirname "$page")/$target" ] || echo "$page: $target"
         done

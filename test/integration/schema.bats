@@ -126,6 +126,9 @@ events()
     echo "$output" | tee "$dir/out.json"
     valid verify "$dir/out.json"
     [ "$(jq -r '[.images[].verdict] | unique | join(" ")' "$dir/out.json")" = "fits misfit" ]
+    OCV_STATE_DIR=$dir/state "$VARIANTCTL" images --format json --profile "$profiles/laptop.json" --from "oci:$dir/mine" >"$dir/out.json"
+    valid images "$dir/out.json"
+    [ "$(jq -r '.images[0].verdict' "$dir/out.json")" = misfit ]
     "$VARIANTCTL" index coverage --format json --profiles "$profiles" "oci:$dir/images:app" >"$dir/out.json"
     valid coverage "$dir/out.json"
     jq -e '.variants | length == 2' "$dir/out.json"

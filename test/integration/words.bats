@@ -26,7 +26,7 @@ teardown_file()
     state_stop
 }
 
-VERBS=(probe resolve explain coverage lint lock verify setup vocabulary
+VERBS=(probe resolve explain coverage lint lock images verify setup vocabulary
     "setup containerd" "setup docker" "setup podman" "setup crio" index\ {create,add,remove,annotate,show,diff,copy}
     tags\ {parse,plan,check})
 

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl verify: drivers are downgraded, cards are moved; does what was pulled still fit? */
-#include "cmd/common/names.h"
 #include "cmd/variantctl/verbs.h"
-#include "cmd/variantctl/verify/verify_known.h"
+#include "cmd/variantctl/verify/judge.h"
 #include "lib/base/paths.h"
 #include "lib/base/text.h"
-#include "lib/config/choose.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORD_MAX (64u * 1024)
 #define PLACES_MAX 64u
 
 enum { OPTION_FROM = 1, OPTION_FORMAT, OPTION_ALL, OPTION_STRICT };
@@ -47,9 +44,8 @@ static const char help[] =
 
 struct verify {
     struct cli *cli;
-    char records[4096];
+    struct judge judge;
     json_t *results;
-    bool ask;    /* the daemon knows this machine */
     bool strict; /* a lesser one is a failure */
     size_t fits, lesser, misfits, warnings, unjudged, unrecorded;
 };
@@ -62,148 +58,32 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* A reference has nothing that a shell would read otherwise; one by digest stays what it is. */
-static bool can_be_pulled(const char *name)
+static int add_result(struct verify *v, const struct local_image *image,
+                      const struct judged *judged, struct ocv_error *err)
 {
-    ocv_auto(ocv_reference) reference = NULL;
-    return name && strpbrk(name, "/:") && !strchr(name, '@') && !ocv_digest_wellformed(name) &&
-           ocv_reference_parse(name, &reference, NULL) == OCV_OK;
-}
-
-/* What to do about one that does not fit, or fits less than another; NULL: nothing, or no memory. A
- * layout has tags alone at times: what was asked for when it was chosen has the name. */
-static char *remedy_of(const struct local_image *image, const struct known *k, const char *verdict)
-{
-    char *line = NULL;
-    const char *ns = strncmp(image->where, "containerd:", 11) == 0 ? image->where + 11 : NULL;
-    bool layout = strncmp(image->where, "oci:", 4) == 0;
-    bool due = strcmp(verdict, "lesser") == 0 || strcmp(verdict, "misfit") == 0 ||
-               strcmp(verdict, "warning") == 0;
-    int made = -1;
-    if (!due || !image->name || image->index)
-        return NULL;
-    if (can_be_pulled(image->name))
-        made = ns ? asprintf(&line, "vpull --to containerd -n %s %s", ns, image->name)
-                  : asprintf(&line, "vpull --to %s %s", image->where, image->name);
-    else if (layout && can_be_pulled(k->said.reference))
-        made = asprintf(&line, "vpull --to %s:%s %s", image->where, image->name, k->said.reference);
-    return made < 0 ? NULL : line;
-}
-
-static int add_result(struct verify *v, const struct local_image *image, const struct known *k,
-                      const char *verdict, const char *reason, struct ocv_error *err)
-{
-    char *remedy = remedy_of(image, k, verdict);
+    const struct known *k = &judged->known;
     json_t *entry =
         json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where", image->where, "image",
-                  image->name, "digest", k->digest, "label", k->said.label, "verdict", verdict,
-                  "by", k->by, "reason", reason, "remedy", remedy);
-    free(remedy);
+                  image->name, "digest", k->digest, "label", k->said.label, "verdict",
+                  judged->verdict, "by", k->by, "reason", judged->reason, "remedy", judged->remedy);
     return !entry || json_array_append_new(v->results, entry) < 0 ? ocv_error_nomem(err) : OCV_OK;
-}
-
-/* An index in a layout fits where something in it does. */
-static const char *judge_index(const struct verify *v, const struct ocv_index *index,
-                               const struct ocv_resolve_options *choose, struct known *k,
-                               struct ocv_buffer *reason, struct ocv_error *err)
-{
-    ocv_auto(ocv_decision) decision = NULL;
-    k->by = "index";
-    known_forget(k);
-    if (ocv_resolve(index, v->cli->profile, choose, &decision, err) < 0)
-        return "unknown";
-    const struct ocv_entry *chosen = ocv_decision_selected(decision);
-    if (chosen) {
-        known_set_label(k, chosen->label);
-        return "fits";
-    }
-    return ocv_buffer_printf(reason, err, "no variant fits and there is no default entry") < 0
-               ? "unknown"
-               : "misfit";
-}
-
-static const char *judge_image(const struct verify *v, const struct ocv_resolve_options *choose,
-                               const struct known *k, struct ocv_buffer *reason,
-                               struct ocv_error *err)
-{
-    bool fits = false;
-    if (!k->by)
-        return "none";
-    if (ocv_fit_check(k->said.label, k->said.properties, k->said.statics, v->cli->profile, choose,
-                      &fits, reason, err) < 0)
-        return "unknown";
-    if (!fits && strcmp(k->by, "labels") == 0)
-        return "warning"; /* FROM inherits labels: they may be another image's */
-    return fits ? "fits" : "misfit";
-}
-
-/* `on`: variants are chosen for it, so that the default entry is not what is wanted. By what is
- * kept here; else by variantd, which is told at the same time. */
-static const char *compare(struct verify *v, const struct local_image *image, bool on,
-                           const struct ocv_resolve_options *choose, struct known *k,
-                           const char *verdict, struct ocv_buffer *reason)
-{
-    bool fits = strcmp(verdict, "fits") == 0;
-    if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_wellformed(image->name))
-        return verdict; /* replaced: another image has its name now */
-    if (fits && on && known_lesser(v->records, k, v->cli->profile, choose, reason))
-        verdict = "lesser";
-    if (!v->ask || (!fits && strcmp(verdict, "none") != 0))
-        return verdict;
-    const char *told = known_ask(v->cli->config, k, image->name, reason, &v->ask);
-    if (!told || (fits && strcmp(told, "none") == 0))
-        return verdict;
-    if (!on && strcmp(told, "lesser") == 0)
-        told = "fits";
-    if (!k->by)
-        k->by = "daemon";
-    return told;
-}
-
-/* An image that nothing is known of need not be one without variants. */
-static void explain_none(struct verify *v, const struct known *k, struct ocv_buffer *reason)
-{
-    v->unrecorded += !k->by;
-    reason->len = 0;
-    if (ocv_buffer_printf(reason, NULL, "%s",
-                          k->by ? "an image without variants"
-                                : "no record here says whether it is a variant") < 0)
-        reason->len = 0;
 }
 
 static int check_image(void *data, const struct local_image *image)
 {
     struct verify *v = data;
-    struct known known;
     struct ocv_error err = {0};
-    ocv_auto_buffer reason;
-    ocv_buffer_init(&reason, RECORD_MAX);
-    known_find(v->records, image, &known);
-    ocv_auto(ocv_reference) reference = NULL;
-    const char *name = known.repository ? known.repository
-                       : known.heard[0] ? known.heard
-                                        : image->name;
-    if (name && ocv_reference_parse(name, &reference, NULL) < 0)
-        reference = NULL; /* a layout's bare tag is of no repository */
-    const struct ocv_config *config = ocv_config_for_reference(v->cli->config, reference);
-    const struct ocv_resolve_options choose = {.preferences = ocv_config_preferences(config),
-                                               .platform = v->cli->platform};
-    const char *verdict = image->index
-                              ? judge_index(v, image->index, &choose, &known, &reason, &err)
-                              : judge_image(v, &choose, &known, &reason, &err);
-    if (!image->index)
-        verdict = compare(v, image, ocv_config_choose(config) == OCV_CHOOSE_ON, &choose, &known,
-                          verdict, &reason);
-    if (strcmp(verdict, "none") == 0)
-        explain_none(v, &known, &reason);
+    struct judged judged;
+    judge_image(&v->judge, image, &judged);
+    const char *verdict = judged.verdict;
     v->fits += strcmp(verdict, "fits") == 0;
     v->lesser += strcmp(verdict, "lesser") == 0;
     v->misfits += strcmp(verdict, "misfit") == 0;
     v->warnings += strcmp(verdict, "warning") == 0;
     v->unjudged += strcmp(verdict, "unknown") == 0;
-    const char *why = err.message[0] ? err.message : reason.data;
-    int status = add_result(v, image, &known, verdict, why, &err);
-    known_free(&known);
+    v->unrecorded += strcmp(verdict, "none") == 0 && !judged.known.by;
+    int status = add_result(v, image, &judged, &err);
+    judged_free(&judged);
     return status;
 }
 
@@ -290,14 +170,7 @@ static int show(const struct verify *v, bool json, bool all, struct ocv_error *e
 
 static int run(struct verify *v, const char *const *places, size_t n, struct ocv_error *err)
 {
-    int status = cli_load(v->cli, err);
-    const char *state = status == OCV_OK ? ocv_config_get(v->cli->config, "state_dir") : NULL;
-    ocv_record_directory(state, v->records, sizeof(v->records));
-    v->ask = !v->cli->profile_file;
-    if (status == OCV_OK)
-        status = cli_profile(v->cli, err);
-    if (status == OCV_OK)
-        status = names_check(v->cli, v->cli->config, v->cli->plain, NULL, err);
+    int status = judge_begin(&v->judge, v->cli, err);
     if (status == OCV_OK && !(v->results = json_array()))
         status = ocv_error_nomem(err);
     if (status == OCV_OK && n == 0)

@@ -3,6 +3,7 @@
 
 #include "lib/base/nearest.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,15 +60,12 @@ static int named_destination(const char *text, const struct destination **out, c
 
 static int data_directory(char **argument, struct ocv_error *err)
 {
-    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    bool xdg = data && *data;
-    if (!xdg && (!home || !*home))
+    char path[PATH_MAX];
+    if (!cli_images_directory(path, sizeof(path)))
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "no engine answers, and neither HOME nor --to says where to pull to");
-    if (asprintf(argument, "%s%s/ocivariant/images", xdg ? data : home,
-                 xdg ? "" : "/.local/share") < 0)
-        return ocv_error_nomem(err);
-    return OCV_OK;
+    *argument = strdup(path);
+    return *argument ? OCV_OK : ocv_error_nomem(err);
 }
 
 int destination_choose(struct cli *cli, const struct pull_options *options,
