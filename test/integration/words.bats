@@ -73,6 +73,8 @@ said()
 @test "misspelt engines, destinations, values, rules and keys" {
     said "variantctl: setup wants one of containerd, docker, podman, crio, not 'dokcer'; did you mean 'docker'?" \
         "$VARIANTCTL" setup dokcer
+    said "variantctl: 'dokcer' is not docker, podman, containerd or oci:DIR; did you mean 'docker'?" \
+        "$VARIANTCTL" verify --from dokcer
     said "vpull: --to: unknown destination 'contaienrd'; did you mean 'containerd'?" "$VPULL" --to contaienrd x
     said "vpull: --to: unknown destination 'oic:x'; did you mean 'oci'?" "$VPULL" --to oic:x x
     said "variantctl: --format: invalid value 'jsno': expected text|json|sarif|github~The most similar value is: json" \

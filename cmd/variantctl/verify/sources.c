@@ -3,6 +3,7 @@
  * hosts; what they print as JSON is stable, their tables are not. */
 #include "cmd/variantctl/verify/verify_sources.h"
 
+#include "lib/base/nearest.h"
 #include "lib/base/spawn.h"
 
 #include <errno.h>
@@ -309,6 +310,10 @@ int local_images(const char *where, local_image_visit visit, void *data, struct 
         return containerd_images(visit, data, err);
     if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)
         return engine_images(where, visit, data, err);
+    static const char *const places[] = {"docker", "podman", "containerd"};
+    char question[OCV_NEAREST_QUESTION_MAX];
+    const char *meant = ocv_nearest(where, places, sizeof(places) / sizeof(*places));
     return ocv_error_set(err, OCV_ERR_INVALID,
-                         "'%.100s' is not docker, podman, containerd or oci:DIR", where);
+                         "'%.100s' is not docker, podman, containerd or oci:DIR%s", where,
+                         ocv_nearest_question(meant, question));
 }
