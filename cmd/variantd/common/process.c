@@ -23,12 +23,6 @@ static uint64_t count_files(void)
     return n > 0 ? n - 1 : 0; /* without the directory's own */
 }
 
-static uint64_t limit_of(int resource)
-{
-    struct rlimit limit;
-    return getrlimit(resource, &limit) == 0 ? limit.rlim_cur : 0;
-}
-
 /* Two numbers of pages come first: all, and those in memory (proc(5)). */
 static void look_at_memory(struct process *out)
 {
@@ -46,11 +40,14 @@ static void look_at_memory(struct process *out)
 void process_look(struct process *out)
 {
     struct rusage used = {0};
+    struct rlimit limit;
     *out = (struct process){0};
     if (getrusage(RUSAGE_SELF, &used) == 0)
         out->cpu_seconds = seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime);
     out->open_files = count_files();
-    out->max_files = limit_of(RLIMIT_NOFILE);
-    out->virtual_max_bytes = limit_of(RLIMIT_AS);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        out->max_files = limit.rlim_cur;
+    if (getrlimit(RLIMIT_AS, &limit) == 0)
+        out->virtual_max_bytes = limit.rlim_cur;
     look_at_memory(out);
 }
