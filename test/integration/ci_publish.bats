@@ -142,6 +142,8 @@ YAML
     cp "$STATE/ocivariant.tar.gz" ocivariant.zip
     OCIVARIANT_PACKAGE=$PWD/ocivariant.zip run -2 "$CI_FILES/install.sh"
     [[ $output == *"ocivariant.zip: neither .deb, .rpm nor .tar.gz" ]]
+    OCIVARIANT_PACKAGE="a.deb b.deb" run -2 "$CI_FILES/install.sh"
+    [[ $output == *"2 packages, but 1 checksums"* ]]
 }
 
 @test "the GitHub action installs, publishes and tells the reference" {

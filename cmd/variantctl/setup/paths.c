@@ -14,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#define OPEN_TRIES 100u
+#define OPEN_TRIES 300u
+#define OPEN_TRIES_AT_ONCE 20u /* the others with a pause, which a busy machine needs */
 
 static int fail_errno(struct ocv_error *err, const char *path, const char *what)
 {
@@ -42,10 +44,13 @@ static int open_in_root(const struct setup *setup, const char *path, int flags)
     struct open_how how = {.flags = (unsigned)(O_CLOEXEC | flags),
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     long fd = -1;
-    errno =
-        EAGAIN; /* another process renamed or mounted something meanwhile, and the path has ".." */
-    for (unsigned n = 0; fd < 0 && errno == EAGAIN && n < OPEN_TRIES; n++)
+    const struct timespec pause = {.tv_nsec = 1000000};
+    errno = EAGAIN; /* something was renamed or mounted meanwhile, anywhere, and the path has ".." */
+    for (unsigned n = 0; fd < 0 && errno == EAGAIN && n < OPEN_TRIES; n++) {
+        if (n >= OPEN_TRIES_AT_ONCE)
+            nanosleep(&pause, NULL);
         fd = syscall(SYS_openat2, setup->root_fd, path, &how, sizeof(how));
+    }
     return (int)fd;
 }
 
