@@ -171,7 +171,7 @@ seen()
     [ "$code" = 404 ]
     counted off 3
     run -0 curl -s --unix-socket "$VARIANTD_SOCKET" http://localhost/metrics
-    [[ $output != *variantd_shadow_total{* ]]
+    [[ $output != *"variantd_shadow_total{"* ]]
     run -0 verdict "ref=$REGISTRY/team/app:1" "digest=$ROCM"
     [ "$output" = '{"verdict":"none","label":"","fit":"","reason":"choose is off for it","choose":"off"}' ]
     run -0 verify "$REGISTRY/team/app:1" "$ROCM"

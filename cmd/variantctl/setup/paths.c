@@ -45,7 +45,8 @@ static int open_in_root(const struct setup *setup, const char *path, int flags)
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     long fd = -1;
     const struct timespec pause = {.tv_nsec = 1000000};
-    errno = EAGAIN; /* something was renamed or mounted meanwhile, anywhere, and the path has ".." */
+    errno =
+        EAGAIN; /* something was renamed or mounted meanwhile, anywhere, and the path has ".." */
     for (unsigned n = 0; fd < 0 && errno == EAGAIN && n < OPEN_TRIES; n++) {
         if (n >= OPEN_TRIES_AT_ONCE)
             nanosleep(&pause, NULL);
