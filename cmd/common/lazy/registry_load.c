@@ -21,7 +21,7 @@
     X(ocv_registry_credentials) \
     X(ocv_engine_http)
 
-#define POINTER(name) __typeof__(name) *name;
+#define POINTER(name) __typeof__(name) *(name);
 #define SYMBOL(name) {#name, (void **)&calls.name},
 
 static struct {
