@@ -20,7 +20,7 @@ page()
     LD_LIBRARY_PATH=$programs "$programs/$1" ${2+"$2"} ${3+"$3"} --help >"$out/help"
     awk -v name="$name" -v section="$section" -v date="$date" -v version="$version" -v summary="$summary" \
         -v also="$also" -f "$here/man.awk" "$out/help" >"$out/$name.$section"
-    sed -n '/^Verbs:$/,/^$/s/^  \([a-z-]*\)   *\([^ ].*\)/\1 \2/p' "$out/help" >"$out/verbs.$name"
+    sed -n '/^Verbs:$/,/^$/s/^  \([a-z][a-z-]*\)  *\([^ ].*\)/\1 \2/p' "$out/help" >"$out/verbs.$name"
     while read -r verb words; do
         (page "$name-$verb" "$section" "$words" "$@" "$verb")
     done <"$out/verbs.$name"

@@ -29,7 +29,7 @@ static void print_help(FILE *out, const struct verbs *verbs)
     fputs(verbs->usage, out);
     for (const struct verb *v = verbs->list; v->name; v++)
         if (v->help)
-            fprintf(out, "  %-10s %s\n", v->name, v->help);
+            fprintf(out, "  %-11s %s\n", v->name, v->help);
     fputs(verbs->end, out);
 }
 

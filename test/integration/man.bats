@@ -14,9 +14,9 @@ load harness
 
 @test "manual pages: every verb has one" {
     local verb sub
-    for verb in $("$VARIANTCTL" --help | sed -n '/^Verbs:$/,/^$/s/^  \([a-z-]*\)  .*/\1/p'); do
+    for verb in $("$VARIANTCTL" --help | sed -n '/^Verbs:$/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'); do
         [ -s "$OCV_BUILD/man/variantctl-$verb.1" ] || { echo "none: $verb"; false; }
-        for sub in $("$VARIANTCTL" "$verb" --help | sed -n '/^Verbs:$/,/^$/s/^  \([a-z-]*\)  .*/\1/p'); do
+        for sub in $("$VARIANTCTL" "$verb" --help | sed -n '/^Verbs:$/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'); do
             [ -s "$OCV_BUILD/man/variantctl-$verb-$sub.1" ] || { echo "none: $verb $sub"; false; }
         done
     done
