@@ -89,7 +89,9 @@ const char *ocv_proxy_find(const char *url, char *proxy, size_t size)
     const char *value = variable ? getenv(variable) : NULL;
     if (!value || is_excepted(url))
         return NULL;
-    size_t n = find_host(value, &host);
+    /* a password with a slash of its own would otherwise look like the host */
+    const char *at = strrchr(value, '@');
+    size_t n = find_host(at ? at + 1 : value, &host);
     snprintf(proxy, size, "%.*s", (int)n, host);
     return variable;
 }

@@ -17,6 +17,8 @@ static const struct {
     {"https://r.example/v2/", {"HTTPS_PROXY=http://p:3128/"}, "p:3128", "HTTPS_PROXY"},
     {"https://r.example/v2/", {"https_proxy=p:3128"}, "p:3128", "https_proxy"},
     {"https://r.example/v2/", {"https_proxy=http://u:s@ecret@p:3128"}, "p:3128", "https_proxy"},
+    {"https://r.example/v2/", {"https_proxy=http://u:s/ec?r#et@p:3128"}, "p:3128", "https_proxy"},
+    {"https://r.example/v2/", {"https_proxy=u:s/e@c/r@p:3128/"}, "p:3128", "https_proxy"},
     {"https://r.example/v2/", {"https_proxy=http://[::1]:3128"}, "[::1]:3128", "https_proxy"},
     {"https://r.example/v2/", {"http_proxy=http://p"}, NULL, NULL},
     {"https://r.example/v2/", {"https_proxy="}, NULL, NULL},
