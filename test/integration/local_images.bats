@@ -59,6 +59,19 @@ images()
     [ "$(jq -r '[.images[] | select(.verdict == "fits") | .label] | join(" ")' <<<"$output")" = rocm7.1 ]
 }
 
+@test "what a shell would read differently is never part of a line to copy" {
+    pull --to "oci:$STATE/odd:app" "$REGISTRY/app:1"
+    jq '.manifests[].annotations |= map_values(if type == "string" and endswith("app:1") then "app;touch${IFS}owned" else . end) | .manifests[].annotations["org.opencontainers.image.ref.name"] = "app;touch${IFS}owned"' "$STATE/odd/index.json" >"$STATE/odd/new"
+    mv "$STATE/odd/new" "$STATE/odd/index.json"
+    run -0 --separate-stderr images mi300x --from "oci:$STATE/odd" --format json
+    jq -e '.images[0] | .verdict == "misfit" and .do == null and (.image | test("owned"))' <<<"$output"
+    run -0 --separate-stderr images mi300x --from "oci:$STATE/odd"
+    [[ $output != *vpull* ]]
+    cp -r "$STATE/mine" "$STATE/my own"
+    run -0 --separate-stderr images mi300x --from "oci:$STATE/my own"
+    [[ $output == *misfit* && $output != *vpull* ]]
+}
+
 @test "podman and containerd: the default entry is lesser, and names what to do" {
     require podman containerd ctr
     [ "$(id -u)" = 0 ] || skip "needs root"

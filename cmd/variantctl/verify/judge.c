@@ -31,6 +31,14 @@ static bool can_be_pulled(const char *name)
            ocv_reference_parse(name, &reference, NULL) == OCV_OK;
 }
 
+/* Without a character that a shell would read: the line is there to be copied, and a layout's names
+ * are whatever its author wrote. */
+static bool is_plain_word(const char *text)
+{
+    return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                             "._-/:@+=,%")] == '\0';
+}
+
 /* What to do about one that does not fit, or fits less than another; NULL: nothing, or no memory. A
  * layout has tags alone at times: what was asked for when it was chosen has the name. */
 static char *remedy_of(const struct local_image *image, const struct known *k, const char *verdict)
@@ -41,7 +49,8 @@ static char *remedy_of(const struct local_image *image, const struct known *k, c
     bool due = strcmp(verdict, "lesser") == 0 || strcmp(verdict, "misfit") == 0 ||
                strcmp(verdict, "warning") == 0;
     int made = -1;
-    if (!due || !image->name || image->index)
+    if (!due || !image->name || image->index || !is_plain_word(image->where) ||
+        !is_plain_word(image->name))
         return NULL;
     if (can_be_pulled(image->name))
         made = ns ? asprintf(&line, "vpull --to containerd -n %s %s", ns, image->name)
