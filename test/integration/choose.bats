@@ -204,6 +204,31 @@ seen()
     run -1 env OCIVARIANT_CONFIG="$STATE/config.yaml" "$HOOK" <<<nonsense
 }
 
+@test "a digest without a name: the strictest of the repositories that have it" {
+    local one
+    configure
+    daemon
+    for one in team other; do
+        ask GET "/v2/$SEGMENT/$one/app/manifests/1"
+        [ "$code" = 200 ]
+    done
+    local reads=0 choose
+    while read -r team other choose; do
+        configure "repositories: {\"$REGISTRY/team/*\": {choose: $team}, \"$REGISTRY/other/*\": {choose: $other}}"
+        reload $((++reads))
+        run -0 verdict "digest=$CUDA"
+        [ "$(jq -r '.choose // "on"' <<<"$output")" = "$choose" ]
+    done <<'CASES'
+shadow on on
+on shadow on
+off on on
+on off on
+off shadow shadow
+shadow off shadow
+off off off
+CASES
+}
+
 @test "a reload to off holds for tags that are remembered and for what is recorded" {
     configure 'tag_ttl: 1h'
     daemon

@@ -251,16 +251,33 @@ static bool tell(const struct fit_question *q, const struct ocv_reference *refer
                                       : HERE_FITS);
 }
 
-/* Of an image without a name the node's record of its digest tells the repository. */
+struct strictest {
+    const struct settings *settings;
+    enum ocv_choose choose;
+    bool any;
+};
+
+static int take_strictest(void *data, const struct ocv_record *record)
+{
+    struct strictest *all = data;
+    enum ocv_choose one = ocv_config_choose(settings_for_text(all->settings, record->repository));
+    if (!all->any || one < all->choose)
+        all->choose = one;
+    all->any = true;
+    return OCV_OK;
+}
+
+/* An image without a name may be of any repository that the node's records have its digest in: the
+ * strictest of their settings holds, so that one in shadow never lifts another's refusal. */
 static enum ocv_choose find_choose(const struct instance *instance, const struct fit_question *q)
 {
-    struct answer recorded = {0};
-    char name[1024] = "";
-    const char *reference = q->reference;
-    if (!reference && q->digest &&
-        fit_by_record(instance, NULL, q->digest, true, &recorded, name, sizeof(name)) && name[0])
-        reference = name;
-    return ocv_config_choose(settings_for_text(instance->settings, reference));
+    struct strictest all = {.settings = instance->settings};
+    if (!q->reference && q->digest &&
+        ocv_record_walk(instance->settings->records, NULL, q->digest, take_strictest, &all, NULL) ==
+            OCV_OK &&
+        all.any)
+        return all.choose;
+    return ocv_config_choose(settings_for_text(instance->settings, q->reference));
 }
 
 int fit_answer(const struct instance *instance, const struct fit_question *asked,
