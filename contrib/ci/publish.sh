@@ -14,6 +14,10 @@ set -euo pipefail
 source=${SOURCE:-app.yaml}
 list=ocivariant-build
 
+if [ -e images ] && ! [ -f images/oci-layout ]; then
+    echo "publish.sh: images is not an OCI layout, and the build writes its own there: run this elsewhere" >&2
+    exit 1
+fi
 variantctl lint "$source" >&2
 buildah manifest rm "$list" >/dev/null 2>&1 || true # of an earlier run
 buildah build --manifest "$list" --platform "$PLATFORMS" "${CONTEXT:-.}" >&2

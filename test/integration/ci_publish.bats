@@ -112,6 +112,14 @@ layer_of()
     [[ $output == *"warning: oci:images:app: linux/amd64/x-rocm7-1 stays out: no variant names it"* ]]
 }
 
+@test "a directory that is no layout of a build stays" {
+    mkdir images
+    echo mine >images/photo
+    IMAGE=$REGISTRY/mine/app:1.0 PLATFORMS=linux/amd64 run -1 "$CI_FILES/publish.sh"
+    [[ $output == *"images is not an OCI layout"* ]]
+    [ "$(<images/photo)" = mine ]
+}
+
 @test "a platform may be named where it is not x-LABEL" {
     buildah build --quiet --manifest named --platform linux/amd64,linux/amd64/x-cuda12-8 . >/dev/null
     buildah manifest push --all named oci:images:app >/dev/null 2>&1
