@@ -8,10 +8,9 @@
 
 #include "cmd/common/listener.h"
 #include "cmd/variantctl/setup/document.h"
+#include "lib/base/format/values.h"
 #include "lib/base/paths.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +86,8 @@ static bool is_among(const json_t *registries, const char *host)
     const json_t *item;
     json_array_foreach(registries, i, item)
     {
-        if (!host || strcmp(json_string_value(item), host) == 0)
+        const char *name = json_string_value(item);
+        if (name && (!host || strcmp(name, host) == 0))
             return true;
     }
     return false;
@@ -154,27 +154,15 @@ int setup_check_registries(struct setup *setup, struct ocv_error *err)
 /* ---- the mirror --------------------------------------------------------------------------------
  */
 
-static bool parse(const char *text, struct sockaddr_storage *out)
-{
-    char host[INET_ADDRSTRLEN];
-    struct sockaddr_in *four = (struct sockaddr_in *)out;
-    const char *colon = strrchr(text, ':');
-    *out = (struct sockaddr_storage){.ss_family = AF_INET};
-    if (!colon || (size_t)(colon - text) >= sizeof(host))
-        return false;
-    snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
-    four->sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
-    return inet_pton(AF_INET, host, &four->sin_addr) == 1;
-}
-
 enum setup_mirror setup_look_at_mirror(const struct setup *setup, const char *listen,
                                        char detail[SETUP_ADDRESS_MAX])
 {
     struct sockaddr_storage address;
+    socklen_t len = 0;
     struct listener who;
     const struct setup_daemon *daemon = setup->daemon;
     *detail = '\0';
-    if (*setup->root || !parse(listen, &address))
+    if (*setup->root || !ocv_address_parse(listen, &address, &len))
         return SETUP_MIRROR_UNKNOWN;
     bool same = daemon && strcmp(daemon->listen, listen) == 0;
     if (listener_find(&address, &who)) {
